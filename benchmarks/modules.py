@@ -1,6 +1,7 @@
-"""Modules: from nothing, at a restart, after one value was changed and after all were (design.md §7, second table).
+"""Modules: time from nothing, at a restart, after a change of one value and of all (docs/benchmarks.md, second table).
 
-An object has changed when a watch of ours is told so. Hooks tell the time themselves; how often each ran is checked.
+An object counts as changed when the benchmark's own watch reports it. Hooks record the time themselves; the number of
+runs of each is checked.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The rows of the table: which figure of which scenario, and what is to be reached (design.md §7, first table)."""
+"""The rows of the first table of docs/benchmarks.md: which figure of which scenario, and its target."""
 
 import statistics
 from collections.abc import Callable, Sequence

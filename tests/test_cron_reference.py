@@ -1,5 +1,5 @@
-"""Crontabs against slow references: a walk through every minute by definition, croniter where it agrees, and R21
-(user-pains.md §2): 20 zones, four clock changes each."""
+"""Crontabs against slow references: a walk through every minute by definition, croniter where it agrees, and
+clock changes: 20 zones, four each."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache

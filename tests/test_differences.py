@@ -31,7 +31,7 @@ def test_a_startup_run_is_labelled_by_what_it_is() -> None:
 
 
 def test_a_binding_that_skips_its_synchronization_is_not_told_of_it_in_a_group() -> None:
-    """§17.7: there the head alone decided."""
+    """In shell-operator the head of the group alone decided."""
     silent = Kubernetes("two", "Secret", group="g", run_on_synchronization=False)
     config = HookConfig("v1", kubernetes=(Kubernetes("one", "Pod", group="g"), silent))
     one, two = dispatch.synchronizations(Hook("h", Path("/h"), config), 0.0)
@@ -62,7 +62,7 @@ def test_a_day_that_is_more_than_five_years_away_comes() -> None:
 
 
 async def test_each_operation_on_a_queue_is_timed_by_itself() -> None:
-    """§10.2: there every duration was counted from the first one. The clock moves one second at each look."""
+    """In shell-operator every duration was counted from the first one. The clock moves one second at each look."""
     metrics, clock = Metrics(""), itertools.count(0.0)
 
     async def run(queue: Queue, task: Task) -> Outcome:

@@ -13,7 +13,7 @@ from tests.tables import each
 
 OURS = "hookrunner"
 
-# Every flag with its variable, as listed in shell-operator.md §11.2.
+# Every flag of shell-operator with its variable.
 SHELL_OPERATOR = """\
 hooks-dir SHELL_OPERATOR_HOOKS_DIR
 tmp-dir SHELL_OPERATOR_TMP_DIR
@@ -56,7 +56,7 @@ debug-kubernetes-api DEBUG_KUBERNETES_API
 """.splitlines()
 
 
-# Those that addon-operator.md §9.1 adds, with the names of its documents.
+# Those that addon-operator adds, with the names of its documents.
 ADDON_OPERATOR = """\
 modules-dir ADDON_OPERATOR_MODULES_DIR
 modules-dir MODULES_DIR

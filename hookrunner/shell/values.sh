@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions for hooks of modules and global hooks: they read values, and ask for changes (addon-operator.md §2.4, §2.5).
+# Functions for hooks of modules and global hooks: they read values, and ask for changes (docs/hooks.md).
 #
 # A PATH is one as in context.sh and begins with `global` or the module's key: myModule.auth.password. With --config a
 # function is about what users have set, and what it changes is written into the ConfigMap; without, about values as they

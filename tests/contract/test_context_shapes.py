@@ -1,4 +1,4 @@
-"""The promise to hook authors: the JSON that a hook reads, for every kind of context (shell-operator.md §5.3, §3)."""
+"""The promise to hook authors: the JSON that a hook reads, for every kind of context (docs/hooks.md)."""
 
 import json
 

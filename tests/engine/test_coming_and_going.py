@@ -1,4 +1,4 @@
-"""Hooks that come and go while the engine runs (R23, and R4's last part through the engine)."""
+"""Hooks that come and go while the engine runs."""
 
 import asyncio
 import random
@@ -30,7 +30,6 @@ async def come_and_go(bench: Bench, times: int) -> None:
 async def test_after_a_hundred_comings_and_goings_a_schedule_fires_once_per_tick(
     bench: Bench, jq: Jq, client: Client
 ) -> None:
-    """R23."""
     bench.hook("h.sh", {"schedule": BOTH["schedule"]})
     await bench.start(jq, client)
     await come_and_go(bench, 100)

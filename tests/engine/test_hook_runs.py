@@ -118,7 +118,7 @@ async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, 
 
 
 async def test_a_hook_never_runs_on_a_snapshot_that_is_not_there(bench: Bench, jq: Jq, client: Client) -> None:
-    """R4: not `[]` for unknown, but a task that waits."""
+    """An unknown snapshot is not `[]`: the task waits."""
     bench.cluster.forbidden.add("Secret")
     secrets = {"name": "secrets", "kind": "Secret", "executeHookOnSynchronization": False}
     bench.hook("a.sh", {"kubernetes": [secrets, {**CONFIGMAPS, "includeSnapshotsFrom": ["secrets"]}]})
@@ -192,7 +192,7 @@ async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, cl
 
 
 async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Bench, jq: Jq, client: Client) -> None:
-    """R28: the others are told; the broken one when it is mended."""
+    """The others are reported at once, the broken one when it is mended."""
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})
     await bench.start(jq, client)
     await bench.ran("a.sh", 1)

@@ -163,7 +163,7 @@ class Operator:
         return sample_sum(self.get("/metrics/hooks")[1], name, labels)
 
     def queue_list(self) -> dict[str, list[str]]:
-        """The descriptions of the tasks in each queue; none for one that is not shown (§11.4)."""
+        """The descriptions of the tasks in each queue; empty for a queue that is not shown."""
         shown = json.loads(ask((self.directory / "debug.socket",), "/queue/list.json?showEmpty=true"))
         queues = [*shown["active"], *shown.get("empty", [])]
         return defaultdict(list, {q["name"]: [task["description"] for task in q.get("tasks", [])] for q in queues})

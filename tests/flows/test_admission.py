@@ -1,4 +1,4 @@
-"""The real API server asks hooks before it does something, and `kubectl` shows what they say (issue 5, §3)."""
+"""Admission hooks behind the real API server, and what `kubectl` shows of their verdicts."""
 
 import asyncio
 import json

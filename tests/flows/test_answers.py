@@ -1,4 +1,4 @@
-"""What hooks answer: each operation on objects, metrics, and what becomes of mistakes (§7)."""
+"""What hooks answer: each operation on objects, metrics, and what mistakes in them lead to."""
 
 import json
 from typing import Any
@@ -143,7 +143,7 @@ async def test_a_failed_hook_may_still_say_so_in_a_status(operator: Start, clust
 
 
 async def test_what_an_earlier_attempt_has_done_is_not_sent_again(operator: Start, cms: ConfigMaps) -> None:
-    """design.md, weakness 22: a Create that worked does not fail the second attempt."""
+    """A Create that worked does not fail the second attempt."""
     operations: list[dict[str, Any]] = [
         {"operation": "Create", "object": a(cms, "made")},
         to(cms, "MergePatch", "missed", mergePatch={"data": {"y": "2"}}),

@@ -1,4 +1,4 @@
-"""Hooks that behave badly harm themselves only: others run on, and it is told who and why (§8; R8, R27)."""
+"""A hook that misbehaves harms only itself: others go on, and the log says which hook and why."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.flows.waiting import until
 
 
 async def test_a_filter_that_eats_all_memory_costs_its_own_binding_only(operator: Start, cms: ConfigMaps) -> None:
-    """R27: in this process it would end the program."""
+    """Inside hookrunner's own process it would end the program."""
     cms.create("old")
     greedy = watching(cms.namespace, jqFilter="def f: 1 + f; f")
     one = await operator({"a.sh": greedy, "b.sh": watching(cms.namespace, jqFilter=".data | length")}, ready=False)
@@ -22,7 +22,7 @@ async def test_a_filter_that_eats_all_memory_costs_its_own_binding_only(operator
 
 
 async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operator: Start) -> None:
-    """R8, at the level of the program."""
+    """The program, not only its reader of lines: 200 MiB in `tests/process/test_children.py`."""
     flood = "head -c 20000000 /dev/zero | tr '\\0' x\nhead -c 20000000 /dev/zero | tr '\\0' y >&2\n"
     one = await operator({"h.sh": hook({"onStartup": 1}, flood)})
     assert one.metric("hook_run_success_total", hook="h.sh") == 1
@@ -31,7 +31,7 @@ async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operat
 
 
 async def test_a_child_left_in_the_background_holds_nobody_up(operator: Start, cms: ConfigMaps) -> None:
-    """§17.11: the predecessor waited for whoever held its output."""
+    """The predecessor waited for every process that held the hook's output."""
     one = await operator({"h.sh": watching(cms.namespace, "sleep 3600 &\n")})
     for number in range(2):
         cms.create(f"n{number}")
@@ -71,7 +71,7 @@ async def test_a_file_that_is_not_executable_is_named_with_the_mend(operator: St
 
 
 async def test_a_synchronization_runs_in_its_own_queue_if_nobody_waits_for_it(operator: Start, cms: ConfigMaps) -> None:
-    """design.md, weakness 5: a failing one in `main` holds it up, one in a queue of its own does not."""
+    """A failing one in `main` holds it up, one in a queue of its own does not."""
     binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
     scripts = {"a.sh": hook({"kubernetes": [binding]}, FAIL_ALWAYS), "b.sh": watching(cms.namespace)}
     one = await operator(scripts, ready=False)

@@ -1,4 +1,4 @@
-"""Certificates are exchanged under a hundred requests a second and none of them fails (issue 5, §3; R26).
+"""Certificates are replaced under a hundred requests a second, and no request fails.
 
 Each exchange is one of the CA as well, which clients have to trust before they meet it.
 """

@@ -1,4 +1,4 @@
-"""The API server is down at the start, goes down later, refuses the token, or rights and kinds come late (§8)."""
+"""The API server is down at the start, goes down later, refuses the token, or grants rights and serves kinds late."""
 
 import asyncio
 from typing import Any

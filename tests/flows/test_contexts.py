@@ -1,4 +1,4 @@
-"""Groups, snapshots, filters and v0: what a hook is given at the end of the whole way (§3, §4.7, §5)."""
+"""Groups, snapshots, filters and v0: the contexts that a hook reads, with the whole program in between."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ async def test_without_full_objects_only_the_filter_result_is_told(operator: Sta
 
 
 async def test_a_broken_filter_is_shown_others_pass_and_it_heals(operator: Start, cms: ConfigMaps) -> None:
-    """R28: one object of a hundred."""
+    """One object of a hundred."""
     one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.n | tonumber")})
     await cms.create_many([f"good-{number}" for number in range(99)], n="7")
     cms.create("bad", n="many")
@@ -71,7 +71,7 @@ async def test_a_binding_may_serve_its_snapshot_only(operator: Start, cms: Confi
 
 
 async def test_all_contexts_of_a_run_share_one_snapshot(operator: Start, cms: ConfigMaps) -> None:
-    """§5.4: read once per run, also for the binding that is synchronized."""
+    """They are read once per run, also for the binding that is synchronized."""
     cms.create("a")
     one = await operator({"h.sh": watching(cms.namespace, includeSnapshotsFrom=["cms"])})
     (first,) = one.contexts("h.sh")

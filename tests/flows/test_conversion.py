@@ -1,4 +1,4 @@
-"""The real API server has objects converted by hooks, whatever it is asked for (issue 5, §4)."""
+"""Conversion hooks behind the real API server, for every kind of request."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Many objects, many ticks, many runs: everything ends, nothing piles up (R11, R16, R17)."""
+"""Many objects, many ticks, many runs: everything ends, nothing piles up."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ BUSY = '(.data // {}) | to_entries | map(.value) | add // "nothing" | tostring |
 async def test_one_queue_takes_two_thousand_objects_in_their_synchronization_and_after(
     operator: Start, cms: ConfigMaps
 ) -> None:
-    """R16: workers may be fewer than objects."""
+    """There may be fewer workers than objects."""
     await cms.create_many(f"old-{number}" for number in range(1000))
     one = await operator({f"{name}.sh": watching(cms.namespace) for name in "abc"})
     assert [len(one.contexts(f"{name}.sh")[0]["objects"]) for name in "abc"] == [1000] * 3
@@ -53,7 +53,7 @@ async def watched(one: Operator, seconds: float) -> None:
 
 
 async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -> None:
-    """The story of R17 for so long. A busy machine takes longer for as many ticks."""
+    """A hundred schedules in ten queues, for so long. A busy machine takes longer for as many ticks."""
     clock = asyncio.get_running_loop().time
     await cms.create_many(["one", "two"])
     began = clock()
@@ -70,13 +70,11 @@ async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -
 
 
 async def test_a_hundred_schedules_in_one_tick_and_ten_queues(operator: Start, cms: ConfigMaps) -> None:
-    """R17, short."""
     await tick_in_ten_queues(operator, cms, 6)
 
 
 @pytest.mark.soak
 async def test_a_hundred_schedules_in_ten_queues_for_ten_minutes(operator: Start, cms: ConfigMaps) -> None:
-    """R17."""
     await tick_in_ten_queues(operator, cms, 600)
 
 
@@ -127,7 +125,6 @@ async def rounds(one: Operator, cms: ConfigMaps, runs: int, objects: int) -> Non
 async def test_three_hundred_runs_and_two_thousand_filter_calls_leave_nothing_open(
     operator: Start, cms: ConfigMaps
 ) -> None:
-    """R11, short."""
     one = await operator(runner_and_filter(cms.namespace))
     await rounds(one, cms, 30, 100)
     before = holdings(one)
@@ -140,7 +137,7 @@ async def test_three_hundred_runs_and_two_thousand_filter_calls_leave_nothing_op
 async def test_twenty_thousand_runs_and_fifty_thousand_filter_calls_do_not_leak(
     operator: Start, cms: ConfigMaps
 ) -> None:
-    """R11: the slope of memory after a warm-up is below 1 MiB per 10,000."""
+    """The slope of memory after a warm-up is below 1 MiB per 10,000."""
     one = await operator(runner_and_filter(cms.namespace))
     for _ in range(4):
         await rounds(one, cms, 1000, 1000)

@@ -1,4 +1,4 @@
-"""Namespaces chosen by label come and go (§4.6 with the differences of design.md; user-pains.md R5)."""
+"""Bindings whose namespaces are chosen by label, while namespaces come, go and change labels."""
 
 from tests.controlplane.cluster import Cluster
 from tests.flows.conftest import Start

@@ -1,4 +1,4 @@
-"""Order, retries, merging and parallel queues as hooks see them (§6)."""
+"""Order, retries, merging and parallel queues as hooks see them."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ NOTE = 'echo "$name $(head -c 60 "$BINDING_CONTEXT_PATH")" >> "$TOLD/order"\n'
 
 
 async def test_a_start_runs_hooks_in_the_order_of_the_reference(operator: Start, cms: ConfigMaps) -> None:
-    """The vector of §6.2: onStartup by number, then each hook's bindings, hooks by name."""
+    """onStartup by number, then each hook's bindings, hooks by name."""
     binding, tick = [configmaps(cms.namespace)], [{"name": "tick", "crontab": "* * * * * *"}]
     scripts = {
         "hook01.sh": hook({"onStartup": 20, "kubernetes": binding}, NOTE),
@@ -105,19 +105,19 @@ def told(one: Operator) -> list[list[str]]:
 
 
 async def test_waiting_events_are_told_in_one_run_in_order(operator: Start, cms: ConfigMaps) -> None:
-    """R10, by default."""
+    """The default."""
     one = await four_at_once(operator, cms, watching(cms.namespace))
     assert told(one) == [["n0", "n1", "n2", "n3"]]
 
 
 async def test_without_combine_each_event_is_a_run(operator: Start, cms: ConfigMaps) -> None:
-    """R10, `combine: false`."""
+    """With `combine: false`."""
     one = await four_at_once(operator, cms, watching(cms.namespace, settings={"combine": False}))
     assert told(one) == [["n0"], ["n1"], ["n2"], ["n3"]]
 
 
 async def test_a_merged_run_that_fails_is_repeated_whole(operator: Start, cms: ConfigMaps) -> None:
-    """R10: never partly dropped."""
+    """No part of it is dropped."""
     one = await four_at_once(operator, cms, watching(cms.namespace, EVENTS_FAIL_ONCE))
     await one.has_run("h.sh", 3)
     assert told(one) == [["n0", "n1", "n2", "n3"]] * 2

@@ -1,5 +1,5 @@
-"""SIGTERM and Ctrl-C: idle it ends at once, a running hook may finish and its answer counts, nothing is left behind
-(design.md §2; the predecessor's ways: §6.8)."""
+"""SIGTERM and Ctrl-C: an idle program ends at once, a running hook may finish and its answer counts, and nothing stays
+behind (docs/operations.md)."""
 
 from signal import SIGINT, SIGTERM
 

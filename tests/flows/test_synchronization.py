@@ -1,4 +1,4 @@
-"""What there is comes first, as one Synchronization per binding; then what happens, once each (§4.3–§4.5)."""
+"""What there is comes first, as one Synchronization per binding; then each event, once."""
 
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps

@@ -1,4 +1,4 @@
-"""Watches that stall, break off or come back too late, on the real API server behind the fault proxy (R1–R3)."""
+"""Watches that stall, break off or come back too late, on the real API server behind the fault proxy."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ WATCH = "configmaps watch="
 
 
 async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
-    """R1: the connection stays open and says nothing more after some events."""
+    """The connection stays open, but carries nothing more after some events."""
     one = await operator({"h.sh": watching(cms.namespace)}, "--watch-idle-timeout=5s", kubeconfig=proxy.kubeconfig)
     cms.create("before")
     await one.hears("h.sh", 1)
@@ -31,7 +31,7 @@ async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, prox
 async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
     operator: Start, proxy: Proxy, cms: ConfigMaps
 ) -> None:
-    """R1, second half: nothing comes through, then everything does; each object is told once."""
+    """Nothing comes through, then everything does; each object is reported once."""
     one = await operator({"h.sh": watching(cms.namespace)}, "--watch-idle-timeout=1s", kubeconfig=proxy.kubeconfig)
     proxy.stall(WATCH)
     for number in range(5):
@@ -47,7 +47,7 @@ async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
 async def test_a_true_410_tells_the_difference_and_nothing_else(
     operator: Start, proxy: Proxy, cluster: Cluster, namespace: str
 ) -> None:
-    """R2: one created, one changed, one deleted and many unchanged while the history went away."""
+    """One created, one changed, one deleted and many unchanged while the history went away."""
     path = f"/api/v1/namespaces/{namespace}/podtemplates"
     for name in ("gone", "changed", *(f"same-{number}" for number in range(50))):
         cluster.create(path, podtemplate(name))
@@ -68,7 +68,7 @@ async def test_a_true_410_tells_the_difference_and_nothing_else(
 async def test_an_expired_event_in_a_watch_leads_to_one_new_list(
     operator: Start, proxy: Proxy, cms: ConfigMaps
 ) -> None:
-    """R2, the other form of 410."""
+    """The other form of 410."""
     cms.create("old")
     one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
     await proxy.streaming(WATCH)
@@ -82,7 +82,7 @@ async def test_an_expired_event_in_a_watch_leads_to_one_new_list(
 async def test_a_watch_goes_on_from_the_list_and_not_from_an_object_in_it(
     operator: Start, proxy: Proxy, cms: ConfigMaps
 ) -> None:
-    """R3: objects are listed by name, whatever their age; going on from one of them would replay the others."""
+    """Objects are listed by name, whatever their age; a watch from one of them would replay the others."""
     names = [f"n-{number:02}" for number in range(20)]
     random.Random(3).shuffle(names)
     names.remove("n-19")

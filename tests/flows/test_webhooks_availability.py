@@ -1,4 +1,4 @@
-"""What happens to reviews when something is away, missing, forbidden or ends (issue 5, §3; R26)."""
+"""What happens to reviews when something is away, missing, forbidden or shutting down."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""R27: a bad jq program never takes the operator down. Ten thousand texts are compiled; the process survives by being
+"""A bad jq program never takes the operator down. Ten thousand texts are compiled; the process survives by being
 asked once more, and each text is a filter or a `BadFilter`, nothing else. The seed is fixed: a failure can be repeated.
 """
 

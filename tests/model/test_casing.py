@@ -1,4 +1,4 @@
-"""The vectors of addon-operator.md §1.1: names and keys, those that survive both ways and those that do not."""
+"""Names of modules and their keys in values, as in addon-operator: which survive both ways and which do not."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

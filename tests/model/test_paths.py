@@ -1,4 +1,4 @@
-"""The vectors of shell-operator.md §8.2."""
+"""Ids of webhooks and their paths, as shell-operator makes them of the names of hooks and bindings."""
 
 from hookrunner.model.paths import admission_path, conversion_path, webhook_id
 from tests.tables import each

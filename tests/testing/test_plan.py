@@ -1,4 +1,4 @@
-"""Which contexts a happening leads to, and the words for why it leads to none. Shapes: shell-operator.md §5.3."""
+"""Which contexts a happening leads to, and the reason shown where it leads to none. Shapes: docs/hooks.md."""
 
 from collections.abc import Sequence
 from pathlib import Path

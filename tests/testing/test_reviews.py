@@ -1,4 +1,4 @@
-"""Reviews: their contexts (shell-operator.md §5.3), whom the API server would ask, and verdicts."""
+"""Reviews: their contexts (docs/webhooks.md), whom the API server would ask, and verdicts."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""The promise to users: what the ConfigMap's keys may say (addon-operator.md §2.3, §13.8, §13.17)."""
+"""The promise to users: what the ConfigMap's keys may say (docs/modules.md)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The promise to `enabled` scripts: variables, files and what is in them (addon-operator.md §5.2)."""
+"""The promise to `enabled` scripts: variables, files and what is in them (docs/modules.md)."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 """The promise to hooks of modules and global hooks: the context of each binding, and the names of variables and files
-(addon-operator.md §2.4, §3.2, §4.1, §13.4)."""
+(docs/hooks.md)."""
 
 import os
 import re

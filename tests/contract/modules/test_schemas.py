@@ -1,5 +1,5 @@
 """The promise to authors of modules: what `openapi/config-values.yaml` and `openapi/values.yaml` mean
-(addon-operator.md §2.6).
+(docs/modules.md).
 
 Of each case the schemas, the value and the value before it are given as YAML; `as` is which of the schemas judges
 (`config` unless said). What comes out is the value with its defaults, or what is wrong with it.

@@ -1,5 +1,5 @@
-"""The promise to hooks of modules: what `VALUES_JSON_PATCH_PATH` and `CONFIG_VALUES_JSON_PATCH_PATH` may say, and what
-is told about what they must not say (addon-operator.md §2.5, §13.11)."""
+"""The promise to hooks of modules: what `VALUES_JSON_PATCH_PATH` and `CONFIG_VALUES_JSON_PATCH_PATH` may say, and how
+wrong ones are reported (docs/hooks.md)."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""The promise to hooks, `enabled` scripts and templates: which values they get, byte for byte (addon-operator.md §2.1,
-§2.4, §13.17), and how dumps show what was patched (§8.4)."""
+"""The promise to hooks, `enabled` scripts and templates: which values they get, byte for byte, and how
+dumps show what was patched."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A module's hooks come and go a thousand times (R4, R23)."""
+"""A module's hooks come and go a thousand times."""
 
 import asyncio
 from dataclasses import replace

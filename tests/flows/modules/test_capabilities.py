@@ -1,4 +1,4 @@
-"""What a cluster serves decides what some charts make (design.md §4.1)."""
+"""Charts that read `.Capabilities` are rendered again when the cluster serves other kinds (docs/decisions.md, 47)."""
 
 from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_overtaking import CRD

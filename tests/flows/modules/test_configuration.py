@@ -1,4 +1,4 @@
-"""The ConfigMap and the Secret: what users do with them, and what becomes of it (addon-operator.md §2.3, §5.6)."""
+"""The ConfigMap and the Secret: what users do with them, and what modules make of it (docs/modules.md)."""
 
 import base64
 
@@ -45,7 +45,6 @@ async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: Worl
 
 
 async def test_values_in_the_configuration_are_there_again_when_a_module_comes_again(one: World) -> None:
-    """§11.1 no. 7."""
     await one.configure(aEnabled="true", a="size: 5")
     await one.start()
     await one.configure(aEnabled="false")
@@ -90,7 +89,7 @@ async def test_a_section_that_is_no_text_is_refused_and_not_passed_over(one: Wor
 
 
 async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
-    """§13.13; the other sections stay byte for byte."""
+    """The other sections stay byte for byte."""
     write = at("Event", patch("/a/last", '"$RANDOM-$RANDOM"', lasting=True))
     one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
     await one.configure(aEnabled="true", a="size: 2  # mine", b="# as it is\n")
@@ -136,7 +135,6 @@ async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(on
 
 
 async def test_removing_the_global_section_takes_its_values_away(one: World) -> None:
-    """§13.16."""
     one.module("020-b", {"templates/cm.yaml": configmap("b", 'color: {{ .Values.global.color | default "none" }}')})
     await one.configure(bEnabled="true", GLOBAL="color: red")
     await one.start()

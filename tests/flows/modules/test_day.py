@@ -1,4 +1,4 @@
-"""A day in which nothing is to be done (user-pains.md R14): the program in the test's own event loop, with clocks that
+"""A day without changes, in which hookrunner writes nothing: the program in the test's own event loop, with clocks that
 are set forward twenty minutes at a time, which every watch takes for a dead connection, and whatever else goes on."""
 
 import asyncio

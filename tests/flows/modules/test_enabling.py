@@ -1,4 +1,4 @@
-"""`enabled` scripts, switches of hooks and modules that go (addon-operator.md §5.2, §5.7)."""
+"""`enabled` scripts, modules that hooks turn on or off, and the deletion of modules."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World

@@ -1,4 +1,4 @@
-"""The first converge: global hooks, modules and their hooks in the order of addon-operator.md §12.1."""
+"""The first converge: global hooks, modules and their hooks run in the order of addon-operator."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, watching
 from tests.flows.modules.world import World
@@ -58,7 +58,7 @@ async def test_ticks_are_heard_after_the_first_converge_only(world: World) -> No
 
 
 async def test_a_module_that_a_global_hook_turns_on_at_the_start_runs_once(world: World) -> None:
-    """Its `enabled` script is asked once (§13.7), and sees what global hooks have set."""
+    """Its `enabled` script runs once and sees what global hooks have set."""
     world.write("global-hooks/g.sh", hook(patch("/aEnabled", "true") + patch("/global/seen", '"yes"'), onStartup=1))
     script = enabled('grep -q seen "$VALUES_PATH" && echo true > "$MODULE_ENABLED_RESULT"')
     world.module("010-a", {"enabled": script, "hooks/h.sh": hook(onStartup=1, beforeHelm=1)})

@@ -1,4 +1,4 @@
-"""What fails for want of another module is mended with it (design.md §4.2)."""
+"""A module that fails because another one failed is retried as soon as that one heals."""
 
 from tests.flows.modules.hooks import at, hook, unless
 from tests.flows.modules.world import World

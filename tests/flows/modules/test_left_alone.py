@@ -12,7 +12,7 @@ OBJECT = configmap("a", "x: {{ .Values.a.x | default 0 | quote }}")
 
 
 async def test_objects_under_maintenance_are_marked_once_and_then_left_alone(world: World) -> None:
-    """addon-operator.md §6.7; hooks go on. Of two modules the other is not concerned."""
+    """Its hooks go on, and the other of two modules is not affected."""
     for name in ("010-a", "020-b"):
         world.module(name, {"templates/cm.yaml": OBJECT, "hooks/h.sh": hook(afterHelm=1)})
     world.module("020-b", {"templates/cm.yaml": configmap("b")})

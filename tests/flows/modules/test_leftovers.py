@@ -65,7 +65,7 @@ async def _restarts_and_deletes_nothing(world: World, ready: bool = True) -> Non
 
 
 async def test_what_was_turned_off_meanwhile_is_deleted_with_its_hooks(world: World) -> None:
-    """§11.1 no. 16; heaviest first, and one that may not be deleted yet does not hinder the others."""
+    """Heaviest first; one that may not be deleted yet does not delay the others."""
     away = hook(at("beforeDeleteHelm", "echo >&2 no"), beforeDeleteHelm=1, afterDeleteHelm=1)
     for name in ("010-a", "020-b", "030-c"):
         world.module(name, {"templates/cm.yaml": configmap(name[4:]), "hooks/h.sh": away})
@@ -100,7 +100,6 @@ async def test_purged_is_what_is_ours_and_nobody_else_s(world: World) -> None:
 
 
 async def test_a_kind_that_left_the_chart_before_the_module_was_turned_off_is_gone_too(world: World) -> None:
-    """R25."""
     world.module("010-a", {"templates/cm.yaml": configmap("a"), "templates/more.yaml": configmap("more")})
     world.module("010-a", {"templates/sa.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n"})
     await world.configure(aEnabled="true")

@@ -1,4 +1,4 @@
-"""Kubernetes and schedule bindings of module hooks: gates, queues, neighbours of the same name (§4.3, §4.4, §13)."""
+"""Kubernetes and schedule bindings of module hooks: what they hold back, their queues, and hooks of the same name."""
 
 from tests.flows.modules.hooks import at, configmap, hook, patch, until_told, watching
 from tests.flows.modules.world import World
@@ -51,7 +51,6 @@ async def test_values_that_events_and_ticks_change_bring_one_run_each(world: Wor
 
 
 async def test_hooks_of_one_name_in_two_modules_have_nothing_to_do_with_each_other(world: World) -> None:
-    """§13.2, §13.3, §13.18."""
     counted = 'echo \'{"name":"seen","action":"add","value":1.5}\' > "$METRICS_PATH"'
     k = hook(at("Event", counted), kubernetes=[watching(queue="shared")])
     world.module("010-a", {"hooks/k.sh": k})

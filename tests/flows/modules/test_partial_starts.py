@@ -1,4 +1,4 @@
-"""A module whose start fails at every step once (user-pains.md R6)."""
+"""A module whose start fails once at every step."""
 
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox

@@ -1,4 +1,4 @@
-"""What modules require of each other and of the cluster (design.md §4.2)."""
+"""What modules require of each other and of the cluster: order, switching off, and the reasons shown."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""What is seen of modules from outside: the debug socket, `/readyz`, `/status/converge`, metrics, Events, and what is
-never to be seen (addon-operator.md §8, issue 6 §5)."""
+"""What modules show on the debug socket, `/readyz`, `/status/converge`, in metrics and Events, and that they show no
+secrets."""
 
 import asyncio
 import base64

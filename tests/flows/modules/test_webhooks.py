@@ -1,4 +1,4 @@
-"""Hooks of modules that the API server asks, on the real control plane (design.md §4.3)."""
+"""Admission and conversion hooks of modules on the real control plane."""
 
 import asyncio
 import json
