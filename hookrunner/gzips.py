@@ -4,9 +4,7 @@ import gzip
 import io
 import zlib
 
-
-class TooLarge(ValueError):
-    """What is packed has more bytes than are taken; the message says how many those are."""
+from kubetypes.bounds import TooLarge
 
 
 def unpacked(data: bytes, most: int) -> bytes:

@@ -23,7 +23,7 @@ class Compat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OptionType:
     """How a text becomes a value. `parse` raises ValueError; `allowed` says what it takes."""
 
     metavar: str
@@ -40,7 +40,7 @@ class Option:
     """
 
     flag: str
-    kind: Kind
+    kind: OptionType
     default: str
     text: str
     env: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ def _unless_no(text: str) -> bool:
     return text != "no" and (text == "yes" or _yes(text))
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> OptionType:
     """One of these words, in any case."""
 
     def parse(text: str) -> str:
@@ -167,27 +167,27 @@ def one_of(*words: str) -> Kind:
             raise ValueError(text)
         return text.lower()
 
-    return Kind("|".join(words), f"one of {', '.join(words)}", parse)
+    return OptionType("|".join(words), f"one of {', '.join(words)}", parse)
 
 
-TEXT = Kind("TEXT", "any text", str)
-PATH = Kind("PATH", "a path", _path)
-MAYBE_PATH = Kind("PATH", "a path", lambda text: _path(text) if text else None)
-PATHS = Kind(
+TEXT = OptionType("TEXT", "any text", str)
+PATH = OptionType("PATH", "a path", _path)
+MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else None)
+PATHS = OptionType(
     "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)
 )
-NUMBER = Kind("NUMBER", "a number of at least 0", _number)
-COUNT = Kind("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
-COUNT_FROM_1 = Kind("NUMBER", "a whole number of at least 1", lambda text: 1 + int(_at_least_zero(int(text) - 1)))
-DURATION = Kind("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", _span)
-SIZE = Kind("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", size)
-SIZE_FROM_1 = Kind("SIZE", "a number of bytes such as 8Mi or 1Gi, at least 1", _size_from_1)
-MEMORY = Kind("SIZE", "a share from 1% to 100%, or a number of bytes such as 256Mi or 1Gi", _memory)
-PORT = Kind("PORT", "a port number from 0 to 65535 (0: any free one)", _port)
-MAYBE_PORT = Kind("PORT", PORT.allowed, lambda text: _port(text) if text else None)
-ENDPOINT = Kind("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)
-YES_NO = Kind("BOOL", "true or false", _yes)
-UNLESS_NO = Kind("BOOL", "true or false, yes or no", _unless_no)
+NUMBER = OptionType("NUMBER", "a number of at least 0", _number)
+COUNT = OptionType("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
+COUNT_FROM_1 = OptionType("NUMBER", "a whole number of at least 1", lambda text: 1 + int(_at_least_zero(int(text) - 1)))
+DURATION = OptionType("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", _span)
+SIZE = OptionType("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", size)
+SIZE_FROM_1 = OptionType("SIZE", "a number of bytes such as 8Mi or 1Gi, at least 1", _size_from_1)
+MEMORY = OptionType("SIZE", "a share from 1% to 100%, or a number of bytes such as 256Mi or 1Gi", _memory)
+PORT = OptionType("PORT", "a port number from 0 to 65535 (0: any free one)", _port)
+MAYBE_PORT = OptionType("PORT", PORT.allowed, lambda text: _port(text) if text else None)
+ENDPOINT = OptionType("HOST:PORT", "an address and a port such as 127.0.0.1:9652", _endpoint)
+YES_NO = OptionType("BOOL", "true or false", _yes)
+UNLESS_NO = OptionType("BOOL", "true or false, yes or no", _unless_no)
 """For the only variable of shell-operator that says `no`."""
 
 

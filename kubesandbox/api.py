@@ -11,7 +11,7 @@ from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.outside import at_once
 from kubesandbox.patching import Patch
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.status import not_done_here
 from kubesandbox.store import Store
 from kubesandbox.structural import versions
@@ -35,33 +35,33 @@ class Api:
         self.now = now
         self._verbs = Verbs(store, kinds, now)
 
-    def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+    def create(self, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
         """A new object."""
         if kind.webhook is not None and kind.version != kind.storage:
             raise not_done_here(f"a {kind.kind} that a webhook has to convert; write it in version {kind.storage}")
         return at_once(self._verbs.create(kind, where, options, body))
 
-    def update(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+    def update(self, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
         """A whole object instead of the one that is there."""
         return at_once(self._verbs.update(kind, where, options, body))
 
-    def patch(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
+    def patch(self, kind: Kind, where: Place, options: WriteParameters, patch: Patch) -> Written:
         """A patch on the object that is there."""
         return at_once(self._verbs.patch(kind, where, options, patch))
 
-    def modify(self, kind: Kind, where: Place, options: WriteOptions, change: Step) -> Written:
+    def modify(self, kind: Kind, where: Place, options: WriteParameters, change: Step) -> Written:
         """What `change` makes of the object that is there."""
         return at_once(self._verbs.modify(self._own(kind, where), where, options, change))
 
-    def create_below(self, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+    def create_below(self, kind: Kind, where: Place, options: WriteParameters, body: JSON) -> Written:
         """A binding or an eviction."""
         return at_once(subresources.create(self._verbs, kind, where, options, body))
 
-    def delete(self, kind: Kind, where: Place, options: DeleteOptions) -> Written:
+    def delete(self, kind: Kind, where: Place, options: DeleteParameters) -> Written:
         """The object that is there goes, or is marked."""
         return at_once(self._verbs.delete(self._own(kind, where), where, options))
 
-    def delete_all(self, kind: Kind, namespace: str, options: DeleteOptions) -> None:
+    def delete_all(self, kind: Kind, namespace: str, options: DeleteParameters) -> None:
         """All objects of a kind, in one namespace or ("") everywhere."""
         for stored in self.store.select(kind.kept, namespace):
             _, where, name = stored.key

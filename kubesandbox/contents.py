@@ -12,12 +12,12 @@ from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store
 
-__all__ = ["Contents", "Key"]
+__all__ = ["Key", "SandboxContents"]
 
 Object = dict[str, Any]
 
 
-class Contents:
+class SandboxContents:
     """What a store holds."""
 
     def __init__(self, store: Store, kinds: Kinds) -> None:

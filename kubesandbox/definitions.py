@@ -5,9 +5,9 @@ from dataclasses import replace
 from kubesandbox.api import Api, Step
 from kubesandbox.deleting import CLEANUP
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import DEFINITIONS, Object
-from kubesandbox.store import Change, Key
+from kubesandbox.store import Key, StoreChange
 from kubesandbox.structural import names, served
 from kubesandbox.times import rfc3339
 from kubetypes.json_values import JSON
@@ -18,7 +18,7 @@ ENDING = {
     "reason": "InstanceDeletionInProgress",
     "message": "CustomResource deletion is in progress",
 }
-MANAGER = WriteOptions(manager="kube-apiserver")
+MANAGER = WriteParameters(manager="kube-apiserver")
 
 
 class DefinitionController:
@@ -33,7 +33,7 @@ class DefinitionController:
         for stored in self._api.store.select(DEFINITIONS):
             self._settle(stored.key.name)
 
-    def happened(self, change: Change) -> None:
+    def happened(self, change: StoreChange) -> None:
         """React to one change: of a definition, or the end of the last object of one that has to go."""
         if change.key.resource == DEFINITIONS:
             self._settle(change.key.name)
@@ -77,7 +77,7 @@ class DefinitionController:
     def _empty(self, name: str) -> None:
         kind = self._api.kinds.of_stored(name)
         if kind is not None and kind.custom:
-            self._api.delete_all(kind, "", DeleteOptions())
+            self._api.delete_all(kind, "", DeleteParameters())
         self._finish(name)
 
     def _finish(self, name: str) -> None:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from kubesandbox import status
 from kubesandbox.parameters import flag, number
-from kubesandbox.requests import OPTIONS_OF, DeleteOptions, dry_run_problems
+from kubesandbox.requests import OPTIONS_OF, DeleteParameters, dry_run_problems
 from kubesandbox.status import About, bad_request
 from kubetypes.json_values import JSON
 
 PROPAGATIONS = ("Foreground", "Background", "Orphan")
 
 
-def read(query: Mapping[str, str], body: JSON, verb: str) -> DeleteOptions:
+def read(query: Mapping[str, str], body: JSON, verb: str) -> DeleteParameters:
     """Read and check the query and the body (`DeleteOptions`, None without a body). Raises Refused 400 or 422."""
     said = {**_from_query(query), **(_checked_body(body) if body is not None else {})}
     dry_run, propagation = said.get("dryRun") or [], said.get("propagationPolicy") or ""
@@ -33,7 +33,7 @@ def read(query: Mapping[str, str], body: JSON, verb: str) -> DeleteOptions:
         propagation = "Orphan" if orphan else "Background"
     wanted = said.get("preconditions") or {}
     grace = said.get("gracePeriodSeconds")
-    return DeleteOptions(
+    return DeleteParameters(
         bool(dry_run), propagation, grace, wanted.get("uid") or "", wanted.get("resourceVersion") or ""
     )
 

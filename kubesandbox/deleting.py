@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from kubesandbox import rules, status
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteOptions
+from kubesandbox.requests import DeleteParameters
 from kubesandbox.rules import Object
 from kubesandbox.times import rfc3339
 
@@ -20,7 +20,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 
-def check_preconditions(kind: Kind, obj: Object, options: DeleteOptions) -> None:
+def check_preconditions(kind: Kind, obj: Object, options: DeleteParameters) -> None:
     """Raises Refused 409 where the object is not the one that was meant, 403 where it may never go."""
     meta = obj["metadata"]
     pairs = (
@@ -35,7 +35,7 @@ def check_preconditions(kind: Kind, obj: Object, options: DeleteOptions) -> None
         raise status.forbidden(kind.resource(meta["name"]), "this namespace may not be deleted")
 
 
-def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Object | None:
+def marked(kind: Kind, old: Object, options: DeleteParameters, now: datetime) -> Object | None:
     """The object as it waits for its end, or None if nothing keeps it."""
     obj = deepcopy(old)
     meta = obj["metadata"]
@@ -55,13 +55,13 @@ def marked(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> Ob
     return rules.ending(kind, obj)
 
 
-def pending(kind: Kind, old: Object, options: DeleteOptions, now: datetime) -> bool:
+def pending(kind: Kind, old: Object, options: DeleteParameters, now: datetime) -> bool:
     """Whether a Pod's grace is running already and stays as it is: webhooks are not asked again."""
     running = kind.stored == "pods" and bool(old["metadata"].get("deletionGracePeriodSeconds"))
     return running and marked(kind, old, options, now) == old
 
 
-def _set_finalizers(meta: Object, kind: Kind, options: DeleteOptions) -> None:
+def _set_finalizers(meta: Object, kind: Kind, options: DeleteParameters) -> None:
     """The way in which dependents go, as a finalizer for the garbage collector."""
     finalizers = meta.get("finalizers") or []
     asked = options.propagation

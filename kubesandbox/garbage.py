@@ -17,14 +17,14 @@ from kubesandbox.api import Api, Step
 from kubesandbox.deleting import FOREGROUND, ORPHAN
 from kubesandbox.kinds import Kind
 from kubesandbox.owners import Owners, reference, references
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import Object
 from kubesandbox.status import Refused
-from kubesandbox.store import Change
+from kubesandbox.store import StoreChange
 
 PATIENCE = 3.0
 """Seconds for an owner to come; clients make owners first, so it rarely does."""
-MANAGER = WriteOptions(manager="garbage-collector")
+MANAGER = WriteParameters(manager="garbage-collector")
 
 
 class Owner(Enum):
@@ -59,7 +59,7 @@ class Garbage:
         for waiting in self._missed.values():
             waiting.cancel()
 
-    def happened(self, change: Change) -> None:
+    def happened(self, change: StoreChange) -> None:
         """React to one change."""
         before = change.before.json() if change.before is not None else None
         if change.after is not None:
@@ -162,7 +162,7 @@ class Garbage:
         asked = propagation or ("" if own else "Background")
         if (place := self._place(obj)) is not None:
             try:
-                self._api.delete(*place, DeleteOptions(propagation=asked, uid=obj["metadata"]["uid"]))
+                self._api.delete(*place, DeleteParameters(propagation=asked, uid=obj["metadata"]["uid"]))
             except Refused:
                 return  # gone meanwhile, or another one of that name
 

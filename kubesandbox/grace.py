@@ -9,14 +9,14 @@ from contextlib import suppress
 from datetime import datetime
 
 from kubesandbox.api import Api
-from kubesandbox.requests import DeleteOptions, Place
+from kubesandbox.requests import DeleteParameters, Place
 from kubesandbox.status import Refused
-from kubesandbox.store import Change, Key, Stored
+from kubesandbox.store import Key, StoreChange, Stored
 
 PODS = "pods"
 
 
-class Grace:
+class GracePeriods:
     """Ends the Pods whose grace is over."""
 
     def __init__(self, api: Api) -> None:
@@ -28,7 +28,7 @@ class Grace:
         for stored in self._api.store.select(PODS):
             self._wait(stored)
 
-    def happened(self, change: Change) -> None:
+    def happened(self, change: StoreChange) -> None:
         """React to one change."""
         if change.key.resource == PODS:
             if (waiting := self._ending.pop(change.key, None)) is not None:
@@ -53,4 +53,4 @@ class Grace:
         assert kind is not None
         where = Place(kind.group, kind.version, kind.plural, key.namespace, key.name)
         with suppress(Refused):  # it is gone, or is another one
-            self._api.delete(kind, where, DeleteOptions(grace=0, uid=uid))
+            self._api.delete(kind, where, DeleteParameters(grace=0, uid=uid))

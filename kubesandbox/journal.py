@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kubesandbox.errors import BadFile
 from kubesandbox.status import Refused
-from kubesandbox.store import Change, Key, Stored
+from kubesandbox.store import Key, StoreChange, Stored
 
 FORMAT = 1
 TABLES = """
@@ -59,7 +59,7 @@ class Journal:
         """The last revision that was given out."""
         return int(self._db.execute("SELECT revision FROM counter").fetchone()[0])
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StoreChange) -> None:
         """Keep one write. Raises Refused 500 where the file cannot take it; then nothing has happened."""
         try:
             self._db.execute("BEGIN")

@@ -6,12 +6,12 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 from kubesandbox.api import Api
 from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import Object
-from kubesandbox.store import Change, Key
+from kubesandbox.store import Key, StoreChange
 
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
-MANAGER = WriteOptions(manager="namespace-controller")
+MANAGER = WriteParameters(manager="namespace-controller")
 NAMESPACES = "namespaces"
 
 
@@ -27,7 +27,7 @@ def make_first(api: Api) -> None:
     for name in FIRST:
         if api.store.get(Key(NAMESPACES, "", name)) is None:
             where = Place("", "v1", NAMESPACES)
-            api.create(kind(api), where, WriteOptions(manager="kube-apiserver"), Body({"metadata": {"name": name}}))
+            api.create(kind(api), where, WriteParameters(manager="kube-apiserver"), Body({"metadata": {"name": name}}))
 
 
 class Namespaces:
@@ -37,7 +37,7 @@ class Namespaces:
         self._api = api
         self._ending = {stored.key.name for stored in api.store.select(NAMESPACES) if _ends(stored.json())}
 
-    def happened(self, change: Change) -> None:
+    def happened(self, change: StoreChange) -> None:
         """React to one change: of a namespace, or of what is in one that has to be emptied."""
         key = change.key
         if key.resource == NAMESPACES:
@@ -58,7 +58,7 @@ class Namespaces:
         for resource in self._api.store.resources():
             one = self._api.kinds.of_stored(resource)
             if one is not None and one.namespaced:
-                self._api.delete_all(one, namespace, DeleteOptions(propagation="Background", grace=0))
+                self._api.delete_all(one, namespace, DeleteParameters(propagation="Background", grace=0))
         self._finish(namespace)
 
     def _finish(self, namespace: str) -> None:

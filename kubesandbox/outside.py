@@ -14,7 +14,7 @@ from kubesandbox.store import Stored
 T = TypeVar("T")
 
 
-class Gate(Protocol):
+class AdmissionGate(Protocol):
     """What a request has to pass. What is new is created, what was there is updated; objects are not changed."""
 
     async def mutate(self, obj: Object, old: Object | None) -> Object:

@@ -17,7 +17,7 @@ import orjson
 from kubesandbox import events, status
 from kubesandbox.field_selectors import fields as field_selector
 from kubesandbox.kinds import EVENTS, Kind
-from kubesandbox.requests import ListOptions, Place
+from kubesandbox.requests import ListParameters, Place
 from kubesandbox.selectors import labels as label_selector
 from kubesandbox.status import Cause, Refused, bad_request, expired
 from kubesandbox.store import Key, Store, Stored
@@ -98,7 +98,7 @@ def _written_so(kind: Kind, stored: Stored) -> bool:
     return stored.revision > kind.since and in_version(kind, stored)
 
 
-def matcher(kind: Kind, options: ListOptions) -> Matches | None:
+def matcher(kind: Kind, options: ListParameters) -> Matches | None:
     """A check by the selectors; None without selectors. Raises Refused 400."""
     if not options.labels and not options.fields:
         return None
@@ -120,7 +120,7 @@ class ListedObjects:
         return self.objects if self.matches is not None else self.objects[: self.limit or None]
 
 
-def find(store: Store, kind: Kind, namespace: str, options: ListOptions) -> ListedObjects:
+def find(store: Store, kind: Kind, namespace: str, options: ListParameters) -> ListedObjects:
     """What a list is made of. Raises Refused 400, 410, 504."""
     matches = matcher(kind, options)
     at, start = _from(store, options)
@@ -139,7 +139,7 @@ def page(kind: Kind, found: ListedObjects) -> Page:
     return Page([body(kind, one) for one in shown], at, _token(at, shown[-1].key), remaining)
 
 
-def _from(store: Store, options: ListOptions) -> tuple[int, tuple[str, str]]:
+def _from(store: Store, options: ListParameters) -> tuple[int, tuple[str, str]]:
     """The revision to list at and the key after which to start."""
     if options.token:
         return _read_token(store, options)
@@ -169,7 +169,7 @@ def _token(revision: int, last: Key) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(said)).rstrip(b"=").decode()
 
 
-def _read_token(store: Store, options: ListOptions) -> tuple[int, tuple[str, str]]:
+def _read_token(store: Store, options: ListParameters) -> tuple[int, tuple[str, str]]:
     if options.version:
         raise bad_request("specifying resource version is not allowed when using continue")
     try:

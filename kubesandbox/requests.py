@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListParameters:
     """How to list or watch. `version` is None where no resourceVersion was given."""
 
     labels: str = ""
@@ -50,7 +50,7 @@ class ListOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteParameters:
     """How to write. `manager` is the field manager, `validation` one of Strict, Warn, Ignore."""
 
     manager: str = "unknown"
@@ -60,7 +60,7 @@ class WriteOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteParameters:
     """How to delete. `propagation` is "" where none was asked for, `grace` None where the kind's own holds."""
 
     dry_run: bool = False
@@ -111,11 +111,11 @@ def verb(method: str, where: Place, query: Mapping[str, str]) -> str:
 # ── options ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def list_options(query: Mapping[str, str], watch: bool) -> ListOptions:
+def list_options(query: Mapping[str, str], watch: bool) -> ListParameters:
     """Read and check. Raises Refused 400 or 422, as the rules for `resourceVersionMatch` say:
     https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list"""
     given = query.get("resourceVersion", "")
-    options = ListOptions(
+    options = ListParameters(
         labels=query.get("labelSelector", ""),
         fields=query.get("fieldSelector", ""),
         version=(version_to_wait_for if watch else version)(given) if given else None,
@@ -133,7 +133,7 @@ def list_options(query: Mapping[str, str], watch: bool) -> ListOptions:
     return options
 
 
-def _list_problems(options: ListOptions) -> list[Cause]:
+def _list_problems(options: ListParameters) -> list[Cause]:
     match = "resourceVersionMatch"
     causes = []
     if options.match and options.version is None:
@@ -149,7 +149,7 @@ def _list_problems(options: ListOptions) -> list[Cause]:
     return causes
 
 
-def _watch_problems(options: ListOptions) -> list[Cause]:
+def _watch_problems(options: ListParameters) -> list[Cause]:
     match, initial = "resourceVersionMatch", options.initial_events is not None
     causes = []
     if initial and options.match != "NotOlderThan":
@@ -169,7 +169,7 @@ def _forbidden(field: str, why: str) -> Cause:
     return status.forbidden_field(field, why)
 
 
-def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: bool | None = None) -> WriteOptions:
+def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: bool | None = None) -> WriteParameters:
     """Read and check what goes with create, update and patch (`apply`: whether it is server-side apply). Raises Refused
     400 or 422."""
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
@@ -188,7 +188,7 @@ def write_options(query: Mapping[str, str], verb: str, user_agent: str, apply: b
     if causes:
         raise status.invalid(About("meta.k8s.io", OPTIONS_OF[verb]), causes)
     named = manager or user_agent.partition("/")[0][:DNS_LIMIT] or "unknown"
-    return WriteOptions(named, query.get("dryRun") == "All", flag(query, "force"), validation or "Warn")
+    return WriteParameters(named, query.get("dryRun") == "All", flag(query, "force"), validation or "Warn")
 
 
 def dry_run_problems(dry_run: list[JSON]) -> list[Cause]:

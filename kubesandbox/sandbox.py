@@ -23,18 +23,18 @@ from aiohttp import web
 
 from kubesandbox import kinds, namespaces, seeds
 from kubesandbox.api import Api
-from kubesandbox.contents import Contents
+from kubesandbox.contents import SandboxContents
 from kubesandbox.definitions import DefinitionController
 from kubesandbox.faults import Faults
 from kubesandbox.garbage import Garbage
-from kubesandbox.grace import Grace
+from kubesandbox.grace import GracePeriods
 from kubesandbox.journal import Journal
 from kubesandbox.kinds import Kinds
 from kubesandbox.namespaces import Namespaces
 from kubesandbox.options import Options
-from kubesandbox.server import Server
+from kubesandbox.server import SandboxServer
 from kubesandbox.simulate.loop import simulating
-from kubesandbox.store import Change, Store
+from kubesandbox.store import Store, StoreChange
 from kubetypes.crowd import Crowd
 
 __all__ = ["Options", "Sandbox", "serving"]
@@ -58,9 +58,9 @@ class Sandbox:
     faults: Faults
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> SandboxContents:
         """Its objects, without asking it over HTTP."""
-        return Contents(self.store, self.kinds)
+        return SandboxContents(self.store, self.kinds)
 
     def kubeconfig(self) -> str:
         """For kubectl and every other client."""
@@ -87,7 +87,7 @@ class ApiController(Protocol):
         """Look at what is there at the start."""
         ...
 
-    def happened(self, change: Change) -> None:
+    def happened(self, change: StoreChange) -> None:
         """React to a change. It may be followed by others already: look at the store for what is there now."""
         ...
 
@@ -99,7 +99,7 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
         namespaces.make_first(api)
-        garbage, grace = Garbage(api), Grace(api)
+        garbage, grace = Garbage(api), GracePeriods(api)
         controllers: list[ApiController] = [DefinitionController(api), Namespaces(api), garbage, grace]
         following = asyncio.create_task(_follow(store.feed(), controllers))
         for controller in controllers:
@@ -107,7 +107,10 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
         try:
             await seeds.plant(api, options.seed)
             garbage.sweep()
-            async with _listening(options, Server(api, faults, options.token)) as url, _alive(api, options.simulate):
+            async with (
+                _listening(options, SandboxServer(api, faults, options.token)) as url,
+                _alive(api, options.simulate),
+            ):
                 yield Sandbox(url, options, store, every, api, faults)
         finally:
             garbage.close()
@@ -139,7 +142,7 @@ def _store(data: Path | None) -> Iterator[Store]:
         yield store
 
 
-async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[ApiController]) -> None:
+async def _follow(feed: asyncio.Queue[StoreChange], controllers: Sequence[ApiController]) -> None:
     """Tell every controller of every change, in order. They write too; what they write comes round again."""
     while True:
         changes = [await feed.get(), *(feed.get_nowait() for _ in range(feed.qsize()))]
@@ -152,7 +155,7 @@ async def _follow(feed: asyncio.Queue[Change], controllers: Sequence[ApiControll
 
 
 @asynccontextmanager
-async def _listening(options: Options, server: Server) -> AsyncIterator[str]:
+async def _listening(options: Options, server: SandboxServer) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
     # Bodies are taken as they come, as a real API server takes them: a compressed bomb of zeros is not unpacked.
     how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}

@@ -13,7 +13,7 @@ from kubesandbox.api import Api
 from kubesandbox.bodies import Body
 from kubesandbox.errors import BadFile
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import Place, WriteOptions
+from kubesandbox.requests import Place, WriteParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Key
 from kubetypes import yaml_values
@@ -22,7 +22,7 @@ from kubetypes.yaml_values import BadDocument
 FIRST = ("CustomResourceDefinition", "Namespace")
 SUFFIXES = (".yaml", ".yml", ".json")
 SERVED_WITHIN = 200
-OPTIONS = WriteOptions(manager="seed", validation="Strict")
+OPTIONS = WriteParameters(manager="seed", validation="Strict")
 
 
 async def plant(api: Api, files: Sequence[Path]) -> None:

@@ -36,7 +36,7 @@ from kubesandbox.bodies import Body
 from kubesandbox.faults import Faults
 from kubesandbox.holding import Held, in_time
 from kubesandbox.patching import Patch
-from kubesandbox.requests import DeleteOptions
+from kubesandbox.requests import DeleteParameters
 from kubesandbox.rules import Object
 from kubesandbox.status import NoPage, Refused
 from kubesandbox.verbs import Verbs, Written
@@ -54,7 +54,7 @@ LEEWAY = 0.1
 _LOG = logging.getLogger("sandbox")
 
 
-class Server:
+class SandboxServer:
     """Answers requests. `token` is wanted in every one, if there is one."""
 
     def __init__(self, api: Api, faults: Faults, token: str = "") -> None:
@@ -228,7 +228,7 @@ class Server:
     async def _body(self, asked: Asked) -> Body:
         return bodies.parsed(await self._read(asked.http), asked.content_type, asked.kind.kind)
 
-    async def _delete_options(self, asked: Asked) -> DeleteOptions:
+    async def _delete_options(self, asked: Asked) -> DeleteParameters:
         text = await self._read(asked.http)
         body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
         return delete_options.read(asked.query, body, asked.verb)
@@ -242,15 +242,15 @@ class Server:
         return _response(asked, answers.one(asked.form, asked.kind, orjson.dumps(obj), self._api.now()), code)
 
 
-_DO: dict[str, Callable[[Server, Asked], Awaitable[web.StreamResponse]]] = {
-    "get": Server._get,
-    "list": Server._list,
-    "watch": Server._watch,
-    "create": Server._create,
-    "update": Server._update,
-    "patch": Server._patch,
-    "delete": Server._delete,
-    "deletecollection": Server._delete_collection,
+_DO: dict[str, Callable[[SandboxServer, Asked], Awaitable[web.StreamResponse]]] = {
+    "get": SandboxServer._get,
+    "list": SandboxServer._list,
+    "watch": SandboxServer._watch,
+    "create": SandboxServer._create,
+    "update": SandboxServer._update,
+    "patch": SandboxServer._patch,
+    "delete": SandboxServer._delete,
+    "deletecollection": SandboxServer._delete_collection,
 }
 
 

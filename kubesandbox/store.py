@@ -56,7 +56,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoreChange:
     """One revision: before None = created, after None = deleted. A deleted object's last state has the revision of the
     deletion (`gone`)."""
 
@@ -76,7 +76,7 @@ class Change:
 class ChangeLog(Protocol):
     """Where writes are kept beyond the process."""
 
-    def append(self, change: Change) -> None:
+    def append(self, change: StoreChange) -> None:
         """Keep one write; it is safe when this returns."""
         ...
 
@@ -93,14 +93,14 @@ class Store:
         self.revision = 1
         self.compacted = 1
         self._objects: dict[str, dict[tuple[str, str], Stored]] = {}
-        self._history: list[Change] = []
+        self._history: list[StoreChange] = []
         self._size = 0
         self._forgotten: dict[str, int] = {}
         self._journal = journal
         self._clock = clock
         self._kept = kept
         self._news: dict[str, asyncio.Event] = {}
-        self._feeds: list[asyncio.Queue[Change]] = []
+        self._feeds: list[asyncio.Queue[StoreChange]] = []
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -126,7 +126,7 @@ class Store:
         """Names of the resources that have objects."""
         return [resource for resource, objects in self._objects.items() if objects]
 
-    def changes(self, since: int, resource: str = "") -> list[Change]:
+    def changes(self, since: int, resource: str = "") -> list[StoreChange]:
         """What happened after a revision, oldest first. Raises Refused 410 where that is compacted.
 
         With a `resource` that is what has happened to it alone: for those who follow it, however much others do.
@@ -147,9 +147,9 @@ class Store:
         if (news := self._news.pop(resource, None)) is not None:
             news.set()
 
-    def feed(self) -> asyncio.Queue[Change]:
+    def feed(self) -> asyncio.Queue[StoreChange]:
         """Every change from now on, for those who must miss none: history may be compacted before they see it."""
-        feed: asyncio.Queue[Change] = asyncio.Queue()
+        feed: asyncio.Queue[StoreChange] = asyncio.Queue()
         self._feeds.append(feed)
         return feed
 
@@ -162,7 +162,7 @@ class Store:
         if len(stored.body) > LARGEST:
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "", "etcdserver: request is too large")
         before = self.get(key)
-        self._happened(Change(stored.revision, self._clock(), key, before, stored))
+        self._happened(StoreChange(stored.revision, self._clock(), key, before, stored))
         return stored
 
     def delete(self, key: Key) -> Stored:
@@ -171,7 +171,7 @@ class Store:
         obj = before.json()
         obj["metadata"]["resourceVersion"] = str(self.revision + 1)
         last = Stored(key, self.revision + 1, written(obj))
-        self._happened(Change(last.revision, self._clock(), key, before, None, last))
+        self._happened(StoreChange(last.revision, self._clock(), key, before, None, last))
         return last
 
     def compact(self, revision: int | None = None) -> int:
@@ -187,7 +187,7 @@ class Store:
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _happened(self, change: Change) -> None:
+    def _happened(self, change: StoreChange) -> None:
         if self._journal:
             self._journal.append(change)
         self._keep(change)
@@ -200,7 +200,7 @@ class Store:
         self.ring("")
         self.ring(change.key.resource)
 
-    def _keep(self, change: Change) -> None:
+    def _keep(self, change: StoreChange) -> None:
         objects = self._objects.setdefault(change.key.resource, {})
         place = (change.key.namespace, change.key.name)
         if change.after is None:

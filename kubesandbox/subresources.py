@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from kubesandbox import delete_options, reading, status
 from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
-from kubesandbox.outside import OPEN, Gate
+from kubesandbox.outside import OPEN, AdmissionGate
 from kubesandbox.patching import APPLY, Patch
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import Object
 from kubesandbox.status import bad_request
 from kubesandbox.structural import scaling
@@ -25,14 +25,14 @@ def get(kind: Kind, where: Place, obj: Object) -> Object:
     return scaling.scale(obj, kind) if where.subresource == "scale" else obj
 
 
-async def update(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+async def update(verbs: Verbs, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
     """PUT of an object or of what is below it."""
     if where.subresource != "scale":
         return await verbs.update(kind, where, options, body)
     return await _write_scale(verbs, kind, where, options, body.value)
 
 
-async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
+async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteParameters, patch: Patch) -> Written:
     """PATCH of an object or of what is below it."""
     if where.subresource != "scale":
         return await verbs.patch(kind, where, options, patch)
@@ -44,7 +44,7 @@ async def patch(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, p
     return await _write_scale(verbs, kind, where, options, patch.applied(there, kind))
 
 
-async def _write_scale(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, scale: JSON) -> Written:
+async def _write_scale(verbs: Verbs, kind: Kind, where: Place, options: WriteParameters, scale: JSON) -> Written:
     replicas = replicas_of(scale)
     if replicas < 0:
         cause = status.wrong("spec.replicas", replicas, "must be greater than or equal to 0")
@@ -79,7 +79,7 @@ def _versioned(obj: Object, version: str) -> Object:
     return obj
 
 
-async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteOptions, body: JSON) -> Written:
+async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteParameters, body: JSON) -> Written:
     """POST below an object. What is asked for has to pass the gate, what comes of it has not. Raises Refused."""
     reading.found(verbs.store, kind, where)
     if where.subresource == "eviction":
@@ -108,7 +108,7 @@ async def _admit(verbs: Verbs, kind: Kind, where: Place, body: JSON) -> Object:
     return asked
 
 
-def _evicting(where: Place, options: WriteOptions, said: Object) -> DeleteOptions:
+def _evicting(where: Place, options: WriteParameters, said: Object) -> DeleteParameters:
     """The deletion that an `Eviction` asks for. Raises Refused 400, 422."""
     if said.get("kind") not in (None, "", "Eviction"):
         raise bad_request(f"{said['kind']} cannot be handled as a Eviction: unknown conversion")
@@ -134,7 +134,7 @@ def _bound(pod: Object, node: str) -> Object:
 class _ScaleGate:
     """A gate that sees the `Scale` of an object."""
 
-    gate: Gate
+    gate: AdmissionGate
     kind: Kind
 
     async def mutate(self, obj: Object, old: Object | None) -> Object:

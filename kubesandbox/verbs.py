@@ -16,9 +16,9 @@ from kubesandbox.bodies import Body
 from kubesandbox.fields import writes as fields
 from kubesandbox.fields.writes import Write
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.outside import OPEN, UNCONVERTED, Converter, Gate
+from kubesandbox.outside import OPEN, UNCONVERTED, AdmissionGate, Converter
 from kubesandbox.patching import APPLY, Patch
-from kubesandbox.requests import DeleteOptions, ListOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, ListParameters, Place, WriteParameters
 from kubesandbox.rules import Object
 from kubesandbox.status import Cause, Refused
 from kubesandbox.store import Key, Store, Stored
@@ -52,12 +52,12 @@ class Verbs:
     store: Store
     kinds: Kinds
     now: Callable[[], datetime]
-    gate: Gate = OPEN
+    gate: AdmissionGate = OPEN
     converter: Converter = UNCONVERTED
 
     # ── create ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def create(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+    async def create(self, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
         """Raises Refused 400, 403, 404, 409, 422."""
         obj, warnings = rules.decoded(kind, body.value, options.validation, body.duplicates)
         obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
@@ -97,7 +97,7 @@ class Verbs:
         if kind.custom and _ends(self.store.get(Key(rules.DEFINITIONS, "", kind.stored))):
             raise status.forbidden(kind.resource(name), DEFINITION_ENDS)
 
-    async def _store_new(self, kind: Kind, obj: Object, options: WriteOptions, warnings: Sequence[str]) -> Written:
+    async def _store_new(self, kind: Kind, obj: Object, options: WriteParameters, warnings: Sequence[str]) -> Written:
         name = obj["metadata"]["name"]
         key = Key(kind.kept, obj["metadata"].get("namespace", ""), name)
         kept = await self.converter.to_stored_version(kind, obj)
@@ -119,7 +119,7 @@ class Verbs:
 
     # ── update, patch ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def update(self, kind: Kind, where: Place, options: WriteOptions, body: Body) -> Written:
+    async def update(self, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
         """Raises Refused 400, 404, 409, 422."""
         creates = rules.created_by_update(kind) and not where.subresource
         while creates and self.store.get(reading.key(kind, where)) is None:
@@ -137,7 +137,7 @@ class Verbs:
                 raise
             return None
 
-    async def patch(self, kind: Kind, where: Place, options: WriteOptions, patch: Patch) -> Written:
+    async def patch(self, kind: Kind, where: Place, options: WriteParameters, patch: Patch) -> Written:
         """Raises Refused 400, 404, 409, 415, 422."""
         if patch.type == APPLY:
             return await self._apply(kind, where, options, patch.body)
@@ -151,7 +151,7 @@ class Verbs:
         return await self.modify(kind, where, options, patched, warnings)
 
     async def modify(
-        self, kind: Kind, where: Place, options: WriteOptions, change: Step, warnings: Sequence[str] = ()
+        self, kind: Kind, where: Place, options: WriteParameters, change: Step, warnings: Sequence[str] = ()
     ) -> Written:
         """Write what `change` makes of the object. Raises Refused 404, 409, 422."""
 
@@ -161,7 +161,7 @@ class Verbs:
 
         return await self._write_change(kind, where, options, changed)
 
-    async def _apply(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
+    async def _apply(self, kind: Kind, where: Place, options: WriteParameters, config: JSON) -> Written:
         """Server-side apply: the only patch that creates what is not there."""
         config = rules.configured(kind, where, config)
         while self.store.get(reading.key(kind, where)) is None:
@@ -170,7 +170,7 @@ class Verbs:
                 return done
         return await self.apply(kind, where, options, config)
 
-    async def apply(self, kind: Kind, where: Place, options: WriteOptions, config: JSON) -> Written:
+    async def apply(self, kind: Kind, where: Place, options: WriteParameters, config: JSON) -> Written:
         """Server-side apply of an object, or of its `Scale`, to the one that is there; what comes of it is the object.
 
         Raises Refused 400, 404, 409, 422."""
@@ -182,7 +182,7 @@ class Verbs:
 
         return await self._write_change(kind, where, options, merged)
 
-    async def _created_by_apply(self, kind: Kind, where: Place, options: WriteOptions, config: Object) -> Written:
+    async def _created_by_apply(self, kind: Kind, where: Place, options: WriteParameters, config: Object) -> Written:
         if where.subresource:
             raise status.not_found(kind.resource(where.name))
         if uid := config["metadata"].get("uid"):
@@ -193,7 +193,7 @@ class Verbs:
         obj = rules.defaulted(kind, identity.bare(rules.placed(kind, where, obj)))
         return await self._store_new(kind, await self._admit_new(kind, where, obj), options, warnings)
 
-    async def _write_change(self, kind: Kind, where: Place, options: WriteOptions, change: Change) -> Written:
+    async def _write_change(self, kind: Kind, where: Place, options: WriteParameters, change: Change) -> Written:
         """Write what `change` makes of the object; again from its new state if another client has written meanwhile."""
         while True:
             stored = await self.find(kind, where)
@@ -229,7 +229,7 @@ class Verbs:
 
     # ── delete ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def delete(self, kind: Kind, where: Place, options: DeleteOptions) -> Written:
+    async def delete(self, kind: Kind, where: Place, options: DeleteParameters) -> Written:
         """Raises Refused 404, 409."""
         while True:
             stored = await self.find(kind, where)
@@ -250,7 +250,7 @@ class Verbs:
         return Written(obj)
 
     async def delete_collection(
-        self, kind: Kind, where: Place, listed: ListOptions, options: DeleteOptions
+        self, kind: Kind, where: Place, listed: ListParameters, options: DeleteParameters
     ) -> list[Written]:
         """Delete what a list would show. Raises Refused 400, and what a gate raises for one of them."""
         matches = reading.matcher(kind, listed)
@@ -265,7 +265,7 @@ class Verbs:
                     done.append(await self.delete(kind, there, options))
         return done
 
-    def _write(self, where: Place, options: WriteOptions) -> Write:
+    def _write(self, where: Place, options: WriteParameters) -> Write:
         return Write(options.manager, rfc3339(self.now()), where.subresource)
 
 

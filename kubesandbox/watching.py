@@ -19,9 +19,9 @@ from kubesandbox import reading
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.outside import Converter
 from kubesandbox.reading import Matches
-from kubesandbox.requests import ListOptions
+from kubesandbox.requests import ListParameters
 from kubesandbox.status import Refused
-from kubesandbox.store import Change, Store, Stored
+from kubesandbox.store import Store, StoreChange, Stored
 from kubetypes.timers import pause
 
 BOOKMARK_SECONDS = 60.0
@@ -45,20 +45,20 @@ class Watch:
 
     kind: Kind
     namespace: str
-    options: ListOptions
+    options: ListParameters
     matches: Matches | None
 
-    def _concerned(self, change: Change) -> bool:
+    def _concerned(self, change: StoreChange) -> bool:
         return change.key.resource == self.kind.kept and self.namespace in ("", change.key.namespace)
 
-    def states(self, changes: Sequence[Change]) -> list[Stored]:
+    def states(self, changes: Sequence[StoreChange]) -> list[Stored]:
         """The objects of changes at which this client has to look."""
         concerned = [change for change in changes if self._concerned(change)]
         before = [change.before for change in concerned] if self.matches is not None else []
         after = [change.after or change.gone for change in concerned]
         return [one for one in (*before, *after) if one is not None]
 
-    def of(self, change: Change) -> Event | None:
+    def of(self, change: StoreChange) -> Event | None:
         """What a change means to this client."""
         if not self._concerned(change):
             return None
@@ -73,7 +73,7 @@ class Watch:
     def _matches(self, stored: Stored) -> bool:
         return self.matches is None or self.matches(reading.obj(self.kind, stored))
 
-    def _last(self, change: Change) -> bytes:
+    def _last(self, change: StoreChange) -> bytes:
         """The last state that this client knew, with the revision at which it went."""
         if change.after is None:
             assert change.gone is not None
@@ -84,7 +84,7 @@ class Watch:
         return orjson.dumps(obj)
 
 
-def opened(store: Store, kind: Kind, namespace: str, options: ListOptions) -> Watch:
+def opened(store: Store, kind: Kind, namespace: str, options: ListParameters) -> Watch:
     """A watch that can be followed. Raises Refused for what is answered with a status instead of a stream."""
     if options.initial_events:
         reading.check_not_ahead(store, options.version or 0)
@@ -120,7 +120,7 @@ async def events(world: WatchSources, watch: Watch, deadline: float) -> AsyncIte
 
 async def _there(world: WatchSources, watch: Watch) -> list[Event]:
     """What there is at the beginning."""
-    selected = ListOptions(labels=watch.options.labels, fields=watch.options.fields)
+    selected = ListParameters(labels=watch.options.labels, fields=watch.options.fields)
     found = reading.find(world.store, watch.kind, watch.namespace, selected)
     await world.converter.prepare(watch.kind, found.needed())
     events = [Event("ADDED", body) for body in reading.page(watch.kind, found).bodies]
@@ -153,7 +153,7 @@ async def _follow(world: WatchSources, watch: Watch, since: int, deadline: float
         await _wait_for_change(store, kind.kept, since, pause(min(bookmark, deadline), clock()))
 
 
-def _first(changes: Sequence[Change], revision: int) -> tuple[Sequence[Change], int]:
+def _first(changes: Sequence[StoreChange], revision: int) -> tuple[Sequence[StoreChange], int]:
     """The first changes of a few, and the revision up to which that is all: a client that is slow would otherwise keep
     what history has forgotten long ago. It is told 410 then, as by a real API server."""
     size = 0

@@ -12,7 +12,7 @@ _UNITS = (("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class DocumentBounds:
     """Bounds of one text, however many documents it has. `size` is in bytes; `values` are maps, lists, texts, numbers,
     true, false and null; `what` says for whom the bounds are, in a message and in `docs/settings.md`."""
 
@@ -27,11 +27,11 @@ less of an object (`sandbox/depths.py`)."""
 DIGITS = 1000
 """Characters of a number that is not in quotes."""
 
-SECTIONS = Bounds("all sections of a ConfigMap or Secret with values", 4 << 20, 200_000)
+SECTIONS = DocumentBounds("all sections of a ConfigMap or Secret with values", 4 << 20, 200_000)
 """Written by users who may edit the ConfigMap. A ConfigMap holds 1 MiB; the rest is for aliases."""
-DOCUMENT = Bounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
+DOCUMENT = DocumentBounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
 """Patches and manifests of 10,000 objects fit well."""
-OBJECT = Bounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
+OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
 EVERY = (SECTIONS, DOCUMENT, OBJECT)
 
@@ -45,7 +45,7 @@ class Tally:
 
     __slots__ = ("_bounds", "most", "size", "values")
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: DocumentBounds) -> None:
         self._bounds = bounds
         self.most = bounds.values
         self.size = 0

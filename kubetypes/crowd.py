@@ -9,10 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from kubetypes.http_connections import Server
+from kubetypes.http_connections import HttpServer
 
 
-class Crowd(Server):
+class Crowd(HttpServer):
     """Answers as `server` does; call it for a new connection (a protocol factory, as asyncio has it). `more` are
     arguments of aiohttp's protocol."""
 

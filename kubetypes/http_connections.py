@@ -18,7 +18,7 @@ Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _LOG = logging.getLogger("http")
 
 
-class Connection(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """aiohttp's protocol, which answers what is no request with 400, and is cut if a body turns out to be none."""
 
     __slots__ = ("_reading",)
@@ -52,7 +52,7 @@ class Connection(web.RequestHandler):
         return response
 
 
-class Server(web.Server):
+class HttpServer(web.Server):
     """Call it for a new connection (a protocol factory, as asyncio has it). `more` are arguments of aiohttp's."""
 
     def __init__(
@@ -63,10 +63,10 @@ class Server(web.Server):
         self._more = more
 
     def __call__(self) -> web.RequestHandler:
-        return Connection(self, **self._more)
+        return HttpConnection(self, **self._more)
 
     async def _framed(self, request: web.BaseRequest) -> web.StreamResponse:
-        assert isinstance(request.protocol, Connection)
+        assert isinstance(request.protocol, HttpConnection)
         request.protocol.begin(request.content)
         try:
             return await self._answer_request(request)

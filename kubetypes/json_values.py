@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from kubetypes.bounds import DEPTH, DOCUMENT, TOO_DEEP, Bounds, Tally, TooLarge
+from kubetypes.bounds import DEPTH, DOCUMENT, TOO_DEEP, DocumentBounds, Tally, TooLarge
 
 JSON: TypeAlias = Any
 """A value as `orjson.loads` gives it. `Any` is allowed only under this name."""
@@ -21,12 +21,12 @@ _NO_SHAPE = bytes(set(range(256)) - set(_OPENING + _CLOSING + _COMMA))
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 
 
-def check(text: bytes | bytearray, bounds: Bounds = DOCUMENT) -> None:
+def check(text: bytes | bytearray, bounds: DocumentBounds = DOCUMENT) -> None:
     """Refuse a text of one or more values that is too large. Raises TooLarge."""
     _checked_shape(text, bounds)
 
 
-def loads(text: bytes | bytearray | str, bounds: Bounds = DOCUMENT) -> JSON:
+def loads(text: bytes | bytearray | str, bounds: DocumentBounds = DOCUMENT) -> JSON:
     """The value of a JSON text. Raises TooLarge, orjson.JSONDecodeError; both are ValueErrors."""
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     shape = _checked_shape(raw, bounds)
@@ -55,7 +55,7 @@ def canonical(value: JSON) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _checked_shape(text: bytes | bytearray, bounds: Bounds) -> bytes:
+def _checked_shape(text: bytes | bytearray, bounds: DocumentBounds) -> bytes:
     """The brackets and commas of a text, those in strings perhaps included. Raises TooLarge."""
     Tally(bounds).add(len(text), 0)
     shape = bytes(text.translate(None, _NO_SHAPE))

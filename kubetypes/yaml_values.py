@@ -20,7 +20,17 @@ from collections.abc import Callable, Iterator
 
 import yaml
 
-from kubetypes.bounds import DEPTH, DIGITS, DOCUMENT, SECTIONS, TOO_DEEP, TOO_MANY_DIGITS, Bounds, Tally, TooLarge
+from kubetypes.bounds import (
+    DEPTH,
+    DIGITS,
+    DOCUMENT,
+    SECTIONS,
+    TOO_DEEP,
+    TOO_MANY_DIGITS,
+    DocumentBounds,
+    Tally,
+    TooLarge,
+)
 from kubetypes.json_values import JSON
 
 _WORDS = (
@@ -49,7 +59,7 @@ class BadDocument(ValueError):
         super().__init__(reason)
 
 
-def documents(text: bytes, dialect: re.Pattern[str], bounds: Bounds | Tally = DOCUMENT) -> Iterator[JSON]:
+def documents(text: bytes, dialect: re.Pattern[str], bounds: DocumentBounds | Tally = DOCUMENT) -> Iterator[JSON]:
     """The documents of a stream, each read only when it is asked for. All of them count for the bounds; texts that
     share a bound are given one Tally. Raises BadDocument."""
     number = 1

@@ -13,7 +13,7 @@ from hookrunner.options import (
     PATHS,
     PORT,
     YES_NO,
-    Kind,
+    OptionType,
     duration,
     one_of,
 )
@@ -66,7 +66,7 @@ def test_what_go_refuses_as_a_duration_is_refused(text: str) -> None:
         (one_of("a", "b"), "c"),
     ],
 )
-def test_values_out_of_range_are_refused(kind: Kind, text: str) -> None:
+def test_values_out_of_range_are_refused(kind: OptionType, text: str) -> None:
     with pytest.raises(ValueError):
         kind.parse(text)
 

@@ -77,10 +77,10 @@ def _is_property(function: ast.AsyncFunctionDef) -> bool:
 
 
 def homonyms() -> list[str]:
-    """Public classes of hookrunner that share a name."""
+    """Public classes of the three packages that share a name."""
     homes: dict[str, set[Path]] = {}
     for file, node in nodes():
-        if isinstance(node, ast.ClassDef) and node.name[0] != "_" and file.is_relative_to(ROOT / "hookrunner"):
+        if isinstance(node, ast.ClassDef) and node.name[0] != "_":
             homes.setdefault(node.name, set()).add(file.relative_to(ROOT))
     return [f"{name}: {', '.join(map(str, sorted(found)))}" for name, found in sorted(homes.items()) if len(found) > 1]
 

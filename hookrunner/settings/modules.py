@@ -20,8 +20,8 @@ from hookrunner.options import (
     TEXT,
     YES_NO,
     Compat,
-    Kind,
     Option,
+    OptionType,
     one_of,
     setting,
 )
@@ -83,13 +83,13 @@ def _name(text: str) -> str:
     return text
 
 
-NAME = Kind("NAME", "the name of an object in Kubernetes: small letters, digits, `-` and `.`", _name)
-MAYBE_NAME = Kind("NAME", NAME.allowed, lambda text: _name(text) if text else "")
-DIRECTORIES = Kind("PATH:…", "paths with colons between them", _directories)
-WORDS = Kind("TEXT,…", "texts with commas between them", _names)
-WHO = Kind("NAME,…", f"some of {', '.join(EXTENDERS)}, each once, with commas between them", _extenders)
-LABELS = Kind("KEY=VALUE,…", "labels KEY=VALUE with commas between them", _labels)
-DRIVER = Kind("secret|configmap", "secret or configmap", _driver)
+NAME = OptionType("NAME", "the name of an object in Kubernetes: small letters, digits, `-` and `.`", _name)
+MAYBE_NAME = OptionType("NAME", NAME.allowed, lambda text: _name(text) if text else "")
+DIRECTORIES = OptionType("PATH:…", "paths with colons between them", _directories)
+WORDS = OptionType("TEXT,…", "texts with commas between them", _names)
+WHO = OptionType("NAME,…", f"some of {', '.join(EXTENDERS)}, each once, with commas between them", _extenders)
+LABELS = OptionType("KEY=VALUE,…", "labels KEY=VALUE with commas between them", _labels)
+DRIVER = OptionType("secret|configmap", "secret or configmap", _driver)
 
 
 @dataclass(frozen=True, slots=True)

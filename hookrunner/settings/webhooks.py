@@ -20,9 +20,9 @@ from hookrunner.options import (
     SIZE_FROM_1,
     TEXT,
     Compat,
-    Kind,
     Memory,
     Option,
+    OptionType,
     setting,
 )
 from hookrunner.settings.groups import BARE, four_for_each_cpu
@@ -33,7 +33,7 @@ SECRET = "hookrunner-webhook-certs"
 _TITLES = {"validating": "Admission webhooks", "conversion": "Conversion webhooks"}
 
 
-def _of(server: str, name: str, kind: Kind, default: str, text: str) -> Option:
+def _of(server: str, name: str, kind: OptionType, default: str, text: str) -> Option:
     """The same setting for each of the servers."""
     return Option(f"{server}-webhook-{name}", kind, default, f"{_TITLES[server]}: {text}", BARE)
 
@@ -163,8 +163,10 @@ def _url(text: str) -> str:
     return base
 
 
-CERTS = Kind("SOURCE", "nothing, `files`, `self`, `self:<Secret>` or `secret:<Secret>`", _source)
-URL = Kind("URL", "https:// and a host, with a port or without, and nothing after it: https://10.0.0.7:9680", _url)
+CERTS = OptionType("SOURCE", "nothing, `files`, `self`, `self:<Secret>` or `secret:<Secret>`", _source)
+URL = OptionType(
+    "URL", "https:// and a host, with a port or without, and nothing after it: https://10.0.0.7:9680", _url
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from hookrunner.model.resources import JSON
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.matching import plural
 from hookrunner.testing.results import Effects
-from kubesandbox.contents import Contents, Key
+from kubesandbox.contents import Key, SandboxContents
 from kubesandbox.errors import ObjectRefused
 from kubesandbox.sandbox import Options, Sandbox, serving
 
@@ -74,7 +74,7 @@ async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq
     return ""
 
 
-async def _plant(contents: Contents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
+async def _plant(contents: SandboxContents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
     """Definitions first, then namespaces, then the rest."""
     written = [one.body for one in operations if isinstance(one.body, dict) and "kind" in one.body]
     definitions = [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]
@@ -90,7 +90,7 @@ async def _plant(contents: Contents, objects: Sequence[JSON], operations: Sequen
         contents.put(obj)
 
 
-async def _wait_until_served(contents: Contents, obj: JSON, awaited: Sequence[JSON]) -> bool:
+async def _wait_until_served(contents: SandboxContents, obj: JSON, awaited: Sequence[JSON]) -> bool:
     """Whether the kind is served; while definitions are awaited, it may take a moment."""
     for _ in range(_SERVED_WITHIN if awaited else 1):
         if contents.serves(obj):
@@ -126,7 +126,7 @@ def _definition(obj: JSON) -> JSON:
     }
 
 
-def _all(contents: Contents) -> _Objects:
+def _all(contents: SandboxContents) -> _Objects:
     return {key: _clean(obj) for key, obj in contents.all().items()}
 
 

@@ -17,7 +17,7 @@ from kubetypes.http_connections import Answer
 _log = log.get("web.connections")
 
 
-class Connections(http_connections.Server):
+class Connections(http_connections.HttpServer):
     """All connections of one server; call it for a new one (a protocol factory, as asyncio has it).
 
     A review whose client goes away is cancelled: the API server has given up, and its hook must end.
@@ -98,7 +98,7 @@ class Connections(http_connections.Server):
         self._left.set()
 
 
-class Connection(http_connections.Connection):
+class Connection(http_connections.HttpConnection):
     """One with a limit on the time from a request's first byte to its last."""
 
     __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")

@@ -6,7 +6,7 @@ from http import HTTPStatus
 import orjson
 
 from kubesandbox.fields.elements import paths, shown
-from kubesandbox.fields.entries import UPDATE, Entries, Entry
+from kubesandbox.fields.entries import UPDATE, Entries, ManagedFieldsEntry
 from kubesandbox.status import Cause, Refused
 from kubetypes.field_sets import Fields
 
@@ -20,7 +20,7 @@ def refused(conflicts: Mapping[str, Fields], entries: Entries) -> Refused:
     return Refused(HTTPStatus.CONFLICT, "Conflict", _message(causes, fields, entries), causes=causes)
 
 
-def _cause(owner: Entry, field: str) -> Cause:
+def _cause(owner: ManagedFieldsEntry, field: str) -> Cause:
     return Cause(REASON, f"conflict with {_said(owner)}", field)
 
 
@@ -33,7 +33,7 @@ def _message(causes: list[Cause], fields: Mapping[str, list[str]], entries: Entr
     return f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: ManagedFieldsEntry) -> str:
     name = orjson.dumps(entry.manager).decode()
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
     return f"{name}{subresource}{f' using {entry.api_version}' if entry.operation == UPDATE else ''}"

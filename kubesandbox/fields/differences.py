@@ -5,7 +5,7 @@ from functools import lru_cache
 from http import HTTPStatus
 
 from kubesandbox.fields.compare import Changes, changes
-from kubesandbox.fields.entries import Entry
+from kubesandbox.fields.entries import ManagedFieldsEntry
 from kubesandbox.fields.resets import ownable
 from kubesandbox.fields.shapes import Shape, custom_shape, shape_of
 from kubesandbox.kinds import Kind
@@ -41,7 +41,7 @@ class UnknownVersion(ValueError):
     """An entry is of a version that the definition of a custom kind does not have."""
 
 
-def check_versions(entries: Iterable[Entry], kind: Kind) -> None:
+def check_versions(entries: Iterable[ManagedFieldsEntry], kind: Kind) -> None:
     """Raises `Refused` 500 if an entry is of a version that a custom kind no longer has."""
     for entry in entries:
         if kind.custom and shape_in(kind, entry.api_version) is None:

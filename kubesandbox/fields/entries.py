@@ -20,7 +20,7 @@ ANCIENT = "ancient-changes"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManagedFieldsEntry:
     """One manager's fields. `time` is RFC 3339 in UTC, None for an apply that has never changed a value."""
 
     manager: str
@@ -47,7 +47,7 @@ class Entry:
         return head | time | {"fieldsType": "FieldsV1", "fieldsV1": self.fields} | subresource
 
 
-Entries: TypeAlias = dict[str, Entry]
+Entries: TypeAlias = dict[str, ManagedFieldsEntry]
 """By identity."""
 
 
@@ -67,7 +67,7 @@ def read_foreign(managed: Sequence[Mapping[str, JSON]]) -> Entries:
     return {entry.identity: entry for entry in entries}
 
 
-def _foreign(sent: Mapping[str, JSON]) -> Entry:
+def _foreign(sent: Mapping[str, JSON]) -> ManagedFieldsEntry:
     if not isinstance(sent, dict) or not all(isinstance(sent.get(key, ""), str) for key in NAMES):
         raise Unreadable("an entry must be an object with texts")
     if sent.get("operation") not in (APPLY, UPDATE):
@@ -79,9 +79,9 @@ def _foreign(sent: Mapping[str, JSON]) -> Entry:
     return _entry(sent, _utc(sent.get("time") and str(sent["time"])), _canonical(sent.get("fieldsV1")))
 
 
-def _entry(one: Mapping[str, JSON], time: str | None, fields: Fields) -> Entry:
+def _entry(one: Mapping[str, JSON], time: str | None, fields: Fields) -> ManagedFieldsEntry:
     names = one.get("manager", ""), one["operation"], one["apiVersion"], one.get("subresource", "")
-    return Entry(*names, time, fields)
+    return ManagedFieldsEntry(*names, time, fields)
 
 
 def _utc(time: str | None) -> str | None:
@@ -118,7 +118,7 @@ def written(entries: Entries, before: Sequence[Mapping[str, JSON]]) -> list[JSON
     return [entry.json() for entry in sorted(settled, key=_place)]
 
 
-def _place(entry: Entry) -> tuple[str, ...]:
+def _place(entry: ManagedFieldsEntry) -> tuple[str, ...]:
     return entry.operation, entry.time or "", entry.manager, entry.api_version, entry.subresource
 
 
@@ -128,7 +128,7 @@ def capped(entries: Entries) -> Entries:
     excess = len(updaters) - MOST_UPDATERS
     if excess <= 0:
         return entries
-    kept, first = dict(entries), dict[str, Entry]()
+    kept, first = dict(entries), dict[str, ManagedFieldsEntry]()
     for entry in sorted(updaters, key=lambda one: (one.time or "", one.identity)):
         if excess > 0 and entry.api_version in first:
             _put_together(kept, first[entry.api_version], entry)
@@ -137,8 +137,8 @@ def capped(entries: Entries) -> Entries:
     return kept
 
 
-def _put_together(kept: Entries, first: Entry, entry: Entry) -> None:
-    bucket = Entry(ANCIENT, UPDATE, entry.api_version, "", entry.time, {})
+def _put_together(kept: Entries, first: ManagedFieldsEntry, entry: ManagedFieldsEntry) -> None:
+    bucket = ManagedFieldsEntry(ANCIENT, UPDATE, entry.api_version, "", entry.time, {})
     before = kept.get(bucket.identity) or kept.pop(first.identity)
     del kept[entry.identity]
     kept[bucket.identity] = replace(bucket, fields=union(entry.fields, before.fields))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kubesandbox.fields.differences import shape_in
-from kubesandbox.fields.entries import Entries, Entry
+from kubesandbox.fields.entries import Entries, ManagedFieldsEntry
 from kubesandbox.fields.merge import named, owned, removed
 from kubesandbox.fields.shapes import Shape
 from kubesandbox.kinds import Kind
@@ -11,7 +11,7 @@ from kubetypes.field_sets import Fields, difference, intersection, union
 from kubetypes.json_values import JSON
 
 
-def pruned(merged: JSON, last: Entry | None, entries: Entries, kind: Kind) -> JSON:
+def pruned(merged: JSON, last: ManagedFieldsEntry | None, entries: Entries, kind: Kind) -> JSON:
     """A merged object without what the applier's `last` entry had and no entry of now has.
 
     A struct or an element goes with its last field. What the applier did not own itself stays, wherever it stands.
@@ -26,11 +26,11 @@ def pruned(merged: JSON, last: Entry | None, entries: Entries, kind: Kind) -> JS
     return removed(merged, intersection(gone, named(last.fields, shape)), shape) or {}
 
 
-def _versions(entries: Iterable[Entry], first: str) -> list[str]:
+def _versions(entries: Iterable[ManagedFieldsEntry], first: str) -> list[str]:
     return sorted({entry.api_version for entry in entries}, key=lambda one: (one != first, one))
 
 
-def _all_owned(entries: Iterable[Entry], version: str) -> Fields:
+def _all_owned(entries: Iterable[ManagedFieldsEntry], version: str) -> Fields:
     fields: Fields = {}
     for entry in entries:
         if entry.api_version == version:

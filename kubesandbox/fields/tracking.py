@@ -11,7 +11,7 @@ from kubesandbox.fields.entries import (
     APPLY,
     UPDATE,
     Entries,
-    Entry,
+    ManagedFieldsEntry,
     Unreadable,
     capped,
     read,
@@ -142,7 +142,7 @@ def _taken(entries: Entries, found: Differences, kind: Kind, write: Write) -> En
     """The entries after the writer took what it changed."""
     kept = _yielded(entries, found)
     if fields := difference(found.written.taken, UNOWNED):
-        mine = Entry(write.manager, UPDATE, kind.api_version, write.subresource, write.time, fields)
+        mine = ManagedFieldsEntry(write.manager, UPDATE, kind.api_version, write.subresource, write.time, fields)
         before = kept.get(mine.identity)
         kept[mine.identity] = replace(mine, fields=union(fields, before.fields)) if before else mine
     return capped(kept)
@@ -161,7 +161,7 @@ def _yielded(entries: Entries, found: Differences) -> Entries:
     return kept
 
 
-def _lost(entry: Entry, found: Differences) -> Fields:
+def _lost(entry: ManagedFieldsEntry, found: Differences) -> Fields:
     changed = found.of(entry.api_version)
     return intersection(entry.fields, changed.taken) if changed else {}
 
@@ -175,7 +175,7 @@ def _tracked(live: JSON | None, kind: Kind, write: Write) -> Entries:
     return _taken({}, Differences({"metadata": {}}, live, kind, write.subresource), kind, first)
 
 
-def _stated(config: JSON, kind: Kind, write: Write) -> Entry:
+def _stated(config: JSON, kind: Kind, write: Write) -> ManagedFieldsEntry:
     """What the applier claims."""
     fields = ownable(owned(config, shape_of(kind)), kind, write.subresource)
-    return Entry(write.manager, APPLY, kind.api_version, write.subresource, None, fields)
+    return ManagedFieldsEntry(write.manager, APPLY, kind.api_version, write.subresource, None, fields)

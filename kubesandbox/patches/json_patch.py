@@ -31,7 +31,7 @@ def apply(document: JSON, patch: JSON) -> JSON:
 
     Raises `Refused`: 400 for what is no patch, 413 for too many operations, 422 for one that does not apply.
     """
-    patched = Patched(document)
+    patched = PatchedDocument(document)
     for one in _operations(orjson.loads(orjson.dumps(patch))):
         patched.change(one)
     return patched.document
@@ -49,7 +49,7 @@ class TooMuchCopied(Refused):
         """In the words of the library, which only callers of webhooks get to see."""
 
 
-class Patched:
+class PatchedDocument:
     """A copy of a document that operations change, one after the other."""
 
     def __init__(self, document: JSON) -> None:

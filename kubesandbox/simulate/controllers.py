@@ -16,13 +16,13 @@ from kubesandbox.simulate import (
     statefulsets,
     volumes,
 )
-from kubesandbox.simulate.steps import Step
+from kubesandbox.simulate.steps import PlannedStep
 from kubesandbox.simulate.world import World, controller
 from kubesandbox.store import Key
 
 MANAGER = "kube-controller-manager"
 
-Look = Callable[[Object, World], Step | None]
+Look = Callable[[Object, World], PlannedStep | None]
 Concerned = Callable[[Object, World], Iterable[Key]]
 
 

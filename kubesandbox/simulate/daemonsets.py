@@ -8,7 +8,7 @@ from kubesandbox.simulate import making, revisions, scheduler
 from kubesandbox.simulate.adoption import claimed
 from kubesandbox.simulate.making import is_active, is_available, is_ending, is_ready
 from kubesandbox.simulate.rollouts import resolved
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
 HASH = "controller-revision-hash"
@@ -24,26 +24,26 @@ TOLERATED = (
 )
 
 
-def step(daemons: Object, world: World) -> Step | None:
+def step(daemons: Object, world: World) -> PlannedStep | None:
     """Make and end Pods, then write the status."""
     if is_ending(daemons):
         return None
     if claims := claimed(daemons, world, "pods"):
-        return Step(claims)
+        return PlannedStep(claims)
     revision = revisions.newest(daemons, world, HASH)
     if revision.writes:
-        return Step(revision.writes)
+        return PlannedStep(revision.writes)
     template = _template(daemons)
     nodes = [node["metadata"]["name"] for node in world.all("nodes") if _may_run(template, node)]
     pods = world.owned("pods", daemons)
     writes = [*_placed(daemons, template, nodes, pods, revision.hash), *_rolled(daemons, nodes, pods, revision.hash)]
     status = _status(daemons, nodes, pods, revision.hash, world)
     if writes:
-        return Step(tuple(writes))
+        return PlannedStep(tuple(writes))
     if status != daemons["status"]:
-        return Step((Update({**daemons, "status": status}, "status"),))
+        return PlannedStep((Update({**daemons, "status": status}, "status"),))
     waiting = any(is_ready(pod) and not _available(daemons, pod, world) for pod in pods)
-    return Step((), 1, "wait") if waiting else None
+    return PlannedStep((), 1, "wait") if waiting else None
 
 
 def _template(daemons: Object) -> Object:

@@ -10,7 +10,7 @@ from kubesandbox.rules import Object
 from kubesandbox.simulate import deployment_status, making, rollouts
 from kubesandbox.simulate.adoption import claimed
 from kubesandbox.simulate.making import is_ending
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
 SETS = "replicasets.apps"
@@ -31,23 +31,23 @@ class Rollout:
     old: list[Object]
 
 
-def step(deployment: Object, world: World) -> Step | None:
+def step(deployment: Object, world: World) -> PlannedStep | None:
     """The next thing to do for a Deployment."""
     if is_ending(deployment):
         return None
     if claims := claimed(deployment, world, SETS):
-        return Step(claims)
+        return PlannedStep(claims)
     rollout = seen(deployment, world.owned(SETS, deployment))
     paused = deployment["spec"].get("paused", False)
     made = () if paused else _new_set(rollout)
     writes = made or _scaled(rollout, world, paused) or _revision(rollout) or _forgotten(rollout)
     if writes:
-        return Step(tuple(writes))
+        return PlannedStep(tuple(writes))
     status = deployment_status.of(deployment, rollout.new, rollout.old, world.now)
     if status != deployment["status"]:
-        return Step((Update({**deployment, "status": status}, "status"),))
+        return PlannedStep((Update({**deployment, "status": status}, "status"),))
     left = deployment_status.seconds_left(deployment, world.now)
-    return Step((), max(1, left), "deadline") if left is not None else None
+    return PlannedStep((), max(1, left), "deadline") if left is not None else None
 
 
 def seen(deployment: Object, sets: list[Object]) -> Rollout:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kubesandbox.rules import Object
 from kubesandbox.simulate import making
 from kubesandbox.simulate.making import is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, Step, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
 
@@ -20,7 +20,7 @@ TRIGGERED = "endpoints.kubernetes.io/last-change-trigger-time"
 OLD_MANAGED, OLD_MANAGER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 
 
-def slice_step(service: Object, world: World) -> Step | None:
+def slice_step(service: Object, world: World) -> PlannedStep | None:
     """Keep one slice as it should be."""
     if not service["spec"].get("selector") or is_ending(service):
         return None
@@ -33,7 +33,7 @@ def slice_step(service: Object, world: World) -> Step | None:
     return _kept(_slice(service, *new), known, world, ("endpoints", "ports"))
 
 
-def endpoints_step(service: Object, world: World) -> Step | None:
+def endpoints_step(service: Object, world: World) -> PlannedStep | None:
     """The same for clients that do not know slices."""
     meta = service["metadata"]
     if not service["spec"].get("selector") or is_ending(service):
@@ -49,20 +49,20 @@ def endpoints_step(service: Object, world: World) -> Step | None:
     return _kept(made, [known] if known else [], world, ("subsets",))
 
 
-def orphan_step(endpoints: Object, world: World) -> Step | None:
+def orphan_step(endpoints: Object, world: World) -> PlannedStep | None:
     """Endpoints go with their Service; they have no owner reference that would see to it."""
     meta = endpoints["metadata"]
     if (meta.get("labels") or {}).get(OLD_MANAGED) != OLD_MANAGER:
         return None
     gone = world.one("services", meta["namespace"], meta["name"]) is None
-    return Step((Delete(endpoints),)) if gone else None
+    return PlannedStep((Delete(endpoints),)) if gone else None
 
 
-def _kept(made: Object, known: list[Object], world: World, fields: Iterable[str]) -> Step | None:
+def _kept(made: Object, known: list[Object], world: World, fields: Iterable[str]) -> PlannedStep | None:
     """Create it, or write what has changed."""
     annotated = {**made["metadata"], "annotations": {TRIGGERED: rfc3339(world.now)}}
     if not known:
-        return Step((Create({**made, "metadata": annotated}),))
+        return PlannedStep((Create({**made, "metadata": annotated}),))
     old = known[0]
     labels = made["metadata"]["labels"]
     if labels == (old["metadata"].get("labels") or {}) and all(made.get(one) == old.get(one) for one in fields):
@@ -71,7 +71,7 @@ def _kept(made: Object, known: list[Object], world: World, fields: Iterable[str]
     meta = {**old["metadata"], "labels": labels, "annotations": annotated["annotations"]}
     changed = {one: made[one] for one in fields if one in made}
     writes: tuple[Write, ...] = (Update({**kept, **changed, "metadata": meta}),)
-    return Step(writes)
+    return PlannedStep(writes)
 
 
 def _pods(service: Object, world: World) -> list[Object]:

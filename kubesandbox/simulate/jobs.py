@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubesandbox.rules import Object
 from kubesandbox.simulate import making
 from kubesandbox.simulate.making import condition, is_active, is_ending, is_ready, when
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
 
@@ -27,7 +27,7 @@ class Progress:
     failed: list[Object]
 
 
-def step(job: Object, world: World) -> Step | None:
+def step(job: Object, world: World) -> PlannedStep | None:
     """Make Pods, count them, say that it is over; a finished Job goes after `ttlSecondsAfterFinished`."""
     if is_ending(job):
         return None
@@ -36,17 +36,17 @@ def step(job: Object, world: World) -> Step | None:
         return _forgotten(job, over, world)
     pods = _progress(world.owned("pods", job))
     if "startTime" not in job["status"] and not job["spec"].get("suspend"):
-        return Step((_written(job, {**job["status"], "startTime": rfc3339(world.now)}),))
+        return PlannedStep((_written(job, {**job["status"], "startTime": rfc3339(world.now)}),))
     end = _end(job, pods, world)
     if end:
-        return Step(tuple(_finished(job, pods, end, world)))
+        return PlannedStep(tuple(_finished(job, pods, end, world)))
     if writes := _pods(job, pods):
-        return Step(tuple(writes))
+        return PlannedStep(tuple(writes))
     status = _status(job, pods)
     if status != job["status"]:
-        return Step((_written(job, status),))
+        return PlannedStep((_written(job, status),))
     left = _seconds_left(job, world)
-    return Step((), max(1, left), "deadline") if left is not None else None
+    return PlannedStep((), max(1, left), "deadline") if left is not None else None
 
 
 def _progress(pods: list[Object]) -> Progress:
@@ -62,12 +62,12 @@ def _over(job: Object) -> Object:
     return next((one for one in ends if one.get("status") == "True"), {})
 
 
-def _forgotten(job: Object, over: Object, world: World) -> Step | None:
+def _forgotten(job: Object, over: Object, world: World) -> PlannedStep | None:
     seconds = job["spec"].get("ttlSecondsAfterFinished")
     if seconds is None:
         return None
     left = seconds - (world.now - when(over["lastTransitionTime"])).total_seconds()
-    return Step((Delete(job),)) if left <= 0 else Step((), left, "forget")
+    return PlannedStep((Delete(job),)) if left <= 0 else PlannedStep((), left, "forget")
 
 
 def _end(job: Object, pods: Progress, world: World) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from zlib import crc32
 from kubesandbox.rules import Object
 from kubesandbox.simulate import containers
 from kubesandbox.simulate.making import is_ending, with_condition
-from kubesandbox.simulate.steps import Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.status import shown
 from kubesandbox.times import rfc3339
@@ -22,7 +22,7 @@ EXIT_CODE = "sandbox.hookrunner.io/exit-code"
 NETWORK = "10.244"
 
 
-def step(pod: Object, world: World) -> Step | None:
+def step(pod: Object, world: World) -> PlannedStep | None:
     """The next thing that happens to a Pod, if it is on a node that there is."""
     node = world.one("nodes", "", pod["spec"].get("nodeName", ""))
     if node is None:
@@ -33,19 +33,19 @@ def step(pod: Object, world: World) -> Step | None:
         return None
     kubelet = Kubelet(pod, node, world.now)
     if "startTime" not in pod["status"]:
-        return Step(kubelet.accepted())
+        return PlannedStep(kubelet.accepted())
     return _next(kubelet, world)
 
 
-def _lost(pod: Object, world: World) -> Step | None:
+def _lost(pod: Object, world: World) -> PlannedStep | None:
     """A Pod whose node is gone goes too, if it ever ran there or is to go anyway."""
     meta = pod["metadata"]
     if meta.get("deletionGracePeriodSeconds") or ("startTime" in pod["status"] and not is_ending(pod)):
-        return Step((Delete(pod, 0),), world.pace.lost, "lost")
+        return PlannedStep((Delete(pod, 0),), world.pace.lost, "lost")
     return None
 
 
-def _ending(pod: Object, world: World) -> Step | None:
+def _ending(pod: Object, world: World) -> PlannedStep | None:
     """A Pod goes when its containers have stopped; one with finalizers then waits for them."""
     if not pod["metadata"].get("deletionGracePeriodSeconds"):
         return None
@@ -54,24 +54,24 @@ def _ending(pod: Object, world: World) -> Step | None:
         for one in pod["status"].get("containerStatuses") or ()
         if "running" in one["state"]
     ]
-    return Step((*told, Delete(pod, 0)), world.pace.stop, "stop")
+    return PlannedStep((*told, Delete(pod, 0)), world.pace.stop, "stop")
 
 
-def _next(kubelet: "Kubelet", world: World) -> Step | None:
+def _next(kubelet: "Kubelet", world: World) -> PlannedStep | None:
     pace = world.pace
     for container, status in kubelet.each("init"):
         if "waiting" in status["state"]:
-            return Step(kubelet.started("init", [container["name"]]), pace.pull, f"start {container['name']}")
+            return PlannedStep(kubelet.started("init", [container["name"]]), pace.pull, f"start {container['name']}")
         if "running" in status["state"] and container.get("restartPolicy") != "Always":
-            return Step(kubelet.ended("init", [container["name"]], 0), pace.init, f"end {container['name']}")
+            return PlannedStep(kubelet.ended("init", [container["name"]], 0), pace.init, f"end {container['name']}")
     statuses = [status for _, status in kubelet.each("")]
     names = [status["name"] for status in statuses]
     if any("waiting" in status["state"] for status in statuses):
-        return Step(kubelet.started("", names, _address(kubelet.pod, world)), pace.pull, "start")
+        return PlannedStep(kubelet.started("", names, _address(kubelet.pod, world)), pace.pull, "start")
     if not all(status["ready"] for status in statuses):
-        return Step(kubelet.ready(), pace.ready, "ready")
+        return PlannedStep(kubelet.ready(), pace.ready, "ready")
     if kubelet.pod["spec"].get("restartPolicy") != "Always":
-        return Step(kubelet.ended("", names, _exit_code(kubelet.pod)), pace.run, "end")
+        return PlannedStep(kubelet.ended("", names, _exit_code(kubelet.pod)), pace.run, "end")
     return None
 
 

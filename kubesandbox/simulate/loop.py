@@ -1,8 +1,8 @@
 """The one loop of the simulation: what changed is looked at, what is wanted is written, what takes time waits.
 
-Every controller is a function from an object and what it can see to its next `Step`. Writes go through the verbs of
-the api like those of any client, under the component's own field manager; they come back as changes and are looked at
-again.
+Every controller is a function from an object and what it can see to its next `PlannedStep`. Writes go through the verbs
+of the api like those of any client, under the component's own field manager; they come back as changes and are looked
+at again.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from itertools import product
 from kubesandbox.api import Api
 from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import Object
 from kubesandbox.simulate.controllers import CONTROLLERS, NODES, Controller
 from kubesandbox.simulate.events import event
 from kubesandbox.simulate.nodes import first_nodes
-from kubesandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.status import Refused
-from kubesandbox.store import Change, Key
+from kubesandbox.store import Key, StoreChange
 from kubetypes.timers import TICK
 
 _LOG = logging.getLogger("simulate")
@@ -61,7 +61,7 @@ class Simulation:
     async def run(self) -> None:
         """Runs until cancelled."""
         since = self._api.store.revision
-        self._carry_out(NODES, Step(tuple(Create(node) for node in first_nodes(self._world()))))
+        self._carry_out(NODES, PlannedStep(tuple(Create(node) for node in first_nodes(self._world()))))
         self._look_at_everything()
         while True:
             await self._work()
@@ -96,7 +96,7 @@ class Simulation:
             for stored in self._api.store.select(controller.resource):
                 self._dirty[controller, stored.key] = None
 
-    def _concerned(self, change: Change) -> None:
+    def _concerned(self, change: StoreChange) -> None:
         """An object concerns its own controllers, and those of others that say so."""
         resource = change.key.resource
         if change.after is None:
@@ -133,7 +133,7 @@ class Simulation:
             if step.after:
                 self._dirty[item] = None
 
-    def _is_time(self, item: Item, step: Step) -> bool:
+    def _is_time(self, item: Item, step: PlannedStep) -> bool:
         """Whether to do it now; if not, it is noted when."""
         now = asyncio.get_running_loop().time()
         when, name = self._due.get(item, (0.0, ""))
@@ -149,7 +149,7 @@ class Simulation:
 
     # ── writes, as any client would make them ─────────────────────────────────────────────────────────────────────
 
-    def _carry_out(self, controller: Controller, step: Step) -> None:
+    def _carry_out(self, controller: Controller, step: PlannedStep) -> None:
         """One write after the other. What is refused as stale comes round again as a change."""
         for write in step.writes:
             try:
@@ -162,7 +162,7 @@ class Simulation:
                 return
 
     def _write(self, controller: Controller, write: Write) -> None:
-        options = WriteOptions(manager=controller.manager)
+        options = WriteParameters(manager=controller.manager)
         match write:
             case Create(obj, about, message):
                 kind, where = self._place(obj)
@@ -174,7 +174,7 @@ class Simulation:
                 self._api.update(kind, where, options, Body(obj))
             case Delete(obj, grace):
                 kind, where = self._place(obj)
-                self._api.delete(kind, where, DeleteOptions(False, "Background", grace, obj["metadata"]["uid"]))
+                self._api.delete(kind, where, DeleteParameters(False, "Background", grace, obj["metadata"]["uid"]))
             case Bind(pod, node):
                 kind, where = self._place(pod, "binding")
                 target = {"target": {"apiVersion": "v1", "kind": "Node", "name": node}}

@@ -5,7 +5,7 @@ from typing import Any
 
 from kubesandbox.rules import Object
 from kubesandbox.simulate.making import condition
-from kubesandbox.simulate.steps import Step, Update
+from kubesandbox.simulate.steps import PlannedStep, Update
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
 
@@ -30,7 +30,7 @@ def first_nodes(world: World) -> Iterator[Object]:
             yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 
-def step(node: Object, world: World) -> Step | None:
+def step(node: Object, world: World) -> PlannedStep | None:
     """A node without a Ready condition gets one, and what a kubelet says of its machine; then its taint goes."""
     taints = node.get("spec", {}).get("taints") or []
     ready = condition(node.get("status", {}).get("conditions"), "Ready")
@@ -38,11 +38,11 @@ def step(node: Object, world: World) -> Step | None:
         known = node.get("status", {})
         given = {key: known[key] for key in ("capacity", "allocatable", "addresses") if known.get(key)}
         said = {**known, **_machine(node, world), **given, "conditions": _conditions(rfc3339(world.now))}
-        return Step((Update({**node, "status": said}, "status"),))
+        return PlannedStep((Update({**node, "status": said}, "status"),))
     left = [taint for taint in taints if taint["key"] != NOT_READY]
     if ready["status"] == "True" and left != taints:
         spec = {key: value for key, value in node["spec"].items() if key != "taints"}
-        return Step((Update({**node, "spec": {**spec, **({"taints": left} if left else {})}}),))
+        return PlannedStep((Update({**node, "spec": {**spec, **({"taints": left} if left else {})}}),))
     return None
 
 

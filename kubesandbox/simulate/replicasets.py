@@ -7,27 +7,27 @@ from kubesandbox.rules import Object
 from kubesandbox.simulate import making
 from kubesandbox.simulate.adoption import claimed
 from kubesandbox.simulate.making import is_active, is_available, is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
 BURST = 50
 """Pods that are made in one go; between goes others have their turn."""
 
 
-def step(wanted: Object, world: World) -> Step | None:
+def step(wanted: Object, world: World) -> PlannedStep | None:
     """Make or end Pods, then write the status; or wait until a Pod has been Ready for long enough."""
     if claims := claimed(wanted, world, "pods"):
-        return Step(claims)
+        return PlannedStep(claims)
     pods = world.owned("pods", wanted)
     writes = () if is_ending(wanted) else tuple(_scaled(wanted, [pod for pod in pods if is_active(pod)]))
     status = _status(wanted, pods, world)
     if writes:
-        return Step(writes)
+        return PlannedStep(writes)
     if status != wanted["status"]:
-        return Step((Update({**wanted, "status": status}, "status"),))
+        return PlannedStep((Update({**wanted, "status": status}, "status"),))
     seconds = wanted["spec"].get("minReadySeconds", 0)
     if any(is_ready(pod) and not is_available(pod, seconds, world.now) for pod in pods):
-        return Step((), 1, "wait")
+        return PlannedStep((), 1, "wait")
     return None
 
 

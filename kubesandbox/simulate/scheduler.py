@@ -11,7 +11,7 @@ from fractions import Fraction
 from kubesandbox.rules import Object
 from kubesandbox.selectors import Requirement
 from kubesandbox.simulate.making import condition, is_ending, is_ready, with_condition
-from kubesandbox.simulate.steps import Bind, Step, Tell, Update
+from kubesandbox.simulate.steps import Bind, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
 from kubetypes.quantities import quantity
 
@@ -23,7 +23,7 @@ OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "
 Amounts = Mapping[str, Fraction]
 
 
-def step(pod: Object, world: World) -> Step | None:
+def step(pod: Object, world: World) -> PlannedStep | None:
     """Bind a Pod that has no node, or tell why not."""
     spec = pod["spec"]
     if spec.get("nodeName") or is_ending(pod) or spec.get("schedulerName", NAME) != NAME:
@@ -42,7 +42,7 @@ def step(pod: Object, world: World) -> Step | None:
     node = min(allowed, key=lambda name: (busy[name], name))
     meta = pod["metadata"]
     told = Tell(pod, "Scheduled", f"Successfully assigned {meta['namespace']}/{meta['name']} to {node}")
-    return Step((Bind(pod, node), told), world.pace.schedule, "bind")
+    return PlannedStep((Bind(pod, node), told), world.pace.schedule, "bind")
 
 
 def fault(pod: Object, node: Object, used: Mapping[str, Amounts]) -> str:
@@ -140,7 +140,7 @@ def _no_node(faults: Mapping[str, str]) -> str:
     )
 
 
-def _refused(pod: Object, world: World, reason: str, message: str) -> Step | None:
+def _refused(pod: Object, world: World, reason: str, message: str) -> PlannedStep | None:
     """Written once, until the reason changes."""
     known = condition(pod["status"].get("conditions"), "PodScheduled")
     if (known.get("reason"), known.get("message")) == (reason, message):
@@ -149,7 +149,7 @@ def _refused(pod: Object, world: World, reason: str, message: str) -> Step | Non
     new["observedGeneration"] = pod["metadata"].get("generation", 1)
     conditions = with_condition(pod["status"].get("conditions"), new, world.now)
     told = () if reason == "SchedulingGated" else (Tell(pod, "FailedScheduling", message, warning=True),)
-    return Step(
+    return PlannedStep(
         (Update({**pod, "status": {**pod["status"], "conditions": conditions}}, "status"), *told),
         world.pace.schedule,
         "refuse",

@@ -9,7 +9,7 @@ from kubesandbox.rules import Object
 from kubesandbox.simulate import making, revisions
 from kubesandbox.simulate.adoption import claimed
 from kubesandbox.simulate.making import is_available, is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update, Write
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
 HASH = "controller-revision-hash"
@@ -36,25 +36,25 @@ class Members:
         return f"{self.owner['metadata']['name']}-{number}"
 
 
-def step(owner: Object, world: World) -> Step | None:
+def step(owner: Object, world: World) -> PlannedStep | None:
     """Make, end or renew Pods, then write the status."""
     if is_ending(owner):
         return None
     if claims := claimed(owner, world, "pods"):
-        return Step(claims)
+        return PlannedStep(claims)
     revision = revisions.newest(owner, world, REVISION_LABEL)
     if revision.writes:
-        return Step(revision.writes)
+        return PlannedStep(revision.writes)
     members = _members(owner, world)
     writes = _made(members, revision.name, world) or _surplus(members) or _renewed(members, revision.name)
     if writes:
-        return Step(tuple(writes))
+        return PlannedStep(tuple(writes))
     status = _status(members, revision.name, world)
     if status != owner["status"]:
-        return Step((Update({**owner, "status": status}, "status"),))
+        return PlannedStep((Update({**owner, "status": status}, "status"),))
     seconds = owner["spec"].get("minReadySeconds", 0)
     waiting = any(is_ready(pod) and not is_available(pod, seconds, world.now) for pod in members.pods.values())
-    return Step((), 1, "wait") if waiting else None
+    return PlannedStep((), 1, "wait") if waiting else None
 
 
 def _members(owner: Object, world: World) -> Members:

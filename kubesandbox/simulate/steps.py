@@ -55,7 +55,7 @@ Write: TypeAlias = Create | Update | Delete | Bind | Tell
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedStep:
     """The next thing to happen to an object: what, and in how many seconds. A step that waits has a name: as long as
     the object's next step has the same name, its time goes on."""
 

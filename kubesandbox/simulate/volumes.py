@@ -5,7 +5,7 @@ https://kubernetes.io/docs/concepts/storage/persistent-volumes/#lifecycle-of-a-v
 
 from kubesandbox.rules import Object
 from kubesandbox.simulate.making import is_ending
-from kubesandbox.simulate.steps import Create, Delete, Step, Tell, Update
+from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
 
 PROTECTION = "kubernetes.io/pvc-protection"
@@ -14,7 +14,7 @@ BOUND = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-co
 PROVISIONER = "sandbox.hookrunner.io/volumes"
 
 
-def claim_step(claim: Object, world: World) -> Step | None:
+def claim_step(claim: Object, world: World) -> PlannedStep | None:
     """Bind a claim, or let it go."""
     meta = claim["metadata"]
     if is_ending(claim):
@@ -28,28 +28,28 @@ def claim_step(claim: Object, world: World) -> Step | None:
         told = Tell(claim, "ProvisioningSucceeded", said)
         bound = Update({**claim, "metadata": {**meta, "annotations": annotations}, "spec": spec})
         create = () if world.one("persistentvolumes", "", volume) else (Create(_volume(claim, volume)),)
-        return Step((*create, bound, told), world.pace.bind, "bind")
+        return PlannedStep((*create, bound, told), world.pace.bind, "bind")
     if claim["status"].get("phase") != "Bound":
         wanted = claim["spec"].get("resources", {}).get("requests", {})
         status = {"phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": wanted}
-        return Step((Update({**claim, "status": {**claim["status"], **status}}, "status"),))
+        return PlannedStep((Update({**claim, "status": {**claim["status"], **status}}, "status"),))
     return None
 
 
-def volume_step(volume: Object, world: World) -> Step | None:
+def volume_step(volume: Object, world: World) -> PlannedStep | None:
     """A volume is Bound as long as its claim is there; without it, it goes if its policy says so."""
     claim = volume["spec"].get("claimRef")
     finalizers = volume["metadata"].get("finalizers") or []
     bound = _is_bound(claim, world) if claim else False
     if is_ending(volume) and VOLUME_PROTECTION in finalizers and not bound:
-        return Step((Update(_without(volume, VOLUME_PROTECTION)),))
+        return PlannedStep((Update(_without(volume, VOLUME_PROTECTION)),))
     if is_ending(volume):
         return None
     if claim and not bound and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-        return Step((Delete(volume),))
+        return PlannedStep((Delete(volume),))
     phase = "Bound" if bound else "Released" if claim else "Available"
     if volume.get("status", {}).get("phase") != phase:
-        return Step((Update({**volume, "status": {**volume.get("status", {}), "phase": phase}}, "status"),))
+        return PlannedStep((Update({**volume, "status": {**volume.get("status", {}), "phase": phase}}, "status"),))
     return None
 
 
@@ -58,11 +58,11 @@ def _is_bound(reference: Object, world: World) -> bool:
     return there is not None and there["metadata"]["uid"] == reference.get("uid", there["metadata"]["uid"])
 
 
-def _let_go(claim: Object, world: World) -> Step | None:
+def _let_go(claim: Object, world: World) -> PlannedStep | None:
     meta = claim["metadata"]
     if PROTECTION not in (meta.get("finalizers") or ()) or _used(claim, world):
         return None
-    return Step((Update(_without(claim, PROTECTION)),))
+    return PlannedStep((Update(_without(claim, PROTECTION)),))
 
 
 def _used(claim: Object, world: World) -> bool:

@@ -17,7 +17,7 @@ from kubesandbox.store import Key, Store
 from kubesandbox.webhooks import conditions, mutations, replies, reviews
 from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.conditions import Undecided
-from kubesandbox.webhooks.configured import Configured, Webhook
+from kubesandbox.webhooks.configured import ConfiguredWebhook, WebhookConfigurations
 from kubesandbox.webhooks.failures import Unanswered
 from kubesandbox.webhooks.matching import Attempt, labels, matched, selected
 from kubesandbox.webhooks.mutations import Unusable, internal
@@ -33,22 +33,22 @@ class Around:
 
     store: Store
     kinds: Kinds
-    configured: Configured
+    configured: WebhookConfigurations
     asking: WebhookClient
     converter: Converter
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WebhookCall:
     """A webhook to ask, in the version that it wants."""
 
-    hook: Webhook
+    hook: ConfiguredWebhook
     kind: Kind
     obj: Object | None
     old: Object | None
 
 
-class Admission:
+class RequestAdmission:
     """Asks the webhooks that a request concerns. What they warn of is added to `warnings`."""
 
     def __init__(self, attempt: Attempt, around: Around, warnings: list[str]) -> None:
@@ -109,14 +109,14 @@ class Admission:
 
     # ── one webhook ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _call(self, hook: Webhook, obj: Object | None, old: Object | None) -> Call | None:
+    async def _call(self, hook: ConfiguredWebhook, obj: Object | None, old: Object | None) -> WebhookCall | None:
         """How to ask a webhook; None if the request does not concern it. Raises Refused."""
         if not (self._selects_namespace(hook, obj) and selected(hook, obj, old)):
             return None
         kind = matched(hook, self._attempt, self._equivalents(), obj, old)
         if kind is None:
             return None
-        call = Call(
+        call = WebhookCall(
             hook,
             kind,
             obj and await self._in_version(kind, obj),
@@ -129,7 +129,7 @@ class Admission:
         mine = self._attempt.kind
         return [one for one in self._around.kinds if one.kept == mine.kept and one is not mine]
 
-    def _selects_namespace(self, hook: Webhook, obj: Object | None) -> bool:
+    def _selects_namespace(self, hook: ConfiguredWebhook, obj: Object | None) -> bool:
         """What is in no namespace is always selected. A Namespace is itself what is selected by."""
         attempt, namespace = self._attempt, self._attempt.namespace(obj)
         if not hook.namespaces.requirements or not (namespace or attempt.is_namespace):
@@ -145,7 +145,7 @@ class Admission:
             return obj
         return await self._around.converter.to_version(kind, obj)
 
-    def _conditions_hold(self, call: Call) -> bool:
+    def _conditions_hold(self, call: WebhookCall) -> bool:
         if not call.hook.said.get("matchConditions"):
             return True
         try:
@@ -154,15 +154,15 @@ class Admission:
             where = self._attempt.where
             raise status.forbidden(self._attempt.kind.resource(where.name or _name(call.obj)), str(error)) from None
 
-    def _request(self, call: Call, uid: str) -> Object:
+    def _request(self, call: WebhookCall, uid: str) -> Object:
         return reviews.request(self._attempt, call.kind, uid, call.obj, call.old)
 
-    async def _apply_webhook(self, call: Call, obj: Object) -> Object:
+    async def _apply_webhook(self, call: WebhookCall, obj: Object) -> Object:
         """The object of a call after its webhook. Raises Refused."""
         patch = await self._patch(call)
         return mutations.applied(patch, obj, call.kind) if patch else obj
 
-    async def _patch(self, call: Call) -> list[JSON]:
+    async def _patch(self, call: WebhookCall) -> list[JSON]:
         """The operations that a mutating webhook wants. Raises Refused."""
         reply = await self._ask(call, mutating=True)
         try:
@@ -171,7 +171,7 @@ class Admission:
             self._failed(call.hook, str(error))
             return []
 
-    async def _ask(self, call: Call, *, mutating: bool) -> Reply | None:
+    async def _ask(self, call: WebhookCall, *, mutating: bool) -> Reply | None:
         """What a webhook replies; None if it fails and that does not matter. Raises Refused."""
         hook, uid = call.hook, str(uuid4())
         if self._attempt.dry_run and not hook.harmless:
@@ -192,7 +192,7 @@ class Admission:
             raise replies.denial(hook.name, reply.status)
         return reply
 
-    def _failed(self, hook: Webhook, why: str) -> None:
+    def _failed(self, hook: ConfiguredWebhook, why: str) -> None:
         """A webhook has no answer: the request fails, or goes on, as its `failurePolicy` says. Raises Refused 500."""
         said = f'failed calling webhook "{hook.name}": {why}'
         if not hook.ignored:

@@ -3,7 +3,7 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
-from kubesandbox.webhooks.configured import Webhook
+from kubesandbox.webhooks.configured import ConfiguredWebhook
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
@@ -15,7 +15,7 @@ class Undecided(Exception):
     """It is unknown whether the conditions hold, and the request fails; says why."""
 
 
-def hold(hook: Webhook, request: JSON) -> bool:
+def hold(hook: ConfiguredWebhook, request: JSON) -> bool:
     """Whether a webhook's conditions hold for the request of its review. Raises `Undecided`."""
     try:
         if not cel.available():

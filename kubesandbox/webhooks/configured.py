@@ -16,7 +16,7 @@ WITHOUT_EFFECTS = ("None", "NoneOnDryRun")
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class ConfiguredWebhook:
     """One entry of a configuration, defaults filled in. `key` tells it from all others."""
 
     key: tuple[str, int]
@@ -50,26 +50,26 @@ class Webhook:
         return self.said.get("sideEffects") in WITHOUT_EFFECTS
 
 
-class Configured:
+class WebhookConfigurations:
     """The webhooks of a store as it is now. They are read again when a configuration has changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, tuple[list[int], list[Webhook]]] = {}
+        self._known: dict[str, tuple[list[int], list[ConfiguredWebhook]]] = {}
 
     def there(self) -> bool:
         """Whether there is any configuration."""
         return bool(self._store.select(MUTATING) or self._store.select(VALIDATING))
 
-    def mutating(self) -> list[Webhook]:
+    def mutating(self) -> list[ConfiguredWebhook]:
         """By the name of their configuration, and as they stand in it."""
         return self._of(MUTATING)
 
-    def validating(self) -> list[Webhook]:
+    def validating(self) -> list[ConfiguredWebhook]:
         """By the name of their configuration, and as they stand in it."""
         return self._of(VALIDATING)
 
-    def _of(self, resource: str) -> list[Webhook]:
+    def _of(self, resource: str) -> list[ConfiguredWebhook]:
         stored = self._store.select(resource)
         revisions = [one.revision for one in stored]
         known = self._known.get(resource)
@@ -79,9 +79,9 @@ class Configured:
         return known[1]
 
 
-def _webhooks(configuration: str, obj: Object) -> list[Webhook]:
+def _webhooks(configuration: str, obj: Object) -> list[ConfiguredWebhook]:
     return [
-        Webhook(
+        ConfiguredWebhook(
             (configuration, at),
             said,
             from_object(said.get("namespaceSelector") or {}),

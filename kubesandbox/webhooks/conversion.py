@@ -28,7 +28,7 @@ SECONDS = 30
 """How long a webhook may take; a definition cannot say."""
 
 
-class Conversion:
+class WebhookConverter:
     """A `Converter` that asks."""
 
     def __init__(self, asking: WebhookClient) -> None:

@@ -7,14 +7,14 @@ from multidict import CIMultiDictProxy
 from kubesandbox.asked import Asked
 from kubesandbox.builtin.strategy import ADMISSION
 from kubesandbox.kinds import Kinds
-from kubesandbox.outside import OPEN, Gate
-from kubesandbox.requests import DeleteOptions
+from kubesandbox.outside import OPEN, AdmissionGate
+from kubesandbox.requests import DeleteParameters
 from kubesandbox.rules import Object
 from kubesandbox.store import Store
-from kubesandbox.webhooks.admission import Admission, Around
+from kubesandbox.webhooks.admission import Around, RequestAdmission
 from kubesandbox.webhooks.asking import WebhookClient
-from kubesandbox.webhooks.configured import Configured
-from kubesandbox.webhooks.conversion import Conversion
+from kubesandbox.webhooks.configured import WebhookConfigurations
+from kubesandbox.webhooks.conversion import WebhookConverter
 from kubesandbox.webhooks.matching import Attempt
 
 USER, GROUPS = "kubernetes-admin", ("system:masters", "system:authenticated")
@@ -27,21 +27,21 @@ class Gates:
 
     def __init__(self, store: Store, kinds: Kinds) -> None:
         self._asking = WebhookClient(store)
-        self.converter = Conversion(self._asking)
-        self._around = Around(store, kinds, Configured(store), self._asking, self.converter)
+        self.converter = WebhookConverter(self._asking)
+        self._around = Around(store, kinds, WebhookConfigurations(store), self._asking, self.converter)
 
     async def close(self) -> None:
         """Hang up."""
         await self._asking.close()
 
-    def gate(self, asked: Asked, options: Object) -> Gate:
+    def gate(self, asked: Asked, options: Object) -> AdmissionGate:
         """`options` are those of the request, as reviews show them. Without any webhook the gate is open."""
         # No webhook is asked about registrations and policies: it could lock itself out.
         if asked.kind.stored in ADMISSION or not self._around.configured.there():
             return OPEN
         dry_run = bool(options.get("dryRun"))
         attempt = Attempt(asked.kind, asked.where, options, user(asked.http.headers), dry_run)
-        return Admission(attempt, self._around, asked.warnings)
+        return RequestAdmission(attempt, self._around, asked.warnings)
 
 
 def user(headers: CIMultiDictProxy[str]) -> Object:
@@ -65,7 +65,7 @@ def of_write(query: Mapping[str, str]) -> Object:
     return said | {key: query[key] for key in ("fieldManager", "fieldValidation") if query.get(key)}
 
 
-def of_deletion(options: DeleteOptions) -> Object:
+def of_deletion(options: DeleteParameters) -> Object:
     """The options of a deletion."""
     conditions = {"uid": options.uid, "resourceVersion": options.version}
     said = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubesandbox.kinds import Kind
 from kubesandbox.requests import Place
 from kubesandbox.rules import Object
-from kubesandbox.webhooks.configured import Webhook
+from kubesandbox.webhooks.configured import ConfiguredWebhook
 from kubetypes.json_values import JSON
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
@@ -43,7 +43,7 @@ def operation(obj: Object | None, old: Object | None) -> str:
 
 
 def matched(
-    hook: Webhook, attempt: Attempt, equivalents: Sequence[Kind], obj: Object | None, old: Object | None
+    hook: ConfiguredWebhook, attempt: Attempt, equivalents: Sequence[Kind], obj: Object | None, old: Object | None
 ) -> Kind | None:
     """The kind in whose version the webhook wants to be told of an attempt; None if it does not want to be told.
 
@@ -62,7 +62,7 @@ def matched(
     return next((kind for rule in rules for kind in equivalents if _of_version(rule, kind)), None)
 
 
-def selected(hook: Webhook, obj: Object | None, old: Object | None) -> bool:
+def selected(hook: ConfiguredWebhook, obj: Object | None, old: Object | None) -> bool:
     """Whether the webhook's `objectSelector` selects the object as it was or as it would be."""
     if not hook.objects.requirements:
         return True

@@ -70,7 +70,7 @@ def applied(patch: list[JSON], obj: Object, kind: Kind) -> Object:
 
 def _patched(patch: list[JSON], obj: Object) -> JSON:
     """What the operations make of the object. Raises Refused 500."""
-    patched = json_patch.Patched(obj)
+    patched = json_patch.PatchedDocument(obj)
     for one in orjson.loads(orjson.dumps(patch)):
         try:
             patched.change(json_patch.operation(one))

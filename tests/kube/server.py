@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl
 from kubesandbox.bodies import Body
 from kubesandbox.faults import Faults
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.sandbox import Options, Sandbox, serving
 from kubesandbox.store import Key
 
 JSON = Any
-SOMEBODY = WriteOptions(manager="somebody")
+SOMEBODY = WriteParameters(manager="somebody")
 USUAL = Options()
 
 
@@ -73,7 +73,7 @@ class ApiServer:
 
     def delete(self, obj: JSON) -> None:
         kind, where = self._place(obj)
-        self.sandbox.api.delete(kind, where, DeleteOptions())
+        self.sandbox.api.delete(kind, where, DeleteParameters())
 
     def compact(self) -> None:
         """Forget the history, as etcd does from time to time."""

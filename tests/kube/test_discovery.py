@@ -13,7 +13,7 @@ from aiohttp.test_utils import RawTestServer
 from hookrunner.errors import ApiError, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from kubesandbox.faults import Fault
-from kubesandbox.server import Server
+from kubesandbox.server import SandboxServer
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server, definition
 
@@ -25,7 +25,7 @@ GADGETS = definition("example.com", "Gadget", "v1", scope="Cluster")
 @asynccontextmanager
 async def without_aggregation(api: ApiServer) -> AsyncIterator[ApiServer]:
     """The same API of a server that knows of no aggregated discovery, as before Kubernetes 1.27."""
-    server = Server(api.sandbox.api, api.faults)
+    server = SandboxServer(api.sandbox.api, api.faults)
 
     async def answer(http: web.BaseRequest) -> web.StreamResponse:
         return await server.answer(http.clone(headers={"Host": http.host, "Accept": "application/json"}))

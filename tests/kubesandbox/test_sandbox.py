@@ -9,7 +9,7 @@ import yaml
 
 from kubesandbox.bodies import Body
 from kubesandbox.garbage import PATIENCE
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.sandbox import Options, serving
 from tests.flows.waiting import until
 from tests.kubesandbox.conftest import Client
@@ -25,7 +25,7 @@ async def test_controllers_miss_nothing_though_history_is_forgotten_before_they_
     kind = client.sandbox.kinds.get("", "v1", "configmaps")
     assert kind is not None
     body = Body({"metadata": {"name": "owned", "ownerReferences": [mine]}})
-    api.create(kind, Place("", "v1", "configmaps", "default"), WriteOptions(), body)
+    api.create(kind, Place("", "v1", "configmaps", "default"), WriteParameters(), body)
     store.compact()
     assert (await client.send("DELETE", f"{CONFIGMAPS}/owner")).status == 200
     await until(lambda: not store.select("configmaps"), "what was owned goes too")
@@ -53,8 +53,8 @@ async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
         pods = sandbox.kinds.of_stored("pods")
         assert pods is not None
         place = Place("", "v1", "pods", "default")
-        sandbox.api.create(pods, place, WriteOptions(), Body(POD | {"metadata": {"name": "a"}}))
-        sandbox.api.delete(pods, replace(place, name="a"), DeleteOptions())
+        sandbox.api.create(pods, place, WriteParameters(), Body(POD | {"metadata": {"name": "a"}}))
+        sandbox.api.delete(pods, replace(place, name="a"), DeleteParameters())
         await asyncio.sleep(19)
         assert sandbox.store.select("pods")
         await asyncio.sleep(2)

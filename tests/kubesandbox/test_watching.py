@@ -8,7 +8,7 @@ import pytest
 from kubesandbox import kinds, watching
 from kubesandbox.kinds import Kinds
 from kubesandbox.outside import UNCONVERTED
-from kubesandbox.requests import ListOptions
+from kubesandbox.requests import ListParameters
 from kubesandbox.store import Kept, Key, Store
 from kubesandbox.watching import BOOKMARK_SECONDS, Event, WatchSources
 
@@ -24,7 +24,7 @@ async def told(store: Store, seconds: float, bookmarks: bool = True) -> list[Eve
     every = Kinds(kinds.builtin())
     kind = every.of_stored("configmaps")
     assert kind is not None
-    watch = watching.opened(store, kind, "", ListOptions(watch=True, version=store.revision, bookmarks=bookmarks))
+    watch = watching.opened(store, kind, "", ListParameters(watch=True, version=store.revision, bookmarks=bookmarks))
     deadline = asyncio.get_running_loop().time() + seconds
     return [event async for event in watching.events(WatchSources(store, every, UNCONVERTED), watch, deadline)]
 
@@ -51,7 +51,7 @@ async def test_what_happens_while_the_last_event_is_sent_is_not_skipped_by_the_b
     every = Kinds(kinds.builtin())
     kind = every.of_stored("configmaps")
     assert kind is not None
-    options = ListOptions(watch=True, version=store.revision, bookmarks=True)
+    options = ListParameters(watch=True, version=store.revision, bookmarks=True)
     watch = watching.opened(store, kind, "", options)
     put(store, "first")
     seen = []

@@ -1,13 +1,13 @@
 """Entries of managedFields: their order, their identity, the cap."""
 
-from kubesandbox.fields.entries import Entries, Entry, capped, read, written
+from kubesandbox.fields.entries import Entries, ManagedFieldsEntry, capped, read, written
 
 
-def entry(manager: str, time: str | None = None, operation: str = "Update", version: str = "v1") -> Entry:
-    return Entry(manager, operation, version, "", time, {f"f:{manager}": {}})
+def entry(manager: str, time: str | None = None, operation: str = "Update", version: str = "v1") -> ManagedFieldsEntry:
+    return ManagedFieldsEntry(manager, operation, version, "", time, {f"f:{manager}": {}})
 
 
-def by_identity(*entries: Entry) -> Entries:
+def by_identity(*entries: ManagedFieldsEntry) -> Entries:
     return {one.identity: one for one in entries}
 
 

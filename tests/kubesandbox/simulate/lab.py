@@ -14,13 +14,13 @@ from kubesandbox.bodies import Body
 from kubesandbox.garbage import Garbage
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.patching import MERGE, Patch
-from kubesandbox.requests import DeleteOptions, Place, WriteOptions
+from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-MANAGER = WriteOptions(manager="test")
+MANAGER = WriteParameters(manager="test")
 
 
 class Lab:
@@ -47,7 +47,7 @@ class Lab:
     def delete(self, resource: str, name: str, propagation: str = "Background") -> None:
         """As `kubectl delete --wait=false --cascade=…` does."""
         kind = self._kind(resource)
-        self.api.delete(kind, self._place(kind, name), DeleteOptions(propagation=propagation))
+        self.api.delete(kind, self._place(kind, name), DeleteParameters(propagation=propagation))
 
     def one(self, resource: str, name: str) -> Any:
         """An object; it must be there."""
