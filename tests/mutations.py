@@ -49,7 +49,7 @@ MUTATIONS = (
         "bool(other)",
         "tests/engine/test_merging.py",
     ),
-    Mutation("hookrunner/values/layers.py", "return low | over", "return over | low", "tests/values/test_layers.py"),
+    Mutation("hookrunner/values/section.py", "return low | over", "return over | low", "tests/values/test_layers.py"),
     Mutation(
         "hookrunner/values/patches.py",
         '"add" and not isinstance(op',

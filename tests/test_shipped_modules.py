@@ -20,7 +20,8 @@ import yaml
 from hookrunner.cli.main import run
 from hookrunner.model.modules import Module
 from hookrunner.modules.shelf import load
-from hookrunner.values import config_sections, schemas
+from hookrunner.values import config_sections
+from hookrunner.values.schemas import schema_files
 from hookrunner.values.section_store import SectionStore
 from tests.controlplane.cluster import Cluster
 from tests.tables import each
@@ -76,13 +77,13 @@ every = pytest.mark.parametrize("module", ALL, ids=lambda module: str(module.nam
 def store() -> SectionStore:
     """The values of all modules, without a configuration."""
     return SectionStore(
-        LOADED.statics.sections, {module.key: schemas.load(module.directory, module.key) for module in ALL}
+        LOADED.statics.sections, {module.key: schema_files.load(module.directory, module.key) for module in ALL}
     )
 
 
 def settled(key: str, section: str) -> Any:
     """A module's values if the ConfigMap has this section of it."""
-    own = SectionStore(LOADED.statics.sections, {key: schemas.load(module_of(key).directory, key)})
+    own = SectionStore(LOADED.statics.sections, {key: schema_files.load(module_of(key).directory, key)})
     adopted = own.adopt(config_sections.parse({key: section}), None, {key})
     assert adopted.refused == {}
     return own.document(key)
@@ -152,7 +153,7 @@ def test_every_value_is_explained_and_has_a_default(module: Module) -> None:
     ],
 )
 def test_wrong_values_are_refused_with_their_names(key: str, section: str, complaint: str) -> None:
-    schema = schemas.load(module_of(key).directory, key).config
+    schema = schema_files.load(module_of(key).directory, key).config
     assert schema is not None
     (problem,) = schema.problems(schema.defaults(yaml.safe_load(section)))
     assert complaint in problem

@@ -17,8 +17,8 @@ from hookrunner.modules import discovery, order, statics
 from hookrunner.modules.discovery import Found
 from hookrunner.modules.statics import Statics
 from hookrunner.settings import ModulesSettings
-from hookrunner.values import schemas
-from hookrunner.values.schemas import Schemas
+from hookrunner.values.schemas import schema_files
+from hookrunner.values.schemas.schema_files import Schemas
 
 _log = log.get("modules.loading")
 
@@ -49,7 +49,7 @@ def read(settings: ModulesSettings) -> Shelf:
     modules = []
     for module in loaded.found.modules:
         try:
-            by_key[module.key] = Schemas() if module.problem else schemas.load(module.directory, module.key)
+            by_key[module.key] = Schemas() if module.problem else schema_files.load(module.directory, module.key)
         except BadModule as error:
             _log.error("module cannot be used", module=module.name, error=str(error))
             by_key[module.key], module = Schemas(), replace(module, problem=str(error))
@@ -83,7 +83,7 @@ def _with_problem(module: Module, problem: str) -> Module:
 
 def _read_global(directory: Path | None) -> Schemas:
     try:
-        loaded = schemas.load(directory, GLOBAL) if directory else Schemas()
+        loaded = schema_files.load(directory, GLOBAL) if directory else Schemas()
     except BadModule as error:
         raise StartRefused(f"{error}; every module depends on the global values") from error
     _report_slips(GLOBAL, loaded)

@@ -16,7 +16,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import ENABLED, GLOBAL
 from hookrunner.modules.discovery import VALUES_FILE
-from hookrunner.values.layers import merged
+from hookrunner.values.section import merged
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
 

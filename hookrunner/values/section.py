@@ -1,23 +1,57 @@
 """One section of the values (`global` or a module's): its layers, their result, and which layer has set each value.
 
-A section never changes. Every edit gives a new one or raises, so that a refused edit leaves the last good state.
+The layers, the later over the earlier (docs/modules.md, Values):
+
+1. static values: the common `values.yaml`, then the module's own
+2. defaults of the schema in `config-values.yaml`, for keys that are absent so far
+3. the user's config: the ConfigMap, then the Secret
+4. defaults of the schema in `values.yaml`, for keys that are absent so far
+5. what hooks have patched in memory (`patches`)
+
+Maps are merged key by key, everything else is replaced. Documents are never changed, and share what they can. A section
+never changes either: every edit gives a new one or raises, so that a refused edit leaves the last good state.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import orjson
 
 from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON, written
 from hookrunner.model.values import PatchOperation
-from hookrunner.values import config_sections, layers, patches, pointers
-from hookrunner.values.layers import LayerSchemas
+from hookrunner.values import config_sections, patches, pointers
 from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
+
+
+class LayerSchema(Protocol):
+    """What layers need of an OpenAPI schema."""
+
+    def defaults(self, value: JSON) -> JSON:
+        """The value with its absent defaults."""
+
+    def problems(self, value: JSON, old: JSON = None) -> list[str]:
+        """What is wrong with a value; `old` is the previous value, for rules about changes."""
+
+
+class LayerSchemas(Protocol):
+    """A section's schemas; None if its module has no such schema."""
+
+    @property
+    def config(self) -> LayerSchema | None:
+        """For what a user may set."""
+
+    @property
+    def values(self) -> LayerSchema | None:
+        """For what hooks and templates see."""
+
+    @property
+    def helm(self) -> LayerSchema | None:
+        """The same right before templates are rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +75,7 @@ class Section:
     def computed(self) -> "Section":
         """The section after its layers have changed."""
         config = _both(self.plain, self.secret)
-        base = layers.stages(self.static, config, self.schemas)[-1]
+        base = _stages(self.static, config, self.schemas)[-1]
         whole, misfits = self.patches.reapplied({self.key: base})
         effective = whole[self.key]
         encoded = self._encoded(effective)
@@ -62,8 +96,8 @@ class Section:
         schema = self.schemas.config
         if schema is None:
             return
-        old = layers.checked_config(self.config, self.schemas) if self.config is not None else None
-        self._refuse(schema.problems(layers.checked_config(config, self.schemas), old))
+        old = _checked_config(self.config, self.schemas) if self.config is not None else None
+        self._refuse(schema.problems(_checked_config(config, self.schemas), old))
 
     def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
         """The ConfigMap's section after a hook's patch of the config, checked; None if it need not change. Raises
@@ -111,10 +145,37 @@ class Section:
             raise BadValues(self.key, [f"the values cannot be written as JSON: {error}"]) from None
 
 
+def merged(low: JSON, high: JSON) -> JSON:
+    """One layer over another."""
+    if not (isinstance(low, dict) and isinstance(high, dict)):
+        return high
+    if not (low and high):
+        return high or low
+    over = {key: merged(low[key], value) if key in low else value for key, value in high.items()}
+    return low | over
+
+
+def _defaulted(schema: LayerSchema | None, value: JSON) -> JSON:
+    """A value with the defaults of a schema."""
+    return schema.defaults(value) if schema else value
+
+
+def _stages(static: JSON, config: JSON, schemas: LayerSchemas) -> tuple[JSON, JSON, JSON, JSON]:
+    """The section after each of the layers 1 to 4."""
+    below = _defaulted(schemas.config, static)
+    above = merged(below, config or {})
+    return static, below, above, _defaulted(schemas.values, above)
+
+
+def _checked_config(config: JSON, schemas: LayerSchemas) -> JSON:
+    """A user's config as the schema for configs checks it: over the defaults, without static values."""
+    return merged(_defaulted(schemas.config, {}), config or {})
+
+
 def _both(plain: JSON, secret: JSON) -> JSON:
     if plain is None or secret is None:
         return secret if plain is None else plain
-    return layers.merged(plain, secret)
+    return merged(plain, secret)
 
 
 def _less(wanted: Mapping[str, JSON], secret: Mapping[str, JSON], plain: JSON, pointer: Pointer) -> JSON:
@@ -157,7 +218,7 @@ class Origin(NamedTuple):
 
 def origins(section: Section) -> list[Origin]:
     """All values of a section, in the order of their pointers."""
-    static, below, _, _ = layers.stages(section.static, section.config, section.schemas)
+    static, below, _, _ = _stages(section.static, section.config, section.schemas)
     patched = set(section.patches.places())
     sources = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
 

@@ -32,7 +32,7 @@ from hookrunner.private_files import (
     use_directory,
 )
 from hookrunner.settings import HooksSettings, KubeSettings, load
-from hookrunner.values import schemas
+from hookrunner.values.schemas import schema_files
 from tests.kubesandbox.conftest import Client
 
 STRANGER = 4242
@@ -326,7 +326,7 @@ def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(
     os.mkfifo(tmp_path / "module" / "fifo")
     (openapi / "values.yaml").write_text(f"properties: {{a: {{$ref: '{reference.format(outside=outside)}'}}}}")
     with pytest.raises(BadModule, match=f"refers to {said}") as raised:
-        schemas.load(tmp_path / "module", "it")
+        schema_files.load(tmp_path / "module", "it")
     assert "precious" not in str(raised.value)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hookrunner.errors import BadValues
 from hookrunner.values.config_sections import parse
-from hookrunner.values.schemas import Schemas, load
+from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section import Section
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World

@@ -8,8 +8,8 @@ from hookrunner.errors import BadValues
 from hookrunner.model.resources import JSON
 from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.values import config_sections
-from hookrunner.values.layers import merged
 from hookrunner.values.schemas import schema_files
+from hookrunner.values.section import merged
 from hookrunner.values.section_store import SectionStore
 from tests.tables import each
 

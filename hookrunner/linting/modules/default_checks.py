@@ -21,7 +21,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.releases import RenderedChart
 from hookrunner.model.resources import JSON
 from hookrunner.modules.offline import Offline, stock_capabilities
-from hookrunner.values.schemas import SectionSchema
+from hookrunner.values.schemas.schema import SectionSchema
 
 _NAMESPACE = "default"
 

@@ -8,10 +8,9 @@ from hookrunner import regular_files
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
 from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
-from hookrunner.values.schemas import Schemas, SectionSchema
 from hookrunner.values.schemas.node import Node
-from hookrunner.values.schemas.schema import CheckMode, problems
-from hookrunner.values.schemas.schema_files import CONFIG, VALUES
+from hookrunner.values.schemas.schema import CheckMode, SectionSchema, problems
+from hookrunner.values.schemas.schema_files import CONFIG, VALUES, Schemas
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 

@@ -1,6 +1,10 @@
-"""A section's schemas, from its files in `openapi/` .
+"""The schemas of a section's values, from its files in `openapi/`.
 
-Words for true and false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
+    schemas = load(directory, "ingressNginx")
+    config = schemas.config.defaults(config) if schemas.config else config
+
+Own code, because no library reads such schemas as addon-operator does (docs/decisions.md). Words for true and
+false are those of YAML 1.1, as in `values.yaml`; keys are always the text that was written.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ import yaml
 
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import Schemas, load
+from hookrunner.values.schemas.schema_files import Schemas, load
 from tests.contract.golden import Case, cases
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.hooks.json_patches import parse
 from hookrunner.values import config_sections
-from hookrunner.values.schemas import load
+from hookrunner.values.schemas.schema_files import load
 from hookrunner.values.section_store import SectionStore
 
 CONFIG_SCHEMA = "properties: {level: {type: string, default: Info}, size: {}, tags: {}}\n"

@@ -17,7 +17,7 @@ from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
-from hookrunner.values.schemas import Schemas, load
+from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NOWHERE, module
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.values.schemas import Schemas, SectionSchema, load
+from hookrunner.values.schemas.schema import SectionSchema
+from hookrunner.values.schemas.schema_files import Schemas, load
 
 Written = Callable[..., Schemas]
 

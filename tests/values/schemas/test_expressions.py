@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import SectionSchema
+from hookrunner.values.schemas.schema import SectionSchema
 from tests.tables import each
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import SectionSchema
+from hookrunner.values.schemas.schema import SectionSchema
 from tests.tables import each
 
 

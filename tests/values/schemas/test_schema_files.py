@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import BadModule
 from hookrunner.model.resources import JSON
-from hookrunner.values.schemas import Schemas, load
+from hookrunner.values.schemas.schema_files import Schemas, load
 
 
 class Written(Protocol):
