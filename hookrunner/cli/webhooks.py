@@ -19,9 +19,8 @@ from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.resources import JSON
-from hookrunner.registration.claims import Claim
 from hookrunner.registration.desired import no_registrations
-from hookrunner.registration.reconcile import LostRace, Step, WriteStep, next_step, read_registration, take_step
+from hookrunner.registration.reconcile import Claim, LostRace, Step, WriteStep, next_step, read_registration, take_step
 from hookrunner.registration.removal import LABELLED, find_unwanted
 from hookrunner.registration.webhook_objects import (
     DEFINITION,

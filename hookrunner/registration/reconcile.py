@@ -1,13 +1,19 @@
-"""One look at an object in the cluster and one step towards the desired state.
+"""One look at an object in the cluster and one step towards the desired state, if this process may write it.
 
 `next_step` decides, and `take_step` reads, decides and writes. `create`, `list` and `update` are enough for webhook
 configurations, `list` and `update` for definitions: these are the rights that users of shell-operator have given. It
 lists the one object by its name, and so do we; a role with `get` instead is served by a GET. A list by `metadata.name`
 is allowed by a rule with `resourceNames`, too
 (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+
+Several processes may look after one object, without a lock between them; a `Claim` says which of them may write it.
+Annotations of the object say what was wanted, as a digest, and since when the process runs that wanted it. Replicas
+want the same, so any of them may repair. A process that wants something else has to be younger: a pod of the last
+release, which is about to end, then cannot undo what the new one has registered.
 """
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
@@ -15,8 +21,49 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import JSON, Resource
-from hookrunner.registration.claims import GENERATION, Claim, claimed, unclaimed
-from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates
+from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
+
+GENERATION = "hookrunner.io/generation"
+WANTED = "hookrunner.io/wanted"
+CHALLENGE = "hookrunner.io/challenge"
+"""An older process asks whether another still wants this content (`registered_object.py`); a process that wants it
+removes the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What this process may overwrite: what older ones have written, and what it has wanted itself before.
+    `generation` is its start as text that sorts by time, and ends with Z."""
+
+    generation: str
+    by_hand: bool = False
+    """A person asked for it, so other processes do not count."""
+
+    def admits(self, existing: JSON, digest: str) -> bool:
+        """May we replace the existing object with ours, which has this digest?"""
+        annotations = existing["metadata"].get("annotations") or {}
+        theirs, wanted = annotations.get(GENERATION, ""), annotations.get(WANTED, digest)
+        return self.by_hand or wanted == digest or theirs <= self.generation
+
+
+def claim(started: float) -> Claim:
+    """The claim of a process that was started at this time, in seconds since 1970."""
+    return Claim(datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+
+
+def claimed(metadata: JSON, digest: str, generation: str) -> JSON:
+    """The metadata with our claim. If the digest is the same, the first generation stays."""
+    answered = without(metadata, "annotations", CHALLENGE)
+    annotations = answered.get("annotations") or {}
+    if annotations.get(WANTED) == digest and GENERATION in annotations:
+        return answered
+    return answered | {"annotations": annotations | {GENERATION: generation, WANTED: digest}}
+
+
+def unclaimed(metadata: JSON) -> JSON:
+    """The metadata without any claim."""
+    return without(metadata, "annotations", GENERATION, WANTED, CHALLENGE)
+
 
 _TIMEOUT = 10.0
 _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}

@@ -6,7 +6,8 @@
     await registrar.set_desired(desired, own)     # after hooks have come or gone
     registrar.condition()                   # (True, "") when the API server knows all that is desired
 
-Processes do not lock each other out; `claims.py` says which one may write. `keep` waits for CRDs that do not exist.
+Processes do not lock each other out; `reconcile.Claim` says which one may write. `keep` waits for CRDs that do not
+exist.
 """
 
 import asyncio
@@ -23,9 +24,8 @@ from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import Selection
 from hookrunner.model.watching import ObjectSeen, Report
-from hookrunner.registration.claims import Claim
 from hookrunner.registration.desired import DesiredRegistrations
-from hookrunner.registration.reconcile import WriteStep, next_step
+from hookrunner.registration.reconcile import Claim, WriteStep, next_step
 from hookrunner.registration.registered_object import RegisteredObject
 from hookrunner.registration.webhook_objects import (
     CONVERSION,

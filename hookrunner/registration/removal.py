@@ -11,9 +11,8 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube.client import Client
 from hookrunner.pacing import exponential
-from hookrunner.registration.claims import Claim
 from hookrunner.registration.desired import DesiredRegistrations
-from hookrunner.registration.reconcile import read_live
+from hookrunner.registration.reconcile import Claim, read_live
 from hookrunner.registration.registered_object import RegisteredObject
 from hookrunner.registration.webhook_objects import (
     CONVERSION,

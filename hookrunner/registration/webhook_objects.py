@@ -1,11 +1,12 @@
 """The objects that lead the API server to us: webhook configurations and CRDs. Our part of each, merged with the rest.
 
 `merged` returns the desired object, or None if it should not exist. If that equals the live object, it is in sync. What
-others have written stays. Whether this process may write is another question (`claims.py`).
+others have written stays. Whether this process may write is another question (`reconcile.Claim`).
 """
 
 import base64
 import binascii
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import Protocol
 
 from hookrunner.model.paths import ADMISSION, addon_of
 from hookrunner.model.resources import JSON, Resource
-from hookrunner.registration.claims import digest, without
 from hookrunner.registration.desired import DesiredRegistrations, Target
 from kubetypes import json_values
 
@@ -195,6 +195,18 @@ def registrations(desired: DesiredRegistrations) -> list[Registration]:
         WebhookConfiguration(MUTATING, name, target, desired.mutating, *doubt),
         *(CrdConversion(crd, desired.conversion, conversion) for crd, conversion in desired.conversions.items()),
     ]
+
+
+def without(metadata: JSON, part: str, *keys: str) -> JSON:
+    """The metadata without some labels or annotations, and without a map that would be empty."""
+    left = {key: value for key, value in (metadata.get(part) or {}).items() if key not in keys}
+    rest = {key: value for key, value in metadata.items() if key != part}
+    return rest | ({part: left} if left else {})
+
+
+def digest(wanted: JSON) -> str:
+    """A short text that is the same for equal values."""
+    return hashlib.sha256(json_values.canonical(wanted)).hexdigest()[:16]
 
 
 def _injected(existing: JSON) -> bool:

@@ -28,8 +28,7 @@ from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records import revisions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
-from hookrunner.releases.records.release_history import PreviousRevisions, ReleaseHistory
-from hookrunner.releases.records.release_store import ReleaseStore
+from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
 from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
 

@@ -20,7 +20,7 @@ from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
-from hookrunner.releases.records.release_history import PreviousRevisions
+from hookrunner.releases.records.release_store import PreviousRevisions
 from hookrunner.releases.records.revisions import OURS, ReleaseRevision, release_labels
 from kubetypes import json_values
 

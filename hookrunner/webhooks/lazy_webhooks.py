@@ -11,8 +11,8 @@ from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import RegistrationFailed, StartRefused
 from hookrunner.model.bindings import Hook
-from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, own_namespace, targets
+from hookrunner.registration.reconcile import claim
 from hookrunner.registration.removal import has_leftovers, withdraw
 from hookrunner.settings import Settings
 

@@ -20,13 +20,12 @@ from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import KubeError, NotFound, RegistrationFailed
 from hookrunner.kube.watch import Watches
 from hookrunner.model.bindings import Hook, ReviewKind
-from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
+from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.settings import Settings
 from hookrunner.webhooks.plan import WebhookPlan, kinds
-from hookrunner.webhooks.rotation import Publish
-from hookrunner.webhooks.servers import Servers
+from hookrunner.webhooks.servers import Publish, Servers
 
 _CERTIFIED = 10.0
 """Seconds for which a module waits for the first certificate of a port; then it tries again later."""

@@ -23,8 +23,8 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
-from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster

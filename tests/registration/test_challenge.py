@@ -10,8 +10,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.registration.claims import CHALLENGE, claim
-from hookrunner.registration.disputes import Challenge
+from hookrunner.registration.reconcile import CHALLENGE, claim
+from hookrunner.registration.registered_object import Challenge
 from hookrunner.registration.webhook_objects import VALIDATING, registrations
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, serving

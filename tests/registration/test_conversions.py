@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.registration.claims import WANTED
+from hookrunner.registration.reconcile import WANTED
 from hookrunner.registration.webhook_objects import CONVERSION, DEFINITION, certificates
 from tests.flows.waiting import until
 from tests.registration.world import World

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from hookrunner.model.bindings import Admission, Conversion
-from hookrunner.registration.claims import GENERATION, WANTED, Claim, claim
 from hookrunner.registration.desired import Target, desired_registrations
-from hookrunner.registration.reconcile import InSync, WriteStep, Yielded, next_step
+from hookrunner.registration.reconcile import GENERATION, WANTED, Claim, InSync, WriteStep, Yielded, claim, next_step
 from hookrunner.registration.webhook_objects import (
     CONVERSION,
     MANAGED_BY,

@@ -9,8 +9,8 @@ import pytest
 
 from hookrunner.errors import RegistrationFailed
 from hookrunner.model.bindings import Admission, Hook
-from hookrunner.registration.claims import GENERATION, WANTED
 from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.reconcile import GENERATION, WANTED
 from hookrunner.registration.webhook_objects import DEFINITION, MANAGED_BY, MUTATING, VALIDATING, certificates
 from tests.flows.waiting import until
 from tests.registration.world import ON_A_CLUSTER, World, a_hook, entry_names

@@ -8,8 +8,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import DesiredRegistrations, Target
+from hookrunner.registration.reconcile import claim
 from hookrunner.registration.removal import has_leftovers, withdraw
 from hookrunner.registration.webhook_objects import DEFINITION, VALIDATING
 from hookrunner.settings import KubeSettings

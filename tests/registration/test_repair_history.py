@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.registration.disputes import RepairHistory, last_writer
+from hookrunner.registration.registered_object import RepairHistory, last_writer
 from tests.tables import each
 
 

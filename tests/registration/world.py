@@ -26,8 +26,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.model.watching import ObjectSeen, Report
-from hookrunner.registration.claims import claim
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
+from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings

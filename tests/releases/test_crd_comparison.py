@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.releases.crd_comparison import merged
+from hookrunner.releases.crds import merged
 from tests.tables import each
 
 

@@ -15,7 +15,7 @@ from hookrunner.certificates.issuing import issue
 from hookrunner.certificates.material import OVERLAP, Material
 from hookrunner.certificates.own import judge
 from hookrunner.certificates.provided import LatestMaterial, SecretState
-from hookrunner.webhooks.rotation import Rotation
+from hookrunner.webhooks.servers import Rotation
 from tests.certificates.secrets import data, secret
 
 pytestmark = pytest.mark.looptime

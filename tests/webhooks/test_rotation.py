@@ -11,7 +11,7 @@ from hookrunner.certificates.material import Material
 from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.errors import BadConfig
 from hookrunner.registration.registrar import SETTLE
-from hookrunner.webhooks.rotation import Rotation
+from hookrunner.webhooks.servers import Rotation
 
 pytestmark = pytest.mark.looptime
 
