@@ -93,7 +93,7 @@ class Cluster:
         return time.perf_counter() - began
 
     async def watch(self, namespace: str) -> AsyncGenerator[bytes, None]:
-        """The events of all ConfigMaps of a namespace, unread, for ever."""
+        """Watch events of all ConfigMaps of a namespace, not parsed, without an end."""
         timeout = aiohttp.ClientTimeout(total=None)
         async with self._session.get(_maps(namespace), params={"watch": "true"}, timeout=timeout) as response:
             async for line in response.content:

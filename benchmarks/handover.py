@@ -169,14 +169,14 @@ def _restarts(pod: dict[str, Any]) -> int:
 
 
 def _complaints(log: Path) -> Iterator[str]:
-    """Errors, and lines that are none of the program's log."""
+    """Lines with errors, and lines that the program's logger did not write."""
     for line in log.read_text(errors="replace").splitlines():
         if '"level":"error"' in line or "panic" in line or "level=error" in line:
             yield line
 
 
 async def _turns(handover: Handover, ours: Program, peer: Program) -> None:
-    """Each takes over and changes a value; then each comes again when nothing is to be done."""
+    """Each program takes over and changes a value; then each starts again with nothing to do."""
     for number in range(_ROUNDS):
         for program, author in ((ours, ours), (peer, peer), (ours, peer), (peer, peer)):
             print(await handover.turn(program, f"{author.name}-{number}"), flush=True)

@@ -43,7 +43,7 @@ def writes(config: dict[str, Any], word: str) -> str:
 
 
 def counts_events(config: dict[str, Any]) -> str:
-    """A hook that says when it ended and how many events it was told of."""
+    """A hook that records when it ended and how many events it received."""
     return _script(config, _COUNT)
 
 

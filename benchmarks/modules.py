@@ -87,7 +87,7 @@ async def requests(bed: Bed) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Modules in a directory, and the namespace where they are to be."""
+    """Modules in a directory, and the namespace that they are installed into."""
 
     bed: Bed
     directory: Path
@@ -125,7 +125,7 @@ class Place:
         return await self._changed({"global": "color: blue\n"}, {*map(charts.shows, self.names)}, {"color": "blue"})
 
     async def told(self) -> float:
-        """Seconds from the write of a ConfigMap until a watch is told."""
+        """Seconds from the write of a ConfigMap until a watch reports it."""
         data = {"global": "color: blue\n"}
         return await self._changed(data, {charts.CONFIG}, data)
 

@@ -33,7 +33,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be reached: at most `limit`, or `ratio` times the peer's figure; at least, if `more` is better."""
+    """A target: at most `limit`, or `ratio` times the peer's figure; at least that, if `more` is better."""
 
     limit: float | None = None
     ratio: float | None = None

@@ -60,7 +60,7 @@ QUICK = Sizes(
 
 @dataclass(slots=True)
 class Bed:
-    """Where scenarios take place: a cluster, room on the disk, and how much is to be done."""
+    """What scenarios run on: a cluster, a directory, and how much load to make."""
 
     cluster: Cluster
     scratch: Path
@@ -76,7 +76,7 @@ class Bed:
         return self.scratch / f"run-{next(self._numbers)}"
 
     async def new_namespace(self) -> str:
-        """A namespace that nobody has seen yet."""
+        """Make a namespace with an unused name."""
         name = f"benchmark-{time.time_ns()}"
         await self.cluster.make_namespace(name)
         return name

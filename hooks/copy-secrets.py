@@ -83,7 +83,7 @@ def changes(
         copy = there.get(place)
         if copy is None:
             yield "is copied to", secret["of"], place[0], [written("CreateIfNotExists", secret)]
-        elif copy["type"] != secret["type"]:  # which the API server lets nobody change
+        elif copy["type"] != secret["type"]:  # a field that the API server treats as immutable
             yield "is replaced in", secret["of"], place[0], [deletion(place), written("CreateIfNotExists", secret)]
         elif copy != secret:
             yield "is updated in", secret["of"], place[0], [written("CreateOrUpdate", secret)]

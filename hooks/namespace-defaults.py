@@ -52,7 +52,7 @@ def main() -> None:
     snapshots = contexts[-1]["snapshots"]
     own = next((entry["filterResult"] for entry in snapshots["defaults"]), None) or {}
     parts = {part: pairs(part, own.get(part, text)) for part, text in DEFAULTS.items()}
-    # As they are now: one may be gone again, and a retry must not wait for it for ever.
+    # The present namespaces: one may be deleted by now, and a retry must not wait for it without an end.
     namespaces = {entry["filterResult"]["name"]: entry["filterResult"] for entry in snapshots["namespaces"]}
     with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as patches:
         for name in dict.fromkeys(chain.from_iterable(map(new, contexts))):
@@ -71,7 +71,7 @@ def is_new(namespace: dict) -> bool:
 
 
 def pairs(part: str, text: str) -> dict[str, str]:
-    """`key=value` lines as a mapping. A line that is none ends this run."""
+    """`key=value` lines as a mapping. A line without `=` ends this run."""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         key, sign, value = line.partition("=")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Restarts Deployments when a ConfigMap or a Secret that they use has changed.
 
-Kubernetes itself leaves pods on the old configuration until somebody restarts them. Label what is to be followed:
+Kubernetes itself leaves pods on the old configuration until they are restarted. Label each object to follow:
 
     kubectl label configmap greeting hookrunner.io/restart=users
 
@@ -112,7 +112,7 @@ def used(value: object) -> Iterator[tuple[str, str]]:
 
 
 def notes(text: str | None) -> dict[str, str]:
-    """What was noted; nothing if somebody has written something else there."""
+    """The noted checksums; empty if the annotation holds something else."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

@@ -15,7 +15,7 @@ settings.register_profile("hookrunner", deadline=None, suppress_health_check=[He
 settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=20)
 settings.load_profile("hookrunner")
 
-# looptime asks for the event loop in synchronous tests too; without this Python would make one that nobody closes.
+# looptime asks for the event loop in synchronous tests too; without this line Python would make one and never close it.
 asyncio.set_event_loop(None)
 hang_up_at_the_end()
 

@@ -19,7 +19,7 @@ VARIANTS = {
     "one namespace": ("--set", "rbac.clusterWide=false"),
     "settings": ("--set", "settings.log-level=debug,settings.kube-client-qps=5,settings.tmp-dir=/tmp/x,port=9650"),
     "webhooks": ("--set", "webhooks.admission=true,webhooks.conversion=true"),
-    "webhooks with somebody's certificate": (
+    "webhooks with the user's certificate": (
         "--set",
         "webhooks.conversion=true,webhooks.certs=secret,webhooks.secretName=theirs",
     ),

@@ -150,7 +150,7 @@ def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "color"])
 def test_nobody_can_send_commands_to_a_terminal(tmp_path: Path, kind: log.LogType) -> None:
-    """What is logged may come from anybody: `ESC ]0;x BEL` sets the title of a window, others do worse."""
+    """Logged text may come from an attacker: `ESC ]0;x BEL` sets the title of a window, others do worse."""
     shown = printed(kind, tmp_path, "m", path="/\x1b]0;x\x07\r\x9b31m\u2028z")
     assert r"/\x1b]0;x\x07\r\x9b31m\u2028z" in shown
 

@@ -23,7 +23,7 @@ def test_modules_and_global_hooks_are_those_of_the_working_directory_if_it_has_a
     assert (modules({}).directories, modules({}).global_hooks) == ((), None)
     for name in ("modules", "global-hooks"):
         Path(name).mkdir()
-    assert not modules({}).on, "empty ones are none"
+    assert not modules({}).on, "empty directories do not count"
     for name in ("modules", "global-hooks"):
         Path(name, "one").mkdir()
     assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), tmp_path / "global-hooks")

@@ -26,7 +26,7 @@ class Case:
 
 
 def cases(name: str) -> list[Case]:
-    """The cases of a file beside this one. Raises ValueError if a part of it is none."""
+    """The cases of a file beside this one. Raises ValueError if a part of it cannot be read as a case."""
     text = (Path(__file__).parent / name).read_text()
     found = list(_CASE.finditer(text))
     if len(found) != len(re.findall(r"^=== ", text, re.MULTILINE)):

@@ -1,4 +1,4 @@
-"""The promise to hook authors: what `--config` may say, what it means, and what is told about what it must not say.
+"""The promise to hook authors: what `--config` may say, what it means, and the errors about what it must not say.
 
 Expected values leave defaults out; the defaults themselves are in tests/hooks/config/test_v1.py.
 """

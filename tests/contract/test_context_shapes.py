@@ -111,7 +111,7 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
     ],
 )
 def test_context(context: Context, text: str) -> None:
-    """Keys come in this order too, for whoever reads them."""
+    """Keys come in this order too, for people who read them."""
     rendered = b"".join(render([context], SNAPSHOTS))
     assert rendered.endswith(b"]\n")
     assert json.dumps(json.loads(rendered)) == json.dumps([json.loads(text)])

@@ -86,7 +86,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={key}",
             "--service-cluster-ip-range=10.96.0.0/16",
             "--endpoint-reconciler-type=none",
-            # Pods need no service account's token here: nobody runs their containers.
+            # Pods need no service account's token here: their containers are never run.
             "--disable-admission-plugins=ServiceAccount",
             "--watch-cache-sizes=podtemplates#0",
             "--allow-privileged=true",

@@ -70,8 +70,8 @@ def own_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
 
 @pytest.fixture
 def whole_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
-    """All of a cluster for this test alone, with controllers, scheduler and nodes: for what would be in others' way. An
-    APIService that nobody answers, for one, keeps every namespace in a cluster from going."""
+    """A whole cluster for this test alone, with controllers, scheduler and nodes: for what would disturb others. An
+    APIService without a server, for example, keeps every namespace of a cluster from being deleted."""
     directory = tmp_path / "whole-cluster"
     directory.mkdir()
     with ControlPlane(find_binaries(), directory, controllers=True) as plane:

@@ -1,6 +1,6 @@
 """Kubeconfigs of the test bed: with a bearer token, and with a note about the cluster's insides.
 
-The note is a kubeconfig *extension*, which other programs keep and ignore. It is there so that whoever has the file,
+The note is a kubeconfig *extension*, which other programs keep and ignore. It is there so that a user of the file,
 for example through `HOOKRUNNER_TEST_KUBECONFIG`, can compact etcd and sign tokens too.
 """
 

@@ -66,8 +66,8 @@ class Processes:
 
 
 def free_port() -> int:
-    """Return a free loopback port that nobody else is given: no other process with tests on this machine, and not this
-    one again soon. They are below the range of outgoing connections, so that they stay free while unused."""
+    """Return a free loopback port that no other process with tests on this machine gets, and this one not again soon.
+    Such ports are below the range of outgoing connections, so that they stay free while unused."""
     _, ports = _block()
     while True:
         port = next(ports)

@@ -49,7 +49,7 @@ class Session:
         pid_file = Path(self.directory, "pid")
         if pid_file.exists():
             terminate(int(pid_file.read_text()))
-        shutil.rmtree(self.directory, ignore_errors=True)  # it is not there if nobody asked for a cluster
+        shutil.rmtree(self.directory, ignore_errors=True)  # it is missing if no test asked for a cluster
 
     def _start(self) -> Path:
         told, tell = os.pipe()

@@ -36,7 +36,7 @@ def test_privileged_containers_are_allowed(cluster: Cluster, namespace: str) -> 
 
 def test_kubectl_failure_carries_its_standard_error(cluster: Cluster) -> None:
     with pytest.raises(RequestFailed, match="not found"):
-        cluster.kubectl("get", "pod", "nobody", "-n", "default")
+        cluster.kubectl("get", "pod", "missing", "-n", "default")
 
 
 def as_user(cluster: Cluster, user: User, method: str, path: str, body: object = None) -> int:
@@ -59,8 +59,8 @@ def test_a_user_everywhere_reads_other_namespaces_too(cluster: Cluster, namespac
 
 
 def test_kubectl_runs_as_a_user(cluster: Cluster, namespace: str) -> None:
-    user = cluster.user("nobody", namespace)
-    with pytest.raises(RequestFailed, match=f"system:serviceaccount:{namespace}:nobody"):
+    user = cluster.user("powerless", namespace)
+    with pytest.raises(RequestFailed, match=f"system:serviceaccount:{namespace}:powerless"):
         cluster.kubectl("get", "pods", "-n", namespace, kubeconfig=user.kubeconfig)
 
 

@@ -15,7 +15,7 @@ class Spinning(Exception):
 
 
 class _WatchedLoop(LoopTimeEventLoop, asyncio.SelectorEventLoop):
-    """Time goes on only while everybody sleeps: a wait that ends too early and begins again stops it for ever."""
+    """Time goes on only while all tasks sleep: a wait that ends too early and begins again would stop it for good."""
 
     def __init__(self, start: float) -> None:
         self._looks = 0

@@ -22,8 +22,8 @@ def _none_open() -> bool:
 
 
 def hang_up_at_the_end() -> None:
-    """Have event loops that end cut the TLS connections which have said goodbye and wait for the answer: the collector
-    would find them in some later test. Those that nobody has closed are left for it to complain of."""
+    """Make ending event loops cut the TLS connections that have sent their goodbye and wait for the answer: the garbage
+    collector would find them in a later test. Connections that were never closed are left for it to complain of."""
     ended = asyncio.BaseEventLoop.shutdown_asyncgens
 
     async def shutdown_asyncgens(loop: asyncio.BaseEventLoop) -> None:

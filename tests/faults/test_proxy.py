@@ -71,7 +71,7 @@ async def test_kubectl_works_through_the_proxy(cluster: Cluster, proxy: Proxy, n
 
 
 async def test_a_user_goes_through_with_its_own_rights(cluster: Cluster, proxy: Proxy, namespace: str) -> None:
-    user = await asyncio.to_thread(cluster.user, "nobody", namespace)
+    user = await asyncio.to_thread(cluster.user, "powerless", namespace)
     async with client_of(proxy.kubeconfig_with(user.token)) as client:
         assert (await get(client, f"/api/v1/namespaces/{namespace}/pods")).status == 403
 

@@ -40,7 +40,7 @@ class Secrets:
 
 
 def write_files(directory: Path, material: Material) -> tuple[str, ...]:
-    """One after the other, as somebody would by hand; the flags that name them."""
+    """Write one file after the other, as a person would by hand; return the flags that name them."""
     contents = {"server-cert": material.certificate, "server-key": material.key, "ca": material.trust}
     for name, content in contents.items():
         (directory / name).write_bytes(content)

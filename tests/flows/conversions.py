@@ -51,7 +51,7 @@ class Kind:
         return f"teas.{self.group}"
 
     def definition(self, stored: str = "v1") -> dict[str, Any]:
-        """As somebody writes it who has never heard of conversions."""
+        """The definition as an author who knows nothing of conversions writes it."""
         anything = {"type": "object", "properties": {"spec": {"type": "object", **OPEN}}, **OPEN}
         versions = [
             {"name": name, "served": True, "storage": name == stored, "schema": {"openAPIV3Schema": anything}}
@@ -84,7 +84,7 @@ class Kind:
         self.cluster.request("PATCH", f"{DEFINITIONS}/{self.crd}", {"spec": {"versions": versions}})
 
     def remove(self) -> None:
-        """Take the definition and all objects away. The API server could not delete what nobody converts any more."""
+        """Take the definition and all objects away. The API server cannot delete objects that it cannot convert."""
         alone = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
         self.cluster.request("PATCH", f"{DEFINITIONS}/{self.crd}", alone)
         self.cluster.request("DELETE", f"{DEFINITIONS}/{self.crd}")

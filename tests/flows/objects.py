@@ -39,12 +39,12 @@ class ConfigMaps:
         self.cluster.request("DELETE", f"{self.path}/{name}")
 
     def get(self, name: str) -> dict[str, Any]:
-        """One as it is now, empty if there is none."""
+        """The present object, empty if it does not exist."""
         reply = self.cluster.request("GET", f"{self.path}/{name}")
         return reply.body if reply.status == HTTPStatus.OK else {}
 
     def data(self, name: str) -> dict[str, str]:
-        """The data of one, empty if there is none."""
+        """The data of one object, empty if it does not exist."""
         found: dict[str, str] = self.get(name).get("data", {})
         return found
 

@@ -99,7 +99,7 @@ class Operator:
         return [context for run in self.runs(hook) for context in run]
 
     def events(self, hook: str) -> list[tuple[str, str]]:
-        """`(watchEvent, name)` of the objects that it was told of."""
+        """`(watchEvent, name)` of the objects in the hook's Event contexts."""
         found = [context for context in self.contexts(hook) if context.get("type") == "Event"]
         return [(context["watchEvent"], context["object"]["metadata"]["name"]) for context in found]
 
@@ -110,7 +110,7 @@ class Operator:
         )
 
     async def hears(self, hook: str, count: int) -> list[tuple[str, str]]:
-        """Wait until a hook was told so many events."""
+        """Wait until a hook has received so many events."""
         reached = lambda: found if len(found := self.events(hook)) >= count else []  # noqa: E731
         return await until(reached, f"{count} events for {hook}")
 
@@ -125,12 +125,12 @@ class Operator:
         return (await until(found, f"a log record with {words!r}"))[0]
 
     def story(self) -> str:
-        """The last words of the log, for whoever reads a failure."""
+        """The last lines of the log, for the reader of a failure."""
         files = (self.directory / "errors", self.directory / "log")
         return "\n".join(line for file in files for line in whole_lines(file)[-15:])
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and text of a page; status 0 if nobody answers."""
+        """Status and text of a page; status 0 without an answer."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
                 return response.status, response.read().decode()
@@ -155,7 +155,7 @@ class Operator:
         await until(lambda: words in str(self.readyz().messages), f"not ready, with {words!r}")
 
     def metric(self, name: str, **labels: str) -> float:
-        """The sum of the samples of a metric with these labels; `name` without prefix. 0 if there is none."""
+        """The sum of the samples of a metric with these labels; `name` without prefix. 0 without samples."""
         return sample_sum(self.get("/metrics")[1], f"hookrunner_{name}", labels)
 
     def hook_metric(self, name: str, **labels: str) -> float:

@@ -1,5 +1,5 @@
-"""A Service as kube-proxy makes one: each new connection goes to one of the endpoints and stays there. Nobody looks
-whether an endpoint answers."""
+"""A Service as kube-proxy makes one: each new connection goes to one of the endpoints and stays there, also if that
+endpoint does not answer."""
 
 import asyncio
 import contextlib

@@ -113,7 +113,7 @@ WRONG = {
         "Hook failed",
     ),
 }
-"""What a hook does wrong for an object of this name, and what is told of it."""
+"""What a hook does wrong for an object of this name, and the message that reports it."""
 
 
 def failing(site: Site, policy: str) -> str:

@@ -30,7 +30,7 @@ async def test_a_cluster_that_is_down_at_the_start_is_waited_for(
 
 
 async def test_nothing_is_lost_while_the_api_server_is_down(own_cluster: OwnCluster, operator: Start) -> None:
-    """Killed, its history compacted, started again: what happened before, between and after is told once."""
+    """Killed, its history compacted, started again: events before, between and after are reported once."""
     cms = ConfigMaps(own_cluster, "default")
     cms.create("gone")
     one = await operator({"h.sh": watching("default")}, kubeconfig=own_cluster.kubeconfig)

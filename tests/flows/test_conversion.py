@@ -75,8 +75,8 @@ def change(kind: Kind, site: Site) -> None:
 
 
 async def many(kind: Kind, one: Operator) -> None:
-    """The API server has each object converted by itself, when it is written, into each version that anybody reads
-    (v1 to v1beta1, and by that one to v1alpha1). Lists of any length need nothing more."""
+    """The API server has each object converted alone, when it is written, into each version that a client reads
+    (v1 to v1beta1, and from that to v1alpha1). Lists of any length need nothing more."""
     expected = {"lower.sh": MANY, "upper.sh": 2 * MANY}
 
     def runs() -> dict[str, int]:
@@ -107,7 +107,7 @@ WRONG = {
     "short": ("becomes empty", "did not come back (1 sent, 0 returned): Tea"),
     "wrong": ("becomes .", "came back in version"),
 }
-"""What a hook does with an object of this name, and what is told of it."""
+"""What a hook does with an object of this name, and the message that reports it."""
 
 BECOMES = """\
 becomes() {

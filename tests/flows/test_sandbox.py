@@ -134,7 +134,7 @@ async def test_the_log_does_not_say_that_there_are_no_hooks_where_all_were_left_
 
 
 async def test_a_sandbox_that_is_killed_and_comes_again_with_its_data_loses_no_event(tmp_path: Path) -> None:
-    """Before, while nobody is there to tell, and after."""
+    """Of the time before, while the sandbox is away, and after."""
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
     async with sandbox(tmp_path, *flags) as (first, _):
         api = Api(tmp_path / "kc")
@@ -180,7 +180,7 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
                 api.create(next(names))
                 api.ask("DELETE", "/_sandbox/faults")
                 await one.hears("h.sh", int(api.names()[-1][2:]) + 1)
-            await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is told once", 0.5)
+            await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is reported once", 0.5)
             assert one.events("h.sh") == [("Added", name) for name in api.names()]
             await until(lambda: watches(one)[-1] == "watch restored", "the last watch is back")
             assert watches(one).count("watch lost") > 0
@@ -201,5 +201,5 @@ async def test_expired_watches_lose_and_repeat_no_event(tmp_path: Path) -> None:
                 api.create(f"n-{number}")
                 api.ask("POST", "/_sandbox/compact")
             await one.hears("h.sh", 4)
-            await stays(lambda: len(one.events("h.sh")) == 4, "each is told once", 0.5)
+            await stays(lambda: len(one.events("h.sh")) == 4, "each is reported once", 0.5)
             assert sorted(one.events("h.sh")) == [("Added", f"n-{number}") for number in range(4)]

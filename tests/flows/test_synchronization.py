@@ -24,7 +24,7 @@ async def test_an_empty_cluster_synchronizes_with_an_empty_list(operator: Start,
 
 
 async def test_events_wait_until_the_synchronization_has_succeeded(operator: Start, cms: ConfigMaps) -> None:
-    """What changes while it runs is told after it, also if it fails the first time; nothing is told twice."""
+    """Changes during its run are reported after it, also if it fails the first time, and no change twice."""
     one = await operator({"h.sh": watching(cms.namespace, HOLD + FAIL_ONCE)}, ready=False)
     await one.has_run("h.sh")
     cms.create("meanwhile")

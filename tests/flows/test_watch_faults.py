@@ -139,7 +139,7 @@ async def test_a_shared_watch_serves_two_hooks_with_one_connection(
 
 
 async def disconnect(proxy: Proxy, kind: str) -> None:
-    """Break the watch and let nobody in again."""
+    """Break the watch and refuse every new connection."""
     await proxy.streaming(f"{kind} watch=")
     await proxy.refuse()
     proxy.cut()

@@ -36,7 +36,7 @@ GROUP = "stable.example.com"
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Somebody who follows the page in a directory and a namespace of their own."""
+    """A user who follows the page in a directory and a namespace of their own."""
 
     directory: Path
     kubeconfig: Path

@@ -35,7 +35,7 @@ RIGHTS = [
     (REGISTER, "a Role in its namespace must allow to get, list and watch it"),
     (SECRETS, "resources: [validatingwebhookconfigurations], verbs: [create, list, update]"),
 ]
-"""What somebody may do, and what is said of the rest."""
+"""What a user may do, and the message that refuses the rest."""
 
 
 @pytest.fixture

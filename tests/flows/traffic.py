@@ -24,7 +24,7 @@ REVIEW = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionRe
 
 
 def quick(site: Site, before: str = "") -> str:
-    """A hook that allows everything, costs next to nothing and tells nobody of it. `before` are lines of sh."""
+    """A hook that allows everything, costs next to nothing and records nothing. `before` are lines of sh."""
     binding = site.binding("CREATE", failurePolicy="Fail", timeoutSeconds=30)
     config = orjson.dumps({"configVersion": "v1", "kubernetesValidating": [binding]}).decode()
     answer = "echo '{\"allowed\": true}' > $VALIDATING_RESPONSE_PATH"

@@ -59,7 +59,7 @@ class Site:
         return done.returncode, done.stdout
 
     def remove(self) -> None:
-        """Nobody's webhook may outlive its server."""
+        """No webhook may outlive its server."""
         for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
             self.cluster.kubectl("delete", kind, self.name, "--ignore-not-found")
 

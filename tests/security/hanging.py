@@ -1,4 +1,4 @@
-"""The program with an event loop that stands still on SIGUSR1, as a bug of ours or of a library's would make it."""
+"""The program with an event loop that hangs on SIGUSR1, as a bug in hookrunner or in a library would make it."""
 
 import asyncio
 import signal

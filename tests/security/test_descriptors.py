@@ -1,4 +1,4 @@
-"""Clients that open connections and say nothing: nobody else is to miss a descriptor."""
+"""Clients that open connections and send nothing must not use up the file descriptors of all others."""
 
 import os
 import resource

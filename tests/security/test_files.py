@@ -320,7 +320,7 @@ def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPat
 def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(
     tmp_path: Path, reference: str, said: str
 ) -> None:
-    """Relative paths may lead out of a module, as several may share a schema. Nothing is fetched or read for ever."""
+    """Relative paths may lead out of a module, as several may share a schema. Nothing is fetched, and reading ends."""
     (openapi := tmp_path / "module" / "openapi").mkdir(parents=True)
     (outside := tmp_path / "outside").write_text("root:$6$precious: [\n")
     os.mkfifo(tmp_path / "module" / "fifo")
@@ -365,7 +365,7 @@ WHO = '#!/bin/bash\n[ "$1" = --config ] && { echo \'{"configVersion": "v1", "onS
 @pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6755])
 def test_a_setuid_script_runs_as_our_user(shared_tmp: Path, mode: int) -> None:
-    """Linux ignores the bits of scripts, and no shell or wrapper of ours honours them."""
+    """Linux ignores the bits of scripts, and no shell or wrapper of hookrunner honours them."""
     hook = make(shared_tmp / "hooks" / "a.sh", 0o755, WHO)
     if os.geteuid() == 0:
         os.chown(hook, STRANGER, STRANGER)

@@ -1,5 +1,5 @@
-"""What may stand in the ConfigMap: whatever it is, it is accepted or refused. An exception would end its watch, and
-again at each restart, so that whoever may edit the ConfigMap could stop the program."""
+"""Any content of the ConfigMap is accepted or refused. An exception would end its watch, and again at each restart, so
+that every user who may edit the ConfigMap could stop the program."""
 
 import json
 from contextlib import suppress

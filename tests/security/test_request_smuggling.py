@@ -125,7 +125,7 @@ BROKEN = [b"2;\nxx", b"-1\r\n\r\n", b"0\n\n", b"1\r\naX\r\n", b"0\r\nContent-Len
 
 @pytest.mark.usefixtures("launcher")
 async def test_a_body_that_breaks_off_while_it_is_read_ends_the_connection(tmp_path: Path) -> None:
-    """A reader that is not told would wait for minutes in all: for as long as a body may take."""
+    """A reader that does not learn of it would wait for minutes: for as long as a body may take."""
     paths = {"webhooks": b"/hooks/a-attacked-example-com", "sandbox": b"/api/v1/namespaces/default/configmaps"}
     async with attacked(tmp_path) as target, asyncio.timeout(60):
         for name, path in paths.items():

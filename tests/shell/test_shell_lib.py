@@ -87,7 +87,7 @@ def test_copied_alone_it_says_what_it_needs_and_sources_no_hook(tmp_path: Path) 
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    """The library as an image has it, for a directory `frameworks` of ours instead of /frameworks/shell."""
+    """The library as an image has it, in the test's directory `frameworks` instead of /frameworks/shell."""
     (tmp_path / "frameworks").mkdir()
     for file in LIBRARY.parent.glob("*.sh"):
         shutil.copy(file, tmp_path / "frameworks" / file.name)

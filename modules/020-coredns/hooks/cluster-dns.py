@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds the address and the domain of names that Pods of this cluster are told: internal.clusterIP and .clusterDomain.
+"""Finds the DNS address and domain that Pods of this cluster use: internal.clusterIP and .clusterDomain.
 
 The address is, by the first that says one: the Service kube-dns; kubeadm's settings of the kubelets (unless they name a
 cache on the node); the tenth Service address, counted from that of the Service kubernetes, which has the first.

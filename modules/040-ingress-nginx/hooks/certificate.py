@@ -71,7 +71,7 @@ def lasts(certificate: str, days: int) -> bool:
 
 
 def x509(certificate: str, *question: str) -> str:
-    """What openssl says about a certificate; nothing about what is none."""
+    """What openssl says about a certificate; empty if the text is not a certificate."""
     return openssl("x509", "-noout", *question, given=certificate).stdout
 
 

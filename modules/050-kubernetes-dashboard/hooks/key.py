@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def decoded(text: str) -> str:
-    """The key in a Secret, which has it in base64 twice; empty if it is none."""
+    """The key in a Secret, which holds it in base64 twice; empty if the text is not a key."""
     try:
         key = base64.b64decode(text)
         return key.decode() if len(base64.b64decode(key, validate=True)) == 256 else ""

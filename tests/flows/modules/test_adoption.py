@@ -1,5 +1,5 @@
-"""Objects that are in a module's way, of an operator that has moved or of nobody: refused with the way out, and taken
-over when somebody says so."""
+"""Objects in a module's way, without an owner or of an operator that has moved: refused with the way out, and taken
+over when a user asks for it."""
 
 import json
 from typing import Any

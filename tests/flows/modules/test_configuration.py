@@ -22,7 +22,7 @@ def one(world: World) -> World:
 
 async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: World) -> None:
     """Created, edited, a section removed, the switch toggled by itself, all deleted. Under addon-operator's name it
-    does not count, which is told."""
+    does not count, and a warning says so."""
     one.operator.flags = (*one.operator.flags, "--config-grace=0s")
     await one.configure("addon-operator", aEnabled="true")
     await one.start()

@@ -1,4 +1,4 @@
-"""Objects that somebody deletes come back, whether anybody looked or not, and nothing else is written for that."""
+"""Objects that a user deletes come back, also if they went while the program was down, and nothing else is written."""
 
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
@@ -38,7 +38,7 @@ async def test_what_is_deleted_right_after_an_upgrade_comes_back_as_the_upgrade_
 
 
 async def test_a_change_is_shown_for_as_long_as_it_is_there(world: World) -> None:
-    """With `driftDetection: warn` nobody but its author undoes it."""
+    """With `driftDetection: warn` it stays until its author undoes it."""
     world.module("010-a", TWO | {"module.yaml": "driftDetection: warn\n"})
     await world.configure(aEnabled="true")
     await world.start()

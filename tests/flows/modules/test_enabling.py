@@ -78,7 +78,7 @@ async def test_a_global_hook_turns_modules_on_and_off_at_run_time(world: World) 
 
 
 async def test_hooks_that_hang_or_fail_hold_up_neither_others_nor_the_end_of_their_module(world: World) -> None:
-    """Failing ones are passed by what is done with the module itself; nobody else waits for hanging ones for long."""
+    """The module's own tasks pass a failing hook; other modules do not wait long for a hanging one."""
     world.operator.flags = (*world.operator.flags, "--module-patience=1s")
     hangs = at("Event", until_told("go"))
     world.module("010-hangs", {"hooks/k.sh": hook(hangs, kubernetes=[watching()])})

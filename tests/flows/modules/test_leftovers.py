@@ -1,4 +1,4 @@
-"""A start over what an earlier life has left: nothing to do, not certain what is wanted, off meanwhile, nobody's."""
+"""A start over releases of an earlier life: up to date, of unclear state, turned off meanwhile, or without a module."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook
 from tests.flows.modules.world import World

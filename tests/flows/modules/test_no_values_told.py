@@ -69,7 +69,7 @@ def mistakes(namespace: str) -> dict[str, str]:
 
 
 async def broken(world: World) -> dict[str, str]:
-    """Put all mistakes into the world; the modules by name, and what is to be said of each."""
+    """Put all mistakes into the world. Returns the modules by name, with the message expected of each."""
     bad = {f"{name}.sh": body for name, body in mistakes(world.namespace).items()}
     every = {"crontab": "* * * * * *"}
     world.operator.write_hooks(

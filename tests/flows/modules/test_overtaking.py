@@ -32,7 +32,7 @@ def overtaken(world: World) -> None:
 
 
 async def test_a_module_that_fails_or_hangs_is_overtaken_by_29_others(world: World) -> None:
-    """Nobody waits for one that fails, whatever the patience; one that hangs is overtaken when the patience ends."""
+    """No module waits for one that fails, whatever the patience; one that hangs is passed when the patience ends."""
     await world.configure(**thirty(world, unless("failing", "exit 0") + unless("mended")))
     world.operator.flags = (*world.operator.flags, "--module-patience=1h")
     await world.again()
@@ -72,7 +72,7 @@ async def test_what_lacks_a_definition_of_a_later_module_has_it_soon(world: Worl
 
 
 async def test_hooks_after_helm_that_change_values_bring_one_more_run_or_are_set_aside(world: World) -> None:
-    """Once, and for ever: six times, then the module is set aside and others go on."""
+    """Once, and at each run: six times, then the module is set aside and others go on."""
     template = configmap("once", "seen: {{ .Values.once.seen | default 0 | quote }}")
     world.module("010-once", {"hooks/h.sh": hook(patch("/once/seen", "1"), afterHelm=1), "templates/t.yaml": template})
     world.module("020-ever", {"hooks/h.sh": hook(patch("/ever/seen", '"$RANDOM-$RANDOM"'), afterHelm=1)})

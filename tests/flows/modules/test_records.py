@@ -1,4 +1,4 @@
-"""What is wrong with the records of releases is told where users look, and heals as far as it can."""
+"""Damaged records of releases are reported where users look, and repaired as far as they can be."""
 
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_seen import conditions, told

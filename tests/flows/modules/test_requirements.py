@@ -11,12 +11,12 @@ NAMES = ("late", "early", "one", "two", "lonely", "modern")
 
 
 async def test_requirements_decide_who_runs_and_when_and_it_is_said_why_not(world: World) -> None:
-    """`early` comes after what it requires, whatever the weights; a circle is nobody else's business."""
+    """`early` comes after what it requires, whatever the weights; a cycle concerns only its own modules."""
     requires = {
         "010-early": "modules: [late >=1.2]",
         "030-one": "modules: [two]",
         "040-two": "modules: [one]",
-        "050-lonely": "modules: [nobody]",
+        "050-lonely": "modules: [missing]",
         "060-modern": "kubernetes: '>=9'",
     }
     for directory, text in requires.items():
@@ -34,7 +34,7 @@ async def test_requirements_decide_who_runs_and_when_and_it_is_said_why_not(worl
     await told(world, "UnknownModule", "tpyo: there is no module")
     conditions = json.loads(world.operator.get("/readyz?output=json")[1])["conditions"]
     (text,) = [condition["message"] for condition in conditions if condition["name"] == "modules"]
-    for words in ("one: undecided: ", "two: undecided: ", "lonely: off: ", "nobody", "modern: off: "):
+    for words in ("one: undecided: ", "two: undecided: ", "lonely: off: ", "missing", "modern: off: "):
         assert words in text
 
 
@@ -61,5 +61,5 @@ async def test_an_edit_keeps_the_order_that_weights_and_requirements_ask_for(rea
     real.writes()
     await real.configure(GLOBAL="slow: true")
     await real.ran("app/h.sh beforeHelm")
-    assert real.history()[-1] == "app/h.sh beforeHelm", "after all others, which waited for nobody"
+    assert real.history()[-1] == "app/h.sh beforeHelm", "after all others, which did not wait for it"
     assert await real.map("db") == {"slow": "true"}

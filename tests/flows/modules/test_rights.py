@@ -80,7 +80,7 @@ async def test_the_rights_of_addon_operator_are_enough_for_modules(
     await real.until(color, "red", "the object that the chart makes")
     assert await real.ask("GET", real.path("run-by-helm", "podtemplates"), None)
     await real.delete("a", "serviceaccounts")
-    await real.until(color, "red", "the object that somebody has deleted")
+    await real.until(color, "red", "the deleted object")
     real.module("010-a", {"crds/thing.yaml": definition(group, "v1")})
     await real.again()
     await real.module_is("a", ready=True)

@@ -117,7 +117,7 @@ def _asked_in_vain(site: Site) -> bool:
 
 
 async def test_after_a_crash_webhooks_answer_before_any_module_is_run(asking: World, site: Site) -> None:
-    """Else a gate would wait for ever for the module behind it, whose policy has to let its object through."""
+    """Otherwise a gate would never get past the module behind it, whose policy has to let its object through."""
     asking.module("010-gate", {"module.yaml": "gate: true\n", "templates/cm.yaml": own("gate", 'x: "1"')})
     asking.module("020-b", {"hooks/p.sh": policy(site, "b")})
     asking.module("030-c", {"hooks/p.sh": policy(site, "c")})

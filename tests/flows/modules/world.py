@@ -69,7 +69,7 @@ class World:
         assert await self.operator.stop(SIGTERM) == 0
 
     async def again(self, ready: bool = True) -> None:
-        """Stop it, forget what was told so far, and start it anew."""
+        """Stop the program, forget what hooks have recorded so far, and start it anew."""
         if self.operator.running():
             await self.stop()
         self.forget()
@@ -109,7 +109,7 @@ class World:
         return {name: data for name, data in found.items() if name not in ("hookrunner", "kube-root-ca.crt")}
 
     async def map(self, name: str) -> dict[str, str]:
-        """Data of one ConfigMap, empty if there is none."""
+        """Data of one ConfigMap, empty if it does not exist."""
         return (await self.maps()).get(name, {})
 
     async def becomes(self, name: str, **data: str) -> None:
