@@ -196,7 +196,7 @@ def discovered(access: Access) -> list[dict[str, Any]]:
 
 
 def release(access: Access) -> dict[str, str]:
-    """`/version` without fields of one machine or build. The test bed's build has no version: the Go module's is used."""
+    """`/version` without fields of one machine or build. The test bed's build has none: the Go module's is used."""
     said: dict[str, str] = json.loads(fetch(access, "/version"))
     module = re.search(r"k8s\.io/kubernetes (v\S+)", (GO_MODULE / "go.mod").read_text())
     assert module, "go.mod names no k8s.io/kubernetes"
