@@ -18,7 +18,6 @@ from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleD
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.gauges import ModuleGauges
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, HookPrefetch, ModuleHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
@@ -33,6 +32,7 @@ from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.modules.scripts import MeteredScripts, Scripts

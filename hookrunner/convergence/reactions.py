@@ -10,13 +10,13 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.notices import Notice
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.engine.run_gate import Notifier
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.values import GLOBAL

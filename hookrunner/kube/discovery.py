@@ -1,4 +1,4 @@
-"""Which resource a user means by an apiVersion and a kind, and what else the cluster serves.
+"""What the cluster serves: which resource a user means by an apiVersion and a kind, and capabilities for charts.
 
     resource = await discovery.resolve("apps/v1", "deploy")
 
@@ -7,20 +7,24 @@ aggregated discovery (Kubernetes 1.27, https://kubernetes.io/docs/concepts/overv
 group. Groups that cannot be asked, because an aggregated API server is away, are left out. Answers are kept in memory.
 An unknown kind is looked for once more on the server, but at most once a second for all callers. The error then names
 what is served instead, for which all groups are asked, at most once a minute.
+
+Capabilities are read once, and again when a CustomResourceDefinition or an APIService was changed.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from hookrunner import log
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
+from hookrunner.kube.informer import Opener
 from hookrunner.model import kind_hints
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import JSON, Resource, Selection
+from hookrunner.model.watching import ObjectSeen, Report, Synced
 
 _LOG = log.get("kube.discovery")
 _AGGREGATED = ",".join(
@@ -29,6 +33,16 @@ _AGGREGATED = ",".join(
 )
 _FRESH = 1.0
 _FRESH_FOR_HINTS = 60.0
+
+_SOURCES = (
+    Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False),
+    Resource("apiregistration.k8s.io/v1", "APIService", "apiservices", False),
+)
+_SETTLED = 0.5
+"""Seconds without a change after which the API server serves what was created: it applies CRDs with a delay."""
+
+_UNSEEN = 60.0
+"""Seconds between two reads without the right to list CRDs or APIServices, so that no watch reports changes."""
 
 
 @dataclass(slots=True)
@@ -213,6 +227,69 @@ async def may_list(client: Client, path: str, selector: str = "") -> bool:
     return True
 
 
+class ClusterCapabilities:
+    """What the cluster serves, cached. `changes` yields when that changes."""
+
+    def __init__(self, client: Client, watches: Opener) -> None:
+        self._client = client
+        self._watches = watches
+        self._last: Capabilities | None = None
+        self._reported: Capabilities | None = None
+        self._generation = 0
+        self._read_generation = 0
+        self._reading = asyncio.Lock()
+        self._stale = asyncio.Event()
+
+    async def get(self) -> Capabilities:
+        """What is served now. Raises KubeError."""
+        async with self._reading:
+            if self._last is None or self._read_generation != self._generation:
+                generation = self._generation
+                self._last = await read_capabilities(self._client)
+                self._read_generation, self._reported = generation, self._reported or self._last
+            return self._last
+
+    def forget(self) -> None:
+        """Definitions were just applied: read again."""
+        self._generation += 1
+
+    async def follow(self, index: int) -> None:
+        """Watch the CRDs (0) or the APIServices (1), until cancelled; returns if the cluster does not serve them."""
+        source = _SOURCES[index]
+        with suppress(KubeError):
+            if source.api_version not in (await self.get()).api_versions:
+                return
+        while not await may_list(self._client, source.path()):
+            await asyncio.sleep(_UNSEEN)
+            self._invalidate()
+        selection = Selection(source.api_version, source.kind, metadata_only=True)
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                # Only the list shows what was created between the first read and the list.
+                if any(_is_news(report) for report in reports):
+                    self._invalidate()
+
+    def _invalidate(self) -> None:
+        self.forget()
+        self._stale.set()
+
+    async def changes(self) -> AsyncIterator[None]:
+        """Yields each time that the cluster serves something else than before."""
+        while True:
+            await self._stale.wait()
+            while self._stale.is_set():
+                self._stale.clear()
+                await asyncio.sleep(_SETTLED)
+            try:
+                served = await self.get()
+            except KubeError:
+                self._stale.set()
+                continue
+            if served != self._reported:
+                self._reported = served
+                yield
+
+
 async def read_capabilities(client: Client) -> Capabilities:
     """What the cluster serves now; versions `group/version` and `group/version/Kind`, sorted. Raises KubeError."""
     version, core, groups = await asyncio.gather(
@@ -241,3 +318,8 @@ def _names_in(group: JSON) -> Iterator[str]:
         every = (one for resource in resources for one in (resource, *resource.get("subresources", ())))
         kinds = (one.get("responseKind", {}).get("kind") for one in every)
         yield from (f"{api_version}/{kind}" for kind in kinds if kind)
+
+
+def _is_news(report: Report) -> bool:
+    """May the report mean a change? Objects in a list do not; the end of the list does."""
+    return isinstance(report, Synced) or (isinstance(report, ObjectSeen) and report.change is not None)

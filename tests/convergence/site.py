@@ -11,7 +11,6 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigS
 from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
 from hookrunner.convergence.notices import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
@@ -28,6 +27,7 @@ from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import Module, Traits

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadHookConfig, ReleaseFailed
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
 from hookrunner.releases.crds import Crds

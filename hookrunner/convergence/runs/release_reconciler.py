@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.charts.chart_files import Scan, digest, digest_with_manifest, scan
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest

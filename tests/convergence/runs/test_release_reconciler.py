@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
 from hookrunner.model.releases import (

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from hookrunner.convergence.runs.capabilities import ClusterCapabilities
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.discovery import ClusterCapabilities, Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
