@@ -11,7 +11,7 @@ from functools import reduce
 
 import orjson
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 MASK = "***"
 

@@ -1,7 +1,7 @@
 """Documents in words that name no value; messages of others without the values that they were given."""
 
 from hookrunner import redaction
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 

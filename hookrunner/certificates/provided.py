@@ -31,8 +31,9 @@ from hookrunner import log, regular_files
 from hookrunner.certificates.material import Material, Part, checked, doubts, last_of
 from hookrunner.errors import BadCertificate
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
-from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import WatchLost, WatchRestored
+from hookrunner.model.events import WatchLost, WatchRestored
+from hookrunner.model.resources import Selection
+from kubetypes.json_values import JSON
 
 REMINDER = 60.0
 """Seconds between two reports of the same problem while no material can be used: someone may be waiting for it."""

@@ -30,7 +30,7 @@ import orjson
 from hookrunner import gzips, regular_files
 from hookrunner.errors import BadChart
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 

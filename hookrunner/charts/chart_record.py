@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hookrunner.charts.chart_files import CHART
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 _REQUIREMENTS = "requirements.yaml"

@@ -22,7 +22,7 @@ from typing import Protocol
 from hookrunner import redaction
 from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import RenderFailed
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _VERSIONS = re.compile(rb"(?<![)$\w.])[$\w.]*(?:\.Capabilities\.APIVersions\b|\.APIVersions(?=\.Has\b))")
 

@@ -13,7 +13,7 @@ from helm_python import _native
 
 from hookrunner.charts.helm_engine import RenderOptions
 from hookrunner.errors import BadChart, RenderFailed
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 class HelmLibrary:

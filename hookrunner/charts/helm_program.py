@@ -15,7 +15,7 @@ import orjson
 
 from hookrunner.charts.helm_engine import RenderOptions
 from hookrunner.errors import BadChart, RenderFailed
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _SOURCE = re.compile(r"^---\n# Source: (.*)\n", re.MULTILINE)
 _LOADING = re.compile(r"parse error at|Chart\.yaml|chart\.metadata|cannot load|unpacking subchart|archive")

@@ -20,8 +20,8 @@ import orjson
 from hookrunner import redaction
 from hookrunner.errors import BadManifest
 from hookrunner.model.releases import HelmHook
-from hookrunner.model.resources import JSON
 from kubetypes.bounds import DOCUMENT, Tally
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*(?:[ :=,@+][A-Za-z0-9_./-]+)*")

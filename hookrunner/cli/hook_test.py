@@ -16,13 +16,13 @@ from hookrunner import controls, settings
 from hookrunner.cli.output import echo, echo_json, echo_styled, style, styled
 from hookrunner.cli.shared import kubeconfig_option, relative, run_to_end, timeout_option
 from hookrunner.errors import BadInput
-from hookrunner.model.resources import JSON
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_reports, case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
 from hookrunner.testing.cases.case_reports import CaseReport
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.results import as_json
+from kubetypes.json_values import JSON
 
 
 def case_options(what: str) -> list[click.Parameter]:

@@ -14,12 +14,12 @@ from hookrunner import settings
 from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled
 from hookrunner.cli.shared import kubeconfig_option, run_to_end, timeout_option
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.model.resources import JSON
 from hookrunner.testing import display, happenings, manifests
 from hookrunner.testing.bench import Bench, bench
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.happenings import Given, HappeningOptions, NotRun
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json, as_text
+from kubetypes.json_values import JSON
 
 WOULD_NOT_RUN = 3
 """The exit code: nothing has failed, and nothing was run."""

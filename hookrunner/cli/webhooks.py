@@ -18,7 +18,6 @@ from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.model.resources import JSON
 from hookrunner.registration.desired import no_registrations
 from hookrunner.registration.reconcile import Claim, LostRace, Step, WriteStep, next_step, read_registration, take_step
 from hookrunner.registration.removal import LABELLED, find_unwanted
@@ -33,6 +32,7 @@ from hookrunner.registration.webhook_objects import (
     WebhookConfiguration,
 )
 from hookrunner.settings import Settings
+from kubetypes.json_values import JSON
 
 _LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: LABELLED}
 """What hookrunner puts on the objects that it registers itself in, whichever installation it is."""

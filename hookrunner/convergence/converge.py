@@ -22,9 +22,8 @@ from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
 from hookrunner.model.bindings import BindingType, Hook
-from hookrunner.model.modules import Choice
+from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
-from hookrunner.model.values import GLOBAL
 
 _log = log.get("converge")
 _crds_log = log.get("crds")

@@ -23,9 +23,10 @@ from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
+from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 
 CALM = 1.0

@@ -10,8 +10,7 @@ from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
-from hookrunner.model.modules import Choice
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL, Choice
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 

@@ -18,8 +18,8 @@ from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.model.values import GLOBAL
 from hookrunner.releases.releases import Releases
 
 _log = log.get("modules")

@@ -15,10 +15,9 @@ from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.workers import Queues
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import Choice, Module, Phase
+from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"

@@ -16,13 +16,13 @@ from hookrunner.convergence.status import ModulesStatus
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import Hook
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules import graph
 from hookrunner.releases.manifest_objects import object_id
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.run_metrics import RunMetrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.events import BindingId, FilterBroke
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.tasks import Done, Failed, HookRun, Outcome
-from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules

@@ -18,7 +18,6 @@ from hookrunner.model.bindings import (
 )
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
-from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import (
     OPERATOR_STARTUP,
     EnableKubernetesBindings,
@@ -28,6 +27,7 @@ from hookrunner.model.tasks import (
     Order,
     own_queue,
 )
+from kubetypes.json_values import JSON
 
 STARTUP = "onStartup"
 

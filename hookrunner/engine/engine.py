@@ -18,6 +18,7 @@ from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.workers import Queues
 from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
 from hookrunner.model.events import FilterBroke, ObjectChanged, Progressed
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.tasks import (
     Done,
     Dropped,
@@ -30,7 +31,6 @@ from hookrunner.model.tasks import (
     Outcome,
     Task,
 )
-from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Event
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules

@@ -17,9 +17,9 @@ from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
-from hookrunner.model.values import GLOBAL
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 

@@ -15,8 +15,7 @@ from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
-from hookrunner.model.modules import Module
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream

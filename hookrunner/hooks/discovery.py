@@ -19,7 +19,7 @@ from typing import Literal
 
 from hookrunner import log, regular_files
 from hookrunner.errors import BadHookConfig, StartRefused
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
 ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH

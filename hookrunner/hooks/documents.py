@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from kubetypes import json_values, yaml_values
 from kubetypes.bounds import TOO_DEEP, TooLarge
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookrunner.hooks import discovery
 from hookrunner.hooks.discovery import HookFile, Skipped
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 
 _ALWAYS = ("module.yaml", "enabled")
 """A directory with one of these beside its `hooks` is a module; with one of the next, if its name has a number."""

@@ -18,8 +18,7 @@ from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspac
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
-from hookrunner.model.operations import Answer, ObjectOperation, Usage
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import Answer, ObjectOperation, PatchOperation, Usage
 from hookrunner.process.child import Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog

@@ -11,8 +11,8 @@ from hookrunner import redaction
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import TEXT, Many, Problem, Table, Text, check
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _KNOWN = ("add", "remove", "test")

@@ -11,7 +11,7 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import NUMBER, TEXT, TEXTS, Many, Problem, Table, check, suggestion
 from hookrunner.model.operations import MetricAction, MetricOperation
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _DOCUMENT = Table(

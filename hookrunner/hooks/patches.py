@@ -12,7 +12,7 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents, json_patches
 from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)

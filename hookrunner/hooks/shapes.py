@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from hookrunner import redaction
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

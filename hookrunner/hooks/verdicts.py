@@ -14,9 +14,9 @@ from hookrunner.hooks import documents, json_patches
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import DENIED, Converted, Verdict
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 # Codes below 400 become 400 in the API server, and those beyond 599 are no refusal to any client.

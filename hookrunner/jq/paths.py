@@ -31,7 +31,7 @@ from hookrunner.jq.syntax import (
     parse,
 )
 from hookrunner.jq.value_functions import NAMES, PLAIN_CALLS, One, compare, has, index, members, path, section, truth
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 MOST_COPIES = 100
 

@@ -20,7 +20,7 @@ from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.paths import outputs_of
 from hookrunner.jq.pool import Pool
 from hookrunner.jq.syntax import NotSimple
-from hookrunner.model.resources import JSON, written
+from kubetypes.json_values import JSON, written
 
 
 @dataclass(frozen=True, slots=True)

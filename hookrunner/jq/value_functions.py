@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from hookrunner.errors import FilterFailed
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 One = Callable[[JSON], JSON]
 

@@ -33,8 +33,8 @@ from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttle
 from hookrunner.kube import refusals
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.model.resources import JSON
 from hookrunner.pacing import TokenBucket
+from kubetypes.json_values import JSON
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
 _CONNECT_TIMEOUT = 10.0

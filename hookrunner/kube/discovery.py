@@ -21,10 +21,10 @@ from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Opener
-from hookrunner.model import kind_hints
+from hookrunner.model.events import ObjectSeen, Report, Synced
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.model.watching import ObjectSeen, Report, Synced
+from hookrunner.model.resources import Resource, Selection, find_named, hint_kind, hint_other_group, is_kubernetes_group
+from kubetypes.json_values import JSON
 
 _LOG = log.get("kube.discovery")
 _AGGREGATED = ",".join(
@@ -103,11 +103,11 @@ class Discovery:
         served, missing = (*answer.resources, *await self._preferred_kinds()), answer.missing
         what = f"the server knows no kind '{kind}' in {_where(api_version)}: "
         away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
-        if hint := kind_hints.hint(api_version, kind, served):
+        if hint := hint_kind(api_version, kind, served):
             return f"{what}{hint}{away}"
-        if api_version and kind_hints.is_kubernetes_only(api_version.rpartition("/")[0]):
+        if api_version and is_kubernetes_group(api_version.rpartition("/")[0]):
             return f"{what}Kubernetes has none of this name, or has it no longer{away}"
-        other = kind_hints.other(api_version, kind, served)
+        other = hint_other_group(api_version, kind, served)
         meant = f" ({other}, if that was meant)" if other else ""
         return f"{what}is its CustomResourceDefinition installed, and is the version served?{meant}{away}"
 
@@ -154,7 +154,7 @@ class Discovery:
 
 
 def _named(resources: Iterable[Resource], kind: str) -> Resource | None:
-    return next(iter(kind_hints.named(resources, kind)), None)
+    return next(iter(find_named(resources, kind)), None)
 
 
 def _spelled(resources: Iterable[Resource], kind: str) -> Resource | None:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from hookrunner.model.bindings import Change
-from hookrunner.model.resources import JSON, ObjectKey, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.resources import ObjectKey, Selection
+from kubetypes.json_values import JSON
 
 Key = TypeVar("Key", bound=Hashable)
 

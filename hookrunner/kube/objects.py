@@ -20,9 +20,10 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.pacing import jitter
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 _CONFLICT_PAUSES = (0.01, 0.05, 0.25)
 _GONE_WITHIN = 20.0

@@ -26,7 +26,8 @@ import aiohttp
 from hookrunner import redaction
 from hookrunner.errors import ApiError, Denied
 from hookrunner.kube.credentials import Connection
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
+from kubetypes.json_values import JSON
 
 _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
 """In the server's words. Quotas, admission and a Namespace that is going answer with 403, too."""

@@ -2,7 +2,7 @@
 
     watches = Watches(client, discovery, metrics, idle=75.0)
     async with aclosing(watches.open(selection)) as batches:
-        async for reports in batches: ...        # lists of the reports of `model/watching.py`
+        async for reports in batches: ...        # lists of the reports of `model/events.py`
 
 A watch never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
@@ -40,8 +40,8 @@ from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.events import RelistStarted, Report, WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.model.watching import RelistStarted, Report, WatchLost, WatchRestored
 
 _LOG = log.get("kube.watch")
 _PAGE = "500"

@@ -12,8 +12,9 @@ import orjson
 
 from hookrunner.errors import Cut, KubeError, Throttled, api_error
 from hookrunner.model.bindings import Change
-from hookrunner.model.resources import JSON, ObjectKey, Resource
-from hookrunner.model.watching import ObjectSeen, Report, Synced
+from hookrunner.model.events import ObjectSeen, Report, Synced
+from hookrunner.model.resources import ObjectKey, Resource
+from kubetypes.json_values import JSON
 
 # In the words of orjson, whose limit it is.
 _TOO_DEEP = "depth limit exceeded"

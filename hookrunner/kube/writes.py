@@ -19,7 +19,8 @@ import orjson
 
 from hookrunner.errors import KubeError, NotFound
 from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
+from kubetypes.json_values import JSON
 
 FIELD_MANAGER = "hookrunner"
 """Our field manager, except for objects of releases, which are Helm's."""

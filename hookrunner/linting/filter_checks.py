@@ -11,7 +11,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _OBJECT: JSON = {
     "apiVersion": "v1",

@@ -9,9 +9,8 @@ from functools import cache
 
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
-from hookrunner.model import kind_hints
 from hookrunner.model.bindings import HookConfig, Kubernetes
-from hookrunner.model.resources import Resource
+from hookrunner.model.resources import Resource, find_named, hint_kind, is_known_group
 from kubetypes import builtin_kinds
 
 CODE = "kind-unserved"
@@ -42,12 +41,12 @@ def problem(api_version: str, kind: str, exact: bool = False) -> str:
     """Why Kubernetes does not serve this kind and what it serves instead; empty if it does, or if nothing is known.
     With `exact` the kind has to be spelled as in a manifest."""
     served = _served()
-    if not api_version or not kind_hints.is_known(api_version.rpartition("/")[0], served):
+    if not api_version or not is_known_group(api_version.rpartition("/")[0], served):
         return ""
-    here = [one for one in kind_hints.named(served, kind) if one.api_version == api_version]
+    here = [one for one in find_named(served, kind) if one.api_version == api_version]
     if any(one.kind == kind or not exact for one in here):
         return ""
-    hint = kind_hints.hint(api_version, kind, served)
+    hint = hint_kind(api_version, kind, served)
     return hint and f"Kubernetes {_version()} serves no {kind} as {api_version}: {hint}"
 
 

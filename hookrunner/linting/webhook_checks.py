@@ -8,9 +8,9 @@ from hookrunner.linting.context_checks import read_script
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import Admission, HookConfig
-from hookrunner.model.resources import JSON
 from kubetypes import cel, match_conditions
 from kubetypes.cel import WrongExpression
+from kubetypes.json_values import JSON
 
 _ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
 _CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")

@@ -18,8 +18,8 @@ from typing import Literal, TypeAlias
 from hookrunner.metrics import bounds, exposition
 from hookrunner.metrics.bounds import Bounds, OutOfBounds
 from hookrunner.metrics.series import Buckets, Distribution
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import MetricAction, MetricOperation
-from hookrunner.model.values import GLOBAL
 
 _Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 _Key: TypeAlias = tuple[tuple[str, str], ...]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import Counter, Gauge, Histogram
 from hookrunner.model.bindings import LIFECYCLE, MAIN, Hook
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Usage
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
-from hookrunner.model.values import GLOBAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
+from kubetypes.json_values import JSON
 
 MAIN = "main"
 """The queue of everything that names no other."""

@@ -11,7 +11,8 @@ from enum import StrEnum
 import orjson
 
 from hookrunner.model.bindings import Change
-from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.resources import ObjectKey
+from kubetypes.json_values import JSON
 
 
 class ContextType(StrEnum):

@@ -1,9 +1,69 @@
-"""Past facts that sources yield, only for the engine, which turns each into tasks."""
+"""What happened to watched objects and schedules, in the order in which it reaches the engine.
+
+First the reports of a watch: `RelistStarted`, then an `ObjectSeen` for every object, then `Synced`; from then on an
+`ObjectSeen` for every change. At any time `RelistStarted` may come again: after a 410, after a restart of the watch,
+or for a reader that joins late. What the new list does not mention was deleted meanwhile; `kube/informer.py` finds
+that out, so that readers need not know why a list is repeated. `WatchLost` and `WatchRestored` say whether the reports
+are up to date.
+
+Then what sources make of them for bindings, and what schedules add: past facts, which the engine turns into tasks.
+"""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey
+from kubetypes.json_values import JSON, written
+
+
+@dataclass(frozen=True, slots=True)
+class RelistStarted:
+    """A complete list begins. Objects without an `ObjectSeen` before the next `Synced` no longer exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The list is complete, as of this resourceVersion."""
+
+    version: str
+
+
+@dataclass(slots=True)
+class ObjectSeen:
+    """An object as it is now, complete (`apiVersion` and `kind` filled in). `change` is None inside a list, otherwise
+    the server's word. `version` is its resourceVersion."""
+
+    change: Change | None
+    key: ObjectKey
+    obj: JSON
+    version: str
+    _raw: bytes | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The object as compact JSON, made once for all readers."""
+        if self._raw is None:
+            self._raw = written(self.obj)
+        return self._raw
+
+
+@dataclass(frozen=True, slots=True)
+class WatchLost:
+    """The connection to the API broke; the watch keeps trying. `brief` means that it may recover without help (no
+    connection, a restart of the server); otherwise a person has to act (unknown kind, forbidden)."""
+
+    reason: str
+    brief: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRestored:
+    """The reports are up to date again after `WatchLost`."""
+
+
+Report: TypeAlias = RelistStarted | Synced | ObjectSeen | WatchLost | WatchRestored
+"""One report of a watch. Watches yield lists of them, as many as arrived together."""
 
 
 @dataclass(frozen=True, slots=True)

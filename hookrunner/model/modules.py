@@ -1,11 +1,23 @@
-"""Modules as nouns: what a directory says, what is decided about it, and how far it has come (see docs/modules.md)."""
+"""Modules as nouns: what a directory says, what is decided about it, and how far it has come (see docs/modules.md).
 
+At the end: names of modules (`cert-manager`) and their keys in values (`certManager`), each made from the other. The
+rules are those of addon-operator, so that its ConfigMaps and values files keep their keys. Names that do not survive
+the way there and back are refused by their readers.
+"""
+
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 Drift = Literal["off", "missing", "warn", "repair"]
+
+GLOBAL = "global"
+"""The section that every module sees, and the name under which global hooks count as a module."""
+
+ENABLED = "Enabled"
+"""What a key ends with that switches a module on or off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +88,26 @@ class Phase(StrEnum):
     CAN_RUN_HELM = "CanRunHelm"
     READY = "Ready"
     HOOKS_DISABLED = "HooksDisabled"
+
+
+_DELIMITER = re.compile(r"[-_\s]|(?<!\d)\.|\.(?!\d)")
+"""What stands between words and is dropped. The point of a number stays: `v1.2`."""
+
+_STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[^\da-z.])")
+"""Where a word begins without a delimiter: `fooBar`, `FOOBar`, after a number."""
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name in any spelling, in lower case."""
+    return [word.lower() for part in _DELIMITER.split(name) for word in _STARTS.split(part) if word]
+
+
+def camel(name: str) -> str:
+    """`l2-load-balancer` → `l2LoadBalancer`: the key of a module in values."""
+    first, *rest = _words(name) or [""]
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def kebab(name: str) -> str:
+    """`l2LoadBalancer` → `l2-load-balancer`: the name of the module that a key belongs to."""
+    return "-".join(_words(name))

@@ -1,15 +1,14 @@
-"""What a hook answers: operations on objects and on metrics, already validated.
+"""What a hook answers: operations on objects, on metrics and on values, already validated.
 
 `hooks/outputs` is the only maker of these, `kube/objects` and `metrics` carry them out.
 """
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import Converted, Verdict
-from hookrunner.model.values import PatchOperation
+from kubetypes.json_values import JSON
 
 
 class Verb(StrEnum):
@@ -81,6 +80,15 @@ class MetricOperation:
     buckets: tuple[float, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchOperation:
+    """One operation on values, already checked. `path` is a JSON pointer that begins with the section's key."""
+
+    op: Literal["add", "remove", "test"]
+    path: str
+    value: JSON = None
 
 
 @dataclass(frozen=True, slots=True)

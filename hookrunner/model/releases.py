@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

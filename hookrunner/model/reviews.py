@@ -1,10 +1,13 @@
 """What the API server asks of a hook, and what comes of it: admission and conversion reviews without HTTP around them.
 
+At the end the paths at which the servers answer: one home for registration and for serving.
+
 `web` makes them of requests and answers of them, `engine` has a hook decide. Keys of `request` are the API's own.
 Source: https://kubernetes.io/docs/reference/config-api/apiserver-admission.v1/,
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,7 +16,7 @@ import orjson
 
 from hookrunner.model import contexts
 from hookrunner.model.bindings import ReviewKind
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 DENIED = 403
 """The status code of a refusal that names none."""
@@ -113,3 +116,40 @@ class Reviewer(Protocol):
     def missing(self) -> str:
         """What still has to come before reviews can be answered at once; empty if nothing."""
         ...
+
+
+ADMISSION = "/hooks/"
+"""What all paths of admission webhooks begin with."""
+
+_CAPITAL = re.compile(r"(?=[A-Z])")
+_UNSAFE = re.compile(r"[^a-z0-9/]+")
+
+
+def webhook_id(name: str, addon: str = "") -> str:
+    """A binding's name as it stands in a URL: `importantHook` → `important-hook`, `my.example.com` → `my-example-com`;
+    `cert-manager/my-example-com` for a hook of that addon.
+
+    Different names may have one id.
+    """
+    found = _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
+    return f"{addon}/{found}" if addon else found
+
+
+def webhook_name(name: str, addon: str = "") -> str:
+    """What a binding is called in the cluster, where two addons may have webhooks of one name."""
+    return f"{addon}.{name}" if addon else name
+
+
+def admission_path(name: str, addon: str = "") -> str:
+    """The path of a `kubernetesValidating` or `kubernetesMutating` binding."""
+    return ADMISSION + webhook_id(name, addon)
+
+
+def addon_of(path: str) -> str:
+    """Whose hook answers at an admission path: an addon's name, empty for a hook of none."""
+    return path.removeprefix(ADMISSION).rpartition("/")[0]
+
+
+def conversion_path(definition: str) -> str:
+    """The path that converts objects of a CustomResourceDefinition, by its name."""
+    return f"/{definition}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hookrunner.model.contexts import Entry
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

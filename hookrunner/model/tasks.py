@@ -12,8 +12,8 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke, Obstacle
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
-from hookrunner.model.values import GLOBAL
 
 OPERATOR_STARTUP = "OperatorStartup"
 """The `activation` of what belongs to the start: global hooks' first runs, and the first converge."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from hookrunner import redaction
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 

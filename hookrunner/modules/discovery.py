@@ -15,9 +15,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.errors import BadInput, BadModule, StartRefused
 from hookrunner.hooks.discovery import ANY_EXECUTE, compiled_in_module
-from hookrunner.model.casing import camel, kebab
-from hookrunner.model.modules import Module
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL, Module, camel, kebab
 from hookrunner.modules import traits
 
 VALUES_FILE = "values.yaml"

@@ -12,14 +12,13 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.errors import ScriptFailed
-from hookrunner.model.modules import Choice, Decision, Module
+from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.operations import Usage
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules import versions
 from hookrunner.modules.order import sequence
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
+from kubetypes.json_values import JSON
 
 STATIC, DYNAMIC, CONFIG, SCRIPT = EXTENDERS
 REQUIRES = "Requires"

@@ -10,11 +10,9 @@ from dataclasses import asdict, dataclass
 
 from hookrunner.errors import BadInput, BadModule, BadValues
 from hookrunner.hooks.shapes import suggestion
-from hookrunner.model.modules import Decision, Module
+from hookrunner.model.modules import GLOBAL, Decision, Module
 from hookrunner.model.releases import Capabilities, RenderRequest
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules.configured import Configured
 from hookrunner.modules.enabled import Asks, Facts, Recalculation, ScriptValues
 from hookrunner.modules.shelf import Shelf
@@ -22,6 +20,7 @@ from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
 from hookrunner.values.section_store import SectionStore
 from kubetypes import builtin_kinds
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

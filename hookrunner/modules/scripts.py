@@ -19,9 +19,8 @@ from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.workspace import safe_name
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN
-from hookrunner.model.modules import Module
+from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.operations import Usage
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
 from hookrunner.private_files import create_file, open_existing, reuse_directory
 from hookrunner.process.child import Exit

@@ -11,8 +11,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.discovery import compiled_global
-from hookrunner.model.modules import Module
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.modules import discovery, order, statics
 from hookrunner.modules.discovery import Found
 from hookrunner.modules.statics import Statics

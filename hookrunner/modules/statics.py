@@ -12,12 +12,11 @@ from pathlib import Path
 from hookrunner import log, redaction, regular_files
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
-from hookrunner.model.modules import Module
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import ENABLED, GLOBAL
+from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules.discovery import VALUES_FILE
 from hookrunner.values.section import merged
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _log = log.get("modules.statics")

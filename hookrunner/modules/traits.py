@@ -14,9 +14,9 @@ from hookrunner import log, regular_files
 from hookrunner.errors import BadModule
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from hookrunner.model.modules import Drift, Traits
-from hookrunner.model.resources import JSON
 from hookrunner.modules import versions
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 MODULE_FILE = "module.yaml"

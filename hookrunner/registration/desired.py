@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hookrunner.model.bindings import Admission, Hook
-from hookrunner.model.paths import admission_path, conversion_path, webhook_id, webhook_name
-from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import admission_path, conversion_path, webhook_id, webhook_name
 from hookrunner.settings import Settings
+from kubetypes.json_values import JSON
 
 _REVIEWS = ("v1", "v1beta1")
 _PORT = 443

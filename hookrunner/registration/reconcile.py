@@ -20,8 +20,9 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
+from kubetypes.json_values import JSON
 
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"

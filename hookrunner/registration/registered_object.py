@@ -29,8 +29,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, follow_object
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import WatchLost, WatchRestored
+from hookrunner.model.events import WatchLost, WatchRestored
+from hookrunner.model.resources import Selection
 from hookrunner.pacing import exponential, jitter
 from hookrunner.registration.reconcile import (
     CHALLENGE,
@@ -44,6 +44,7 @@ from hookrunner.registration.reconcile import (
     take_step,
 )
 from hookrunner.registration.webhook_objects import Registration, TrustedCertificates
+from kubetypes.json_values import JSON
 
 _LOG = log.get("registration")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0

@@ -22,8 +22,8 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import Change
+from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.reconcile import Claim, WriteStep, next_step
 from hookrunner.registration.registered_object import RegisteredObject

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner.model.paths import ADMISSION, addon_of
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
+from hookrunner.model.reviews import ADMISSION, addon_of
 from hookrunner.registration.desired import DesiredRegistrations, Target
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 US = "hookrunner"

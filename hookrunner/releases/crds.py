@@ -24,8 +24,9 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import KindResolver, resources
+from kubetypes.json_values import JSON
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0

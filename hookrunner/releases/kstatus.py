@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

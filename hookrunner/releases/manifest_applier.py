@@ -19,7 +19,7 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.releases import ReleaseOptions
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.model.status import MOST, some
 from hookrunner.releases import ownership
 from hookrunner.releases.crds import wait_for_serving
@@ -27,6 +27,7 @@ from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, Re
 from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.ownership import ReleaseOwners
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 _AT_ONCE = 24
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]

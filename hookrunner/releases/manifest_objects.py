@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
+from kubetypes.json_values import JSON
 
 CRD = "CustomResourceDefinition"
 

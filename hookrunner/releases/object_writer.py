@@ -16,10 +16,11 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import Adoption, ReleaseOptions
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.releases import ownership, server_side_apply
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.ownership import ReleaseOwners
+from kubetypes.json_values import JSON
 
 WriteResult = Literal["created", "changed", "unchanged"]
 

@@ -14,9 +14,10 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Adoption
-from hookrunner.model.resources import JSON, Resource
+from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
+from kubetypes.json_values import JSON
 
 MANAGER = "helm"
 """The field manager of everything that we apply, as for Helm and addon-operator."""

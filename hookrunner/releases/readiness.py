@@ -18,11 +18,12 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.informer import Added, Deleted, Informer, Modified
 from hookrunner.kube.watch import Watches
-from hookrunner.model.resources import JSON, ObjectKey, Selection
+from hookrunner.model.events import Report, WatchLost
+from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
-from hookrunner.model.watching import Report, WatchLost
 from hookrunner.releases.kstatus import ObjectStatus, fails, may_wait, verdict, waits
 from hookrunner.releases.ownership import MANAGED_BY
+from kubetypes.json_values import JSON
 
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
 """A selector of the objects of all releases."""

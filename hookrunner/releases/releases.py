@@ -19,7 +19,6 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import Adoption, DesiredRelease, Head, ObjectDrift, ReleaseOptions, ReleaseResult
-from hookrunner.model.resources import JSON
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
@@ -31,6 +30,7 @@ from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStor
 from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
 from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
+from kubetypes.json_values import JSON
 
 _DELETING = "Deletion in progress (or silently failed)"
 

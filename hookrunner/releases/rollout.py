@@ -14,7 +14,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ReleaseOptions
-from hookrunner.model.resources import JSON
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
@@ -23,6 +22,7 @@ from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, Revi
 from hookrunner.releases.records.release_store import PreviousRevisions
 from hookrunner.releases.records.revisions import OURS, ReleaseRevision, release_labels
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 PINNED = "pinned"
 ROLLED_BACK = "rolled-back"

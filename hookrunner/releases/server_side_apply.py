@@ -15,9 +15,9 @@ from typing import NamedTuple
 import orjson
 
 from hookrunner.kube.refusals import without_elements
-from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER
 from kubetypes.field_sets import union
+from kubetypes.json_values import JSON
 
 _CONFLICTS = re.compile(
     r'conflicts? with "(?P<manager>(?:[^"\\]|\\.)*)"(?: with subresource "[^\n"]*")?[^\n"]*?:'

@@ -15,7 +15,7 @@ from hookrunner.jq.program import Filter, Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.watching import ObjectSeen
+from hookrunner.model.events import ObjectSeen
 
 
 @dataclass(frozen=True, slots=True)

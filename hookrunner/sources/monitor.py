@@ -15,9 +15,19 @@ from hookrunner.errors import FilterFailed
 from hookrunner.kube.informer import Added, Deleted, Informer, KnownKeys, Modified
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Obstacle, Progressed
+from hookrunner.model.events import (
+    BindingId,
+    FilterBroke,
+    ObjectChanged,
+    ObjectSeen,
+    Obstacle,
+    Progressed,
+    Report,
+    Synced,
+    WatchLost,
+    WatchRestored,
+)
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.snapshots import Snapshot
 

@@ -15,10 +15,9 @@ from hookrunner.jq.program import Filter, Jq
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Kubernetes, label_of, owner_of
-from hookrunner.model.events import BindingId
+from hookrunner.model.events import BindingId, ObjectSeen, Report, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.tasks import own_queue
-from hookrunner.model.watching import ObjectSeen, Report, WatchLost
 from hookrunner.sources.filters import Labels, Projection
 from hookrunner.sources.monitor import Event, Monitor, Outbox, Scope
 from hookrunner.sources.streams import Streams

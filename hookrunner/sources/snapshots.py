@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.contexts import Entry
-from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.resources import ObjectKey
+from kubetypes.json_values import JSON
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 
 Reports: TypeAlias = list[Report]
 Watch: TypeAlias = Callable[[Selection], AsyncGenerator[Reports, None]]
@@ -54,7 +54,7 @@ class Streams:
         return len(self._streams)
 
     async def read(self, selection: Selection) -> AsyncGenerator[Reports, None]:
-        """The reports of a selection, beginning with a list (`model/watching.py`). Close the generator to leave."""
+        """The reports of a selection, beginning with a list (`model/events.py`). Close the generator to leave."""
         stream = self._streams.get(selection) or self._open(selection)
         late = stream.begun
         queue: _Queue = asyncio.Queue(0 if late else BACKLOG)

@@ -36,12 +36,10 @@ from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
 from hookrunner.kube.environment import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
-from hookrunner.model.casing import camel
 from hookrunner.model.contexts import ContextType
-from hookrunner.model.operations import Answer
-from hookrunner.model.resources import JSON
+from hookrunner.model.modules import GLOBAL, camel
+from hookrunner.model.operations import Answer, PatchOperation
 from hookrunner.model.reviews import ConversionReview, Converted, Verdict
-from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
@@ -52,6 +50,7 @@ from hookrunner.testing.plan import PlannedRun, plan_run
 from hookrunner.testing.results import Patched, Result
 from kubesandbox.errors import PatchRefused
 from kubesandbox.patches import patched
+from kubetypes.json_values import JSON
 
 MOST_LINES = 10_000
 """Lines of a run that are kept: a hook that prints in an endless loop must not take all memory."""

@@ -13,15 +13,24 @@ from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change, Hook, Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
-from hookrunner.model.resources import JSON, Selection, key_of
+from hookrunner.model.events import (
+    BindingId,
+    FilterBroke,
+    ObjectChanged,
+    ObjectSeen,
+    Progressed,
+    RelistStarted,
+    Report,
+    Synced,
+)
+from hookrunner.model.resources import Selection, key_of
 from hookrunner.model.tasks import HookRun
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.sources.filters import Projection
 from hookrunner.sources.monitor import Monitor, Outbox
 from hookrunner.sources.monitors import labels_of
 from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import yaml
 
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import MetricOperation, ObjectOperation, Verb
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2
 
 _BODY = {Verb.MERGE_PATCH: "mergePatch", Verb.JSON_PATCH: "jsonPatch"}

@@ -22,13 +22,13 @@ from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.model.operations import ObjectOperation
-from hookrunner.model.resources import JSON
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.matching import plural
 from hookrunner.testing.results import Effects
 from kubesandbox.contents import Key, SandboxContents
 from kubesandbox.errors import ObjectRefused
 from kubesandbox.sandbox import Options, Sandbox, serving
+from kubetypes.json_values import JSON
 
 _SERVED_WITHIN = 1000
 """Turns of the loop in which a definition comes to be served."""

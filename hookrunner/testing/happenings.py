@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.bindings import BindingType, Change, Hook
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

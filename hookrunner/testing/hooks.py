@@ -20,7 +20,6 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 from hookrunner.errors import BadConfig, BadInput, PatchFailed
 from hookrunner.kube.environment import with_kubeconfig
 from hookrunner.model.bindings import Change, Hook
-from hookrunner.model.resources import JSON
 from hookrunner.settings import load
 from hookrunner.testing import display, manifests
 from hookrunner.testing.bench import Bench, bench
@@ -36,6 +35,7 @@ from hookrunner.testing.happenings import (
     Tick,
 )
 from hookrunner.testing.results import Effects, Result
+from kubetypes.json_values import JSON
 
 __tracebackhide__ = True  # by pytest: what fails is the line in the test
 

@@ -9,9 +9,9 @@ import yaml
 
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
-from hookrunner.model.resources import JSON
 from kubetypes import yaml_values
 from kubetypes.bounds import TooLarge
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 STDIN = "-"

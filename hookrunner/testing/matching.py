@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner.model.bindings import Kubernetes
-from hookrunner.model.resources import JSON
 from kubetypes import builtin_kinds
+from kubetypes.json_values import JSON
 
 _SET = re.compile(r"(?P<key>\S+) (?P<word>in|notin) \((?P<values>.*)\)")
 _REQUIREMENTS = re.compile(r",(?![^(]*\))")

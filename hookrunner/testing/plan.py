@@ -13,7 +13,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Change, Hook, QueuedBinding
 from hookrunner.model.contexts import Context, Snapshots, wanted
 from hookrunner.model.events import Ticked
-from hookrunner.model.resources import JSON, ObjectKey, key_of
+from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing import reviews
 from hookrunner.testing.binding_monitors import BindingMonitors, list_objects
@@ -33,6 +33,7 @@ from hookrunner.testing.happenings import (
     find_only_binding,
 )
 from hookrunner.testing.matching import mismatch
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

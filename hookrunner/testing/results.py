@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import orjson
 
 from hookrunner.errors import BadOutput, BadValues
-from hookrunner.model.operations import ObjectOperation
-from hookrunner.model.resources import JSON, key_of
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import ObjectOperation, PatchOperation
+from hookrunner.model.resources import key_of
 from hookrunner.testing import display
 from hookrunner.testing.display import as_yaml, yaml_diff
 from hookrunner.values import patches
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from hookrunner.hooks.config import selectors
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
 from hookrunner.model.bindings import Conversion as ConversionBinding
-from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing.happenings import Conversion, NotRun, Review, find_binding, find_only_binding
 from hookrunner.testing.matching import failed_label, labels_of_namespace, plural
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
+from kubetypes.json_values import JSON
 from kubetypes.match_conditions import MASTERS
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")

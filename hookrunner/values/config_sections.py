@@ -14,12 +14,11 @@ import orjson
 import yaml
 
 from hookrunner import redaction
-from hookrunner.model.casing import camel, kebab
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import ENABLED, GLOBAL
+from hookrunner.model.modules import ENABLED, GLOBAL, camel, kebab
 from hookrunner.values import pointers
 from kubetypes import yaml_values
 from kubetypes.bounds import SECTIONS, Tally
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _MAINTENANCE = "Maintenance"

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 
 from hookrunner import redaction
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import ENABLED, GLOBAL, PatchOperation
+from hookrunner.model.modules import ENABLED, GLOBAL
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import pointers
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from hookrunner import redaction
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 Pointer: TypeAlias = tuple[str, ...]
 """The tokens of a pointer, decoded."""

@@ -20,12 +20,12 @@ from typing import NamedTuple, Protocol
 import orjson
 
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON, written
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import config_sections, patches, pointers
 from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
+from kubetypes.json_values import JSON, written
 
 
 class LayerSchema(Protocol):

@@ -13,12 +13,13 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadValues, internal
-from hookrunner.model.resources import JSON, written
-from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import patches
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import LayerSchemas, Origin, Section, origins
 from kubetypes import json_values
+from kubetypes.json_values import JSON, written
 
 _log = log.get("values")
 

@@ -14,8 +14,8 @@ from aiohttp import web
 
 from hookrunner.model.bindings import MAIN
 from hookrunner.model.contexts import Entry
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import QueueDump, SnapshotDump
+from kubetypes.json_values import JSON
 
 Format: TypeAlias = Literal["json", "yaml", "text"]
 FORMAT = r"{format:(\.\w+)?}"

@@ -12,11 +12,11 @@ from typing import Literal, Protocol, TypeAlias
 from aiohttp import web
 
 from hookrunner.errors import HookrunnerError
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import ModuleDump, SnapshotDump
-from hookrunner.model.values import GLOBAL
 from hookrunner.web.formats import FORMAT, answer, format_of, snapshots_json
+from kubetypes.json_values import JSON
 
 Layer: TypeAlias = Literal["values", "config"]
 GraphForm: TypeAlias = Literal["text", "mermaid", "dot"]

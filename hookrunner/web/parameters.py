@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import BadConfig
-from hookrunner.model.resources import JSON
 from hookrunner.web.formats import rfc3339
+from kubetypes.json_values import JSON
 
 _log = log.get("web.parameters")
 

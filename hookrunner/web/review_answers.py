@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import DENIED, AdmissionReview, ConversionReview, Verdict
+from kubetypes.json_values import JSON
 
 ADMISSION, CONVERSION = "AdmissionReview", "ConversionReview"
 """Kinds of reviews."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import HttpVersion11, web
 
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionRequest
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 _WORST = 40
 """No text takes more times its size when it is parsed."""

@@ -23,11 +23,11 @@ from hookrunner import log, options
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, Reviewer, Verdict
 from hookrunner.web import review_answers, review_bodies
 from hookrunner.web.review_bodies import Most
 from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits
+from kubetypes.json_values import JSON
 from kubetypes.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]

@@ -16,9 +16,9 @@ from aiohttp import web
 
 from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.web.formats import list_routes, rfc3339
+from kubetypes.json_values import JSON
 
 SCRAPES = 8
 """Scrapes at once. Each is work for the event loop, which probes and reviews wait for."""

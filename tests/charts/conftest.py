@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.model.releases import Capabilities, RenderRequest
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 CHART = "apiVersion: v2\nname: demo\nversion: 1.2.3\n"
 NAMED = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n"

@@ -13,7 +13,7 @@ import pytest_asyncio
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.model.releases import RenderedChart
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, documents
 from tests.charts.conftest import CHART, Write, configmap, order
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hookrunner.charts.manifests import dump, manifests
 from hookrunner.errors import RenderFailed
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, documents
 from tests.charts.conftest import configmap
 from tests.tables import each

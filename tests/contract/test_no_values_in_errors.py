@@ -20,7 +20,7 @@ from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from hookrunner.modules.configured import of
 from hookrunner.values.config_sections import parse as parse_sections
 from hookrunner.values.schemas.schema_files import Schemas, load

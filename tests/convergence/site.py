@@ -32,7 +32,6 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
-from hookrunner.model.resources import JSON
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
@@ -40,6 +39,7 @@ from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.sources.streams import Streams
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from tests.convergence.runs.test_module_webhooks import Cluster, Nobody
 from tests.fakes.cluster import FakeCluster
 

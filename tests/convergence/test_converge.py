@@ -13,10 +13,9 @@ from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
-from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.resources import JSON
+from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.tasks import HookRun, Order, Task
-from hookrunner.model.values import GLOBAL
+from kubetypes.json_values import JSON
 from tests.convergence.site import NOWHERE, module
 from tests.fakes.gates import FakeGate
 

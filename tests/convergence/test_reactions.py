@@ -18,10 +18,9 @@ from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import Choice, Decision
+from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
-from hookrunner.model.values import GLOBAL
 from hookrunner.releases.releases import Releases
 from tests.convergence.site import module
 

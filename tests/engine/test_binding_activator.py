@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 from tests.engine.conftest import Bench
 
 ERROR = 'errors_total{activation="OperatorStartup",binding="GlobalEnableKubernetesBindings",hook="a.sh",queue="main"}'

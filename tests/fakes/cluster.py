@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookrunner.model.bindings import Change
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection, key_of
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 
 
 async def settle() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.hooks.documents import every, every_json, first, first_json, folded
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 from tests.tables import each
 

@@ -8,9 +8,8 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.hook_process import output_size, read_answer
 from hookrunner.hooks.workspace import ValuesPaths, Workspace
-from hookrunner.model.operations import Answer
+from hookrunner.model.operations import Answer, PatchOperation
 from hookrunner.model.reviews import Converted, Verdict
-from hookrunner.model.values import PatchOperation
 
 
 def files(directory: Path, **texts: bytes) -> Workspace:

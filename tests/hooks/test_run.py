@@ -14,12 +14,12 @@ from hookrunner.hooks.hook_process import ExitedBadly, HookProcesses, RunResult
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
-from hookrunner.model.operations import MetricAction, MetricOperation, Verb
-from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.operations import MetricAction, MetricOperation, PatchOperation, Verb
+from hookrunner.model.resources import ObjectKey
 from hookrunner.model.reviews import Converted, Verdict
-from hookrunner.model.values import PatchOperation
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
+from kubetypes.json_values import JSON
 from tests.fakes.cluster import until
 from tests.hooks.conftest import MakeHook
 

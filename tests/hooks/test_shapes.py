@@ -16,7 +16,7 @@ from hookrunner.hooks.shapes import (
     check,
     suggestion,
 )
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 

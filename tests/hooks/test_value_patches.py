@@ -5,7 +5,7 @@ import pytest
 
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.json_patches import parse
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from tests.tables import each
 
 ADD = PatchOperation("add", "/foo/a", 1)

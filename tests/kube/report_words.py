@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from hookrunner.model.watching import ObjectSeen, Report, WatchLost
+from hookrunner.model.events import ObjectSeen, Report, WatchLost
 
 Story = AsyncGenerator[list[Report], None]
 

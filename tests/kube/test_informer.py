@@ -17,8 +17,8 @@ from hookrunner.kube.informer import (
     WatchedObject,
 )
 from hookrunner.model.bindings import Change
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 
 Step: TypeAlias = tuple[str, str]
 

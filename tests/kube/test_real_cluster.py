@@ -17,8 +17,8 @@ from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy

@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.kube.refusals import without_values
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 INVALID = 'ConfigMap "a" is invalid: '

@@ -12,8 +12,8 @@ import pytest
 
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen, Report, Synced, WatchLost
 from kubesandbox.faults import Fault
 from tests.flows import waiting
 from tests.kube.report_words import Story, until, words

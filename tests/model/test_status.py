@@ -1,4 +1,4 @@
-"""How messages of several lines are shown where there is one."""
+"""Messages of several lines where one is shown, and long lists of names."""
 
 from hookrunner.model.status import one_line, some
 from tests.tables import each
@@ -14,12 +14,12 @@ from tests.tables import each
         ("many   blanks,\n\tone line", "many blanks, one line"),
     ],
 )
-def test_lines_are_joined_so_that_lists_stay_lists(text: str, shown: str) -> None:
+def test_joined_lines_keep_list_items_apart(text: str, shown: str) -> None:
     assert one_line(text) == shown
 
 
 @each(("count", "end"), [(0, ""), (1, "a0"), (20, "a19"), (21, "a19; and 1 more"), (99, "and 79 more")])
-def test_of_many_names_the_first_are_told_and_how_many_more_there_are(count: int, end: str) -> None:
-    told = some([f"a{number}" for number in range(count)], "; ")
-    assert told.endswith(end)
-    assert len(told) < 200
+def test_message_names_the_first_objects_and_counts_the_rest(count: int, end: str) -> None:
+    text = some([f"a{number}" for number in range(count)], "; ")
+    assert text.endswith(end)
+    assert len(text) < 200

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.model.casing import camel
-from hookrunner.model.modules import Module, Traits
+from hookrunner.model.modules import Module, Traits, camel
 
 MakeTree = Callable[[Mapping[str, str]], Path]
 

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 import hookrunner.modules
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Traits
-from hookrunner.model.resources import JSON
 from hookrunner.modules import traits, versions
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "module-yaml.md").read_text()

@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from hookrunner.errors import ScriptFailed
-from hookrunner.model.resources import JSON
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.scripts import Scripts
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
+from kubetypes.json_values import JSON
 from tests.flows.waiting import until
 from tests.modules.conftest import module
 

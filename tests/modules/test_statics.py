@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.model.resources import JSON
 from hookrunner.modules import discovery, statics
 from hookrunner.modules.statics import Statics
+from kubetypes.json_values import JSON
 from tests.modules.conftest import MakeTree
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.model.bindings import Admission, Conversion
-from hookrunner.model.paths import addon_of
+from hookrunner.model.reviews import addon_of
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from tests.registration.world import a_hook
 from tests.tables import each

@@ -24,8 +24,8 @@ from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
+from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.model.watching import ObjectSeen, Report
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar

@@ -15,9 +15,9 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model import modules
+from hookrunner.model.events import ObjectSeen
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness

@@ -22,12 +22,12 @@ from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.contexts import Entry
-from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
-from hookrunner.model.resources import JSON, Selection, key_of
-from hookrunner.model.watching import Report, WatchLost, WatchRestored
+from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed, Report, WatchLost, WatchRestored
+from hookrunner.model.resources import Selection, key_of
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.streams import Streams
+from kubetypes.json_values import JSON
 from tests.fakes.cluster import FakeCluster, configmap, settle
 
 RECOVERY = 300.0

@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from hookrunner.model.bindings import Change, Kubernetes
-from hookrunner.model.events import BindingId, ObjectChanged
-from hookrunner.model.watching import WatchLost, WatchRestored
+from hookrunner.model.events import BindingId, ObjectChanged, WatchLost, WatchRestored
 from tests.fakes.cluster import configmap, namespace, settle
 from tests.sources.conftest import Watcher
 

@@ -9,8 +9,8 @@ import pytest
 from hookrunner.background import Background
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.sources.streams import BACKLOG, Streams
 from tests.fakes.cluster import FakeCluster, configmap, settle, until
 

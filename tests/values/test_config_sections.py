@@ -8,10 +8,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrunner.model.resources import JSON
 from hookrunner.modules import statics
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 

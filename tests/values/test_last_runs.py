@@ -4,10 +4,10 @@ import orjson
 import pytest
 
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 
 
 def config(shared: str = "{}", **data: str) -> config_sections.Config:

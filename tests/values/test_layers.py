@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import config_sections
 from hookrunner.values.schemas import schema_files
 from hookrunner.values.section import merged
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 CONFIG = """

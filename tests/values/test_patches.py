@@ -5,9 +5,10 @@ import orjson
 import pytest
 
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values import patches
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 ADD = PatchOperation("add", "/foo/a", 1)

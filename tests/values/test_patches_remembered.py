@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadValues
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from hookrunner.values.config_sections import Config
 from hookrunner.values.patches import MOST_IN_LISTS, Patches
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 LOWER: JSON = {"a": {}, "l": [1], "e": [{"x": 1}], "ports": {"80": 1}}

@@ -12,12 +12,12 @@ import aiohttp
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web.listen import on_port
 from hookrunner.web.review_limits import MemoryBudget, ReviewBound, ReviewLimits
 from hookrunner.web.reviews import Reviews
 from hookrunner.web.tls import TlsListener, listening
+from kubetypes.json_values import JSON
 from tests.web.certificates import Authority
 
 BOTH: tuple[ReviewKind, ...] = ("admission", "conversion")

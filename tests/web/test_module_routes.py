@@ -8,11 +8,12 @@ from aiohttp import web
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.model.contexts import Entry
 from hookrunner.model.releases import Adoption
-from hookrunner.model.resources import JSON, ObjectKey
+from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.web.debug import Views, application
 from hookrunner.web.module_routes import Find, GraphForm, Layer
 from hookrunner.web.parameters import Parameters
+from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
 DNS = ModuleDump("node-dns", 10, "1.2", "on", "Static", "Ready", True, "", 3, 1.5, 2.5, ("d/Secret/s",))

@@ -25,9 +25,9 @@ from hookrunner.cli.modules.module_options import (
     view_path,
 )
 from hookrunner.cli.output import echo, echo_styled, show, style, styled
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
 from hookrunner.options import Compat
+from kubetypes.json_values import JSON
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
 _COLORS = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}

@@ -11,7 +11,6 @@ from hookrunner.cli.modules.module_options import ModuleFiles, paths
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.kube.environment import without_cluster
 from hookrunner.model.modules import Decision
-from hookrunner.model.resources import JSON
 from hookrunner.modules import configured, shelf
 from hookrunner.modules import graph as drawn
 from hookrunner.modules.offline import Offline, list_rows, offline, stock_capabilities
@@ -21,6 +20,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.testing.display import as_yaml
+from kubetypes.json_values import JSON
 
 _DRAWINGS = {"text": drawn.text, "mermaid": drawn.mermaid, "dot": drawn.dot}
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from hookrunner.cli import debug
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -13,8 +13,8 @@ from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.modules.module_commands import module_name
 from hookrunner.cli.modules.module_options import ModuleFiles, Source, as_document, sourced, view_path
 from hookrunner.cli.output import show
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
+from kubetypes.json_values import JSON
 
 _with_reasons = click.option("--explain", is_flag=True, help="Say of each value which layer has set it.")
 _as_explained = click.option(

@@ -19,10 +19,11 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.kube.writes import ObjectRef, WriteAnswer
-from hookrunner.model.resources import JSON, Resource, Selection
-from hookrunner.model.watching import WatchLost, WatchRestored
+from hookrunner.model.events import WatchLost, WatchRestored
+from hookrunner.model.resources import Resource, Selection
 from hookrunner.values.config_sections import NO_TEXT
 from hookrunner.web.formats import rfc3339
+from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 
 _log = log.get("config")

@@ -7,9 +7,8 @@ from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.notices import Notice, Notices
 from hookrunner.convergence.state import ModuleStates
-from hookrunner.model.modules import Module
+from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.status import some
-from hookrunner.model.values import GLOBAL
 from hookrunner.values.config_sections import Config, old_words
 from hookrunner.web.formats import rfc3339
 

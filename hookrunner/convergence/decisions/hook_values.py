@@ -12,8 +12,8 @@ from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import Values
-from hookrunner.model.operations import Answer
-from hookrunner.model.values import GLOBAL, PatchOperation
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.operations import Answer, PatchOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
 

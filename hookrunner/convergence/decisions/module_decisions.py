@@ -17,15 +17,14 @@ from hookrunner.convergence.decisions.config_reports import ConfigRemarks, Missi
 from hookrunner.convergence.notices import Notice
 from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.errors import BadValues, KubeError
-from hookrunner.model.modules import Choice, Decision, Module
+from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, Recalculation, ScriptValues, contradicts, flagged, uncertain
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.values.config_sections import Config, parse
 from hookrunner.values.section_store import SectionStore
 from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 _log = log.get("config")
 _NOTHING = object()

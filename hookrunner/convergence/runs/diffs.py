@@ -16,9 +16,9 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON
 from hookrunner.releases import ownership
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
+from kubetypes.json_values import JSON
 
 NO_DIFF = "No diff found"
 

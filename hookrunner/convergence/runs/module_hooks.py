@@ -17,10 +17,9 @@ from hookrunner.engine.hook_runs import InlineRuns
 from hookrunner.errors import BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import Module, Phase
+from hookrunner.model.modules import GLOBAL, Module, Phase
 from hookrunner.model.status import some
 from hookrunner.model.tasks import HookRun, own_queue
-from hookrunner.model.values import GLOBAL
 
 LoadHooks: TypeAlias = Callable[[Module], Awaitable[Catalog]]
 """Finds the hooks of a module and asks each for its configuration."""

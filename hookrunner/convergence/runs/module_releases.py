@@ -11,10 +11,10 @@ from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head
-from hookrunner.model.resources import JSON
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
 
 _CALM = 0.5
 """Seconds from the end of a rollout until its objects are watched, with those of all that ended meanwhile."""

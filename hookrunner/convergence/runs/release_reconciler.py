@@ -20,13 +20,13 @@ from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest
-from hookrunner.model.resources import JSON
 from hookrunner.model.status import some
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import PINNED
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
 

@@ -18,9 +18,9 @@ from typing import TypeAlias
 from hookrunner.engine.reviews.chains import Chains, Leg, Step, plan
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import Hook, Kubernetes
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import DENIED, ConversionReview, Converted
 from hookrunner.model.tasks import HookRun
+from kubetypes.json_values import JSON
 
 Run: TypeAlias = Callable[[Step, Sequence[JSON], ConversionReview], Awaitable[Converted]]
 """Runs the hook of a step on these objects; the review's `desiredAPIVersion` is for the hook too. Raises ReviewFailed

@@ -21,10 +21,9 @@ from hookrunner.hooks import verdicts
 from hookrunner.hooks.hook_process import ExitedBadly
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
-from hookrunner.model.paths import webhook_id
-from hookrunner.model.resources import JSON
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict
+from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict, webhook_id
 from hookrunner.model.tasks import HookRun
+from kubetypes.json_values import JSON
 
 _CIRCLE = 2.0
 """Seconds for a snapshot that perhaps comes without the conversion that waits for it."""

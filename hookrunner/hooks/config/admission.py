@@ -13,8 +13,8 @@ from hookrunner.errors import BadSelector
 from hookrunner.hooks.config import selectors
 from hookrunner.hooks.shapes import Problem
 from hookrunner.model.bindings import HookConfig
-from hookrunner.model.paths import webhook_name
-from hookrunner.model.resources import JSON
+from hookrunner.model.reviews import webhook_name
+from kubetypes.json_values import JSON
 
 _MOST_CONDITIONS = 64
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"

@@ -18,8 +18,8 @@ from hookrunner.model.bindings import (
     Kubernetes,
     Schedule,
 )
-from hookrunner.model.resources import JSON
 from hookrunner.options import duration
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _KEY = "configVersion"

@@ -13,8 +13,8 @@ from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import admission, selectors
 from hookrunner.hooks.config.schema import V1_OF, HookKind
 from hookrunner.hooks.shapes import Problem, check, suggestion
-from hookrunner.model.resources import JSON
 from hookrunner.options import duration
+from kubetypes.json_values import JSON
 
 
 def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:

@@ -12,8 +12,8 @@ from enum import Enum
 
 from hookrunner.hooks.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
+from kubetypes.json_values import JSON
 
 NAMES = Many(TEXT)
 

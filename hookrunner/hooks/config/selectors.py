@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from hookrunner.errors import BadSelector
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")

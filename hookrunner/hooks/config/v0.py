@@ -12,7 +12,7 @@ from hookrunner.hooks.config.rules import items, schedule
 from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
 from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 
 _CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DELETED}
 

@@ -19,9 +19,9 @@ from hookrunner.linting.modules.module_remarks import (
 )
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import RenderedChart
-from hookrunner.model.resources import JSON
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.values.schemas.schema import SectionSchema
+from kubetypes.json_values import JSON
 
 _NAMESPACE = "default"
 

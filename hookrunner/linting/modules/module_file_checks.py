@@ -9,8 +9,7 @@ from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
-from hookrunner.model.modules import Module
-from hookrunner.model.values import ENABLED, GLOBAL
+from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules import traits
 from hookrunner.modules.traits import MODULE_FILE
 from kubetypes import yaml_values

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from hookrunner import regular_files
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
-from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema import CheckMode, SectionSchema, problems
 from hookrunner.values.schemas.schema_files import CONFIG, VALUES, Schemas
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 

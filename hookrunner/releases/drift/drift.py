@@ -33,15 +33,16 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
+from hookrunner.model.events import Synced, WatchLost
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.model.resources import JSON, Selection
-from hookrunner.model.watching import Synced, WatchLost
+from hookrunner.model.resources import Selection
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, changed_fields
 from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId
 from hookrunner.releases.ownership import MANAGED_BY
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
+from kubetypes.json_values import JSON
 
 _FIRST, _FACTOR, _LONGEST = 1.0, 4.0, 3600.0
 """Seconds from the first hint of a change until the object is read, because edits seldom come alone; the factor for

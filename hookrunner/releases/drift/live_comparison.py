@@ -21,10 +21,10 @@ from typing import Final
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.releases.ownership import MANAGER, plain
 from hookrunner.values import pointers
 from kubetypes.field_sets import Fields, union
+from kubetypes.json_values import JSON
 from kubetypes.quantities import BadQuantity, quantity
 
 _AMOUNTS = frozenset(

@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.model import modules
+from hookrunner.model.events import Report, Synced
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.model.resources import JSON, ObjectKey
-from hookrunner.model.watching import Report, Synced
+from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
+from kubetypes.json_values import JSON
 
 
 class PresentObjects:

@@ -18,9 +18,9 @@ import orjson
 from hookrunner import gzips
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, HelmHook
-from hookrunner.model.resources import JSON
 from kubetypes import json_values
 from kubetypes.bounds import DOCUMENT
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 APPLY_METHOD = "csa"

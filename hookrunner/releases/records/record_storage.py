@@ -23,9 +23,10 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, Release
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import METADATA_LIST, Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.resources import JSON, Resource, Selection
+from hookrunner.model.resources import Resource, Selection
 from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
 from hookrunner.releases.records.revisions import HOME, ReleaseRevision, revision_of
+from kubetypes.json_values import JSON
 
 Driver = Literal["secret", "configmap"]
 OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}

@@ -22,9 +22,9 @@ from hookrunner import log
 from hookrunner.errors import Denied, ReleaseFailed
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.kube.watch import Watches
+from hookrunner.model.events import ObjectSeen, Report, Synced
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.watching import ObjectSeen, Report, Synced
 from hookrunner.releases.records import revisions
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus
 from hookrunner.releases.records.record_storage import RecordStorage

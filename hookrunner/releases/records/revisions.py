@@ -18,8 +18,8 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.informer import Relist
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import DesiredRelease, Head
-from hookrunner.model.resources import JSON
 from hookrunner.releases.records.record import PENDING, ReleaseRecord, RevisionStatus
+from kubetypes.json_values import JSON
 
 DIGEST = "hookrunner.io/digest"
 NOTE = "hookrunner.io/note"

@@ -10,11 +10,11 @@ from pathlib import Path
 from hookrunner import regular_files
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
-from hookrunner.model.resources import JSON
 from hookrunner.testing import manifests
 from hookrunner.testing.cases.case_format import SUFFIX, Positions, find_positions, line_of, problems, spelled_out
 from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 

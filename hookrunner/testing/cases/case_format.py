@@ -15,11 +15,11 @@ from typing import Protocol
 import yaml
 
 from hookrunner.hooks.shapes import ANYTHING, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
-from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.expectations import pattern
 from hookrunner.testing.happenings import EVENTS
 from hookrunner.testing.reviews import OPERATIONS
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 
 SUFFIX = ".test.yaml"
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hookrunner.model.resources import JSON
 from hookrunner.testing.display import yaml_diff
 from hookrunner.testing.results import NO_EFFECTS, Effects, Patched, Result
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 import orjson
 
 from hookrunner.errors import BadInput
-from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.case_files import CaseSheet, overwrite
 from hookrunner.testing.cases.case_format import Position, Positions
 from hookrunner.testing.cases.expectations import Difference, actual
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.results import Effects, Result
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _FIRST = ("patches", "metrics", "verdict", "values", "configValues")

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput, HookrunnerError, StartRefused
-from hookrunner.model.modules import Module
+from hookrunner.model.modules import GLOBAL, Module
+from hookrunner.model.operations import PatchOperation
 from hookrunner.model.releases import RenderedChart
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL, PatchOperation
 from hookrunner.modules import configured, shelf
 from hookrunner.modules.configured import Configured
 from hookrunner.modules.offline import Offline, offline, stock_capabilities
@@ -17,6 +16,7 @@ from hookrunner.modules.shelf import Shelf
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.modules.module_case_files import ModuleGiven
 from hookrunner.values import pointers
+from kubetypes.json_values import JSON
 
 NOTHING = RenderedChart("", (), (), "", None)
 _NAMESPACE = "default"

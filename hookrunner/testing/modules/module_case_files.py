@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
-from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.case_files import CaseSheet, loaded
 from hookrunner.testing.cases.case_format import (
     OBJECTS,
@@ -21,6 +20,7 @@ from hookrunner.testing.cases.case_format import (
     line_of,
     twice_named,
 )
+from kubetypes.json_values import JSON
 
 TESTS = "tests"
 """The directory in a module for its test files."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hookrunner import regular_files
 from hookrunner.errors import BadInput
-from hookrunner.model.resources import JSON
 from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
 from hookrunner.testing.modules.module_bench import RenderedModule
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
+from kubetypes.json_values import JSON
 
 GOLDEN = "golden"
 

@@ -9,8 +9,7 @@ from importlib.resources import as_file, files
 from pathlib import Path, PurePosixPath
 
 from hookrunner.errors import BadInput
-from hookrunner.model.casing import camel, kebab
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.modules.discovery import LONGEST_RELEASE
 from hookrunner.testing.cases.case_format import SUFFIX
 

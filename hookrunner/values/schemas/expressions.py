@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.node import Node, ValidationRule
 from kubetypes import cel
 from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
+from kubetypes.json_values import JSON
 
 _ABSENT = re.compile(r"Key not found in map|Applying SELECT to non-message type")
 _MISFIT = "No matching overloads found"

@@ -13,10 +13,10 @@ from difflib import get_close_matches
 
 import orjson
 
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.node import KINDS, Test
 from kubetypes import patterns
 from kubetypes.formats import FORMATS, Format
+from kubetypes.json_values import JSON
 
 _NOT_TESTED = frozenset(("type", "default", "description", "properties", "additionalProperties", "items", "required"))
 _SINGLE = 3.4028234663852886e38

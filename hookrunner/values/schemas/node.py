@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from hookrunner.model.resources import JSON
+from kubetypes.json_values import JSON
 from kubetypes.patterns import Pattern
 
 KINDS: Mapping[type, str] = {

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hookrunner import redaction
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas import expressions
 from hookrunner.values.schemas.keywords import suggestion
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, filled
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2
 
 _WORDS = re.compile(r"[\w-]+")

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from hookrunner import regular_files
 from hookrunner.errors import BadModule
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
+from hookrunner.model.modules import GLOBAL
 from hookrunner.values.schemas.node import Node, cycles
 from hookrunner.values.schemas.schema import CheckMode, SectionSchema
 from hookrunner.values.schemas.schema_reader import RULES, Reader, SchemaDocuments
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
 from kubetypes import cel, yaml_values
+from kubetypes.json_values import JSON
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 _ENABLED_MODULES = "enabledModules"

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from hookrunner import regular_files
-from hookrunner.model.resources import JSON
 from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, ValidationRule
 from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
 from kubetypes import patterns, yaml_values
+from kubetypes.json_values import JSON
 
 
 class DanglingReference(LookupError):

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from hookrunner.errors import BadModule
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema_files import Schemas, load
+from kubetypes.json_values import JSON
 from tests.contract.golden import Case, cases
 
 

@@ -10,8 +10,8 @@ import pytest
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
 from hookrunner.errors import NotFound
 from hookrunner.model.bindings import Change
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.model.watching import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from tests.fakes.clocks import awkward, run_watched
 
 

@@ -10,15 +10,14 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigS
 from hookrunner.convergence.decisions.module_decisions import Edit, Extenders, ModuleDecisions
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import ScriptFailed
-from hookrunner.model.modules import Choice, Module
+from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import GLOBAL
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.modules.statics import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from tests.convergence.site import NOWHERE, module
 
 pytestmark = pytest.mark.looptime

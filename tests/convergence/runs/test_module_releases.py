@@ -11,9 +11,9 @@ from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head
-from hookrunner.model.resources import JSON
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
 from tests.convergence.site import module
 
 pytestmark = pytest.mark.looptime

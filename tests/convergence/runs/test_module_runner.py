@@ -15,10 +15,10 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
 from hookrunner.model.modules import Phase
+from hookrunner.model.operations import PatchOperation
 from hookrunner.model.releases import Head
-from hookrunner.model.resources import JSON
-from hookrunner.model.values import PatchOperation
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from tests.convergence.site import NO_SCHEMAS, NOWHERE, module
 from tests.tables import each
 

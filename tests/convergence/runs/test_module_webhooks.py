@@ -12,9 +12,9 @@ from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.registration.registrar import SETTLE
+from kubetypes.json_values import JSON
 
 pytestmark = pytest.mark.looptime
 

@@ -15,6 +15,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
+from hookrunner.model.operations import PatchOperation
 from hookrunner.model.releases import (
     Adoption,
     Capabilities,
@@ -25,7 +26,6 @@ from hookrunner.model.releases import (
     RenderedChart,
     RenderRequest,
 )
-from hookrunner.model.values import PatchOperation
 from hookrunner.releases.drift.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings

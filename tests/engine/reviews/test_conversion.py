@@ -15,8 +15,8 @@ from hookrunner.engine.reviews.chains import Chains, Step, completed
 from hookrunner.engine.reviews.conversion import convert
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import Conversion, Hook, HookConfig
-from hookrunner.model.resources import JSON
 from hookrunner.model.reviews import ConversionReview, Converted
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 CRD = "crontabs.example.com"

@@ -14,8 +14,8 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
+from hookrunner.model.events import ObjectSeen
 from hookrunner.model.resources import Selection
-from hookrunner.model.watching import ObjectSeen
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings

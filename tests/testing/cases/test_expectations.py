@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.model.values import PatchOperation
+from hookrunner.model.operations import PatchOperation
 from hookrunner.testing.cases.expectations import differences, same
 from hookrunner.testing.results import Effects, Patched, Result
 from tests.tables import each

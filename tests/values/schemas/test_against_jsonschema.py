@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema_files import load
+from kubetypes.json_values import JSON
 
 _NAMES = st.sampled_from("abc")
 _NUMBERS = st.integers(-3, 3) | st.sampled_from([0.5, -2.5])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.errors import BadModule
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema import SectionSchema
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 

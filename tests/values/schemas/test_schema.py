@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema import SectionSchema
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 FILE = "openapi/config-values.yaml#"

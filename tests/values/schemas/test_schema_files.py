@@ -6,8 +6,8 @@ from typing import Protocol
 import pytest
 
 from hookrunner.errors import BadModule
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema_files import Schemas, load
+from kubetypes.json_values import JSON
 
 
 class Written(Protocol):

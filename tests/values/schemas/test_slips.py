@@ -3,8 +3,8 @@
 import pytest
 
 from hookrunner.errors import BadModule
-from hookrunner.model.resources import JSON
 from hookrunner.values.schemas.schema_files import Schemas
+from kubetypes.json_values import JSON
 from tests.values.schemas.conftest import Written
 
 ANYTHING: tuple[JSON, ...] = (True, "x", 1, 1.5, None, [], ["x"], {}, {"k": 1})

@@ -1,11 +1,11 @@
 """Ids of webhooks and their paths, as shell-operator makes them of the names of hooks and bindings."""
 
-from hookrunner.model.paths import admission_path, conversion_path, webhook_id
+from hookrunner.model.reviews import admission_path, conversion_path, webhook_id
 from tests.tables import each
 
 
 @each(
-    ("name", "found"),
+    ("name", "identifier"),
     [
         ("importantHook", "important-hook"),
         ("hooks/nextHook", "hooks/next-hook"),
@@ -18,10 +18,10 @@ from tests.tables import each
         ("имя", "-"),
     ],
 )
-def test_a_name_becomes_safe_for_urls(name: str, found: str) -> None:
-    assert webhook_id(name) == found
+def test_webhook_name_becomes_safe_for_urls(name: str, identifier: str) -> None:
+    assert webhook_id(name) == identifier
 
 
-def test_both_kinds_of_webhook_have_their_paths() -> None:
+def test_admission_and_conversion_have_paths_of_their_own() -> None:
     assert admission_path("my.example.com") == "/hooks/my-example-com"
     assert conversion_path("things.example.com") == "/things.example.com"

@@ -2,7 +2,7 @@
 
 import tracemalloc
 
-from hookrunner.model.resources import JSON, written
+from kubetypes.json_values import JSON, written
 
 
 def test_written_json_is_compact_and_holds_no_more_memory_than_its_length() -> None:

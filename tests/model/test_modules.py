@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrunner.model.casing import camel, kebab
+from hookrunner.model.modules import camel, kebab
 from tests.tables import each
 
 
@@ -20,12 +20,12 @@ from tests.tables import each
         ("", ""),
     ],
 )
-def test_a_name_and_its_key_are_made_from_each_other(name: str, key: str) -> None:
+def test_name_and_key_are_made_from_each_other(name: str, key: str) -> None:
     assert (camel(name), kebab(key)) == (key, name)
 
 
 @each(
-    ("written", "key", "name"),
+    ("spelling", "key", "name"),
     [
         ("module-1", "module1", "module1"),
         ("module_one", "moduleOne", "module-one"),
@@ -35,12 +35,12 @@ def test_a_name_and_its_key_are_made_from_each_other(name: str, key: str) -> Non
         ("Foo", "foo", "foo"),
     ],
 )
-def test_some_names_come_back_otherwise(written: str, key: str, name: str) -> None:
-    assert (camel(written), kebab(camel(written))) == (key, name)
+def test_other_spellings_come_back_in_kebab_case(spelling: str, key: str, name: str) -> None:
+    assert (camel(spelling), kebab(camel(spelling))) == (key, name)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.from_regex(r"[a-z]{2}[a-z0-9]*", fullmatch=True), min_size=1, max_size=4))
-def test_words_that_begin_with_two_letters_come_back(words: list[str]) -> None:
+def test_names_of_words_with_two_leading_letters_survive_both_ways(words: list[str]) -> None:
     name = "-".join(words)
     assert kebab(camel(name)) == name
