@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookrunner import __version__, descriptors, log
+from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
 from hookrunner.engine.workers import Queues
@@ -21,7 +21,7 @@ from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
-from hookrunner.kube.back_off import Outage
+from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
@@ -33,7 +33,6 @@ from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
 from hookrunner.options import Compat
-from hookrunner.pacing import TokenBucket
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings, WebSettings
@@ -63,7 +62,7 @@ def run(settings: Settings, loading: Lookup | None) -> int:
     too (`kube/environment.py`); None = to a sandbox, which is made first. Raises StartRefused, whose message is for the
     user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
-    descriptors.raise_limit()
+    safe_files.raise_limit()
     try:
         return asyncio.run(serve(settings, loading))
     except BadConfig as error:

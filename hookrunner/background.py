@@ -12,8 +12,9 @@ from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from hookrunner import log, pacing
+from hookrunner import log
 from hookrunner.errors import internal
+from hookrunner.kube.back_off import exponential
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a crashed task starts again: doubled at each crash in a row."""
@@ -113,7 +114,7 @@ class Background:
                 return
             kept.fail(loop.time(), internal(error) if error else "it ended, which it never should")
             self.crashes[kept.name] = self.crashes.get(kept.name, 0) + 1
-            pause = pacing.exponential(FIRST_PAUSE, LONGEST_PAUSE, kept.failures - 1)
+            pause = exponential(FIRST_PAUSE, LONGEST_PAUSE, kept.failures - 1)
             what = f"{kept.name} {'failed' if error else 'ended'}"
             _log.error(f"{what} unexpectedly, starting it again in {pause:g}s: please report this", exc_info=error)
             del error  # or its traceback would hold what the task has seen

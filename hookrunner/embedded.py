@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
-from hookrunner.private_files import replace_file, require_directory
+from hookrunner.safe_files import replace_file, require_directory
 from hookrunner.settings import SandboxSettings
 from kubesandbox.errors import BadFile, BadOptions
 from kubesandbox.options import check

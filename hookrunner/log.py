@@ -11,6 +11,10 @@ to standard error as `text`, so that commands whose standard output is read by s
 
 What is configured here is the only global that changes after import: every room logs, and the level
 is a runtime parameter. What a hook prints is read in `process/output.py`.
+
+`printable` and its variants make characters visible that a terminal obeys: what a hook, an object or a file says never
+moves a cursor, sets a title or hides a line. The log and all that the command line prints go through them. Tabs and
+ends of lines stay. Directions of text (U+202A and others) let a line be read as another one, and count, too.
 """
 
 import io
@@ -34,8 +38,6 @@ from structlog.contextvars import bound_contextvars, get_contextvars
 from structlog.dev import ConsoleRenderer
 from structlog.processors import LogfmtRenderer
 
-from hookrunner import controls
-
 LogType = Literal["json", "text", "color"]
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 
@@ -44,6 +46,10 @@ _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
 _WORDS = (PurePath, BaseException)
 _NOT_IN_KEYS = re.compile(r'[\s="]+')
 _GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
+_OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+_CONTROL = re.compile(rf"[{_OBEYED}]")
+_CONTROL_IN_FILES = re.compile(rf"(?!\r\n)[{_OBEYED}]")
+_STYLE = re.compile(r"(\x1b\[(?:[01]|3[1-6])m)")
 _COLORS = dict(zip(LEVELS, (_GREY, _GREY, _GREEN, _YELLOW, _RED, _RED), strict=True))
 
 Event = dict[str, object]
@@ -128,6 +134,30 @@ def flush(seconds: float) -> None:
     _OUTPUT.lines.flush(seconds)
 
 
+def printable(text: str) -> str:
+    r"""The text with `\x1b` for an escape character, for one value of a line."""
+    return _CONTROL.sub(_as_python, text)
+
+
+def printable_text(text: str) -> str:
+    """The same for whole texts, in which lines may end as on Windows."""
+    return _CONTROL_IN_FILES.sub(_as_python, text)
+
+
+def printable_json(text: str) -> str:
+    r"""The same for a JSON text, which means what it meant before: `\u009b` in a string is the character itself."""
+    return _CONTROL_IN_FILES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def printable_but_colors(text: str) -> str:
+    """The same, but the colours stay that the command line itself has set."""
+    return "".join(part if index % 2 else printable_text(part) for index, part in enumerate(_STYLE.split(text)))
+
+
+def _as_python(match: re.Match[str]) -> str:
+    return repr(match[0])[1:-1]
+
+
 def _event(level: str, logger: str, msg: str, fields: Event) -> Event:
     """One record in the order of its keys: level, logger, msg, source, other fields sorted, stacktrace, time."""
     error = fields.pop("exc_info", None)
@@ -159,7 +189,7 @@ def _record(event: Event) -> str:
         text = orjson.dumps(event, default=_shown).decode()
     except TypeError:  # some value goes deeper than `default` reaches: a huge number, bad UTF-8, a cycle
         text = "{" + ",".join(f"{_json(_shown(key))}:{_json(value)}" for key, value in event.items()) + "}"
-    return text if text.isascii() else controls.shown_in_json(text)
+    return text if text.isascii() else printable_json(text)
 
 
 def _json(value: object) -> str:
@@ -181,9 +211,9 @@ def _shown(value: object) -> str:
 
 def _flat(event: Event) -> dict[str, str]:
     """Keys without spaces and values as text, for the forms that people read; their terminals obey nothing in them."""
-    texts = {controls.shown(_NOT_IN_KEYS.sub("_", key) or "_"): _json(value) for key, value in event.items()}
+    texts = {printable(_NOT_IN_KEYS.sub("_", key) or "_"): _json(value) for key, value in event.items()}
     plain = {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
-    return {key: controls.shown(text) for key, text in plain.items()}
+    return {key: printable(text) for key, text in plain.items()}
 
 
 def _text(event: Event) -> str:
@@ -195,7 +225,7 @@ def _color(event: Event) -> str:
     """Only a record begins at the left: further lines of its message or stack are indented."""
     stack = event.pop("stacktrace", [])
     lines = [str(_CONSOLE(None, "", _flat(event))).rstrip()]
-    return "\n".join([*lines, *(map(controls.shown, stack) if isinstance(stack, list) else [])]).replace("\n", "\n    ")
+    return "\n".join([*lines, *(map(printable, stack) if isinstance(stack, list) else [])]).replace("\n", "\n    ")
 
 
 _LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)

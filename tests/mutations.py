@@ -68,7 +68,7 @@ MUTATIONS = (
         "[]",
         "tests/modules/test_order.py",
     ),
-    Mutation("hookrunner/private_files.py", "mode: int = 0o600", "mode: int = 0o644", "tests/test_embedded.py"),
+    Mutation("hookrunner/safe_files.py", "mode: int = 0o600", "mode: int = 0o644", "tests/test_embedded.py"),
     Mutation("hookrunner/redaction.py", "key=len, reverse=True", "key=len", "tests/test_redaction.py"),
     Mutation("hookrunner/cron.py", "+ 1) * self.period", "+ 2) * self.period", "tests/test_cron.py"),
     Mutation(
@@ -100,7 +100,7 @@ MUTATIONS = (
         "name in binding.names",
         "tests/testing/test_plan.py",
     ),
-    Mutation("hookrunner/pacing.py", "first * 2.0 **", "first * 1.0 **", "tests/test_pacing.py"),
+    Mutation("hookrunner/kube/back_off.py", "first * 2.0 **", "first * 1.0 **", "tests/kube/test_pacing.py"),
     Mutation(
         "hookrunner/convergence/turns.py",
         "if not state.turn and not self.awaited(name)",

@@ -18,12 +18,13 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 
-from hookrunner import log, pacing
+from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
 from hookrunner.certificates.material import OVERLAP, Material, checked, doubts, lacking, lingering, overlap
 from hookrunner.certificates.provided import CA, CERTIFICATE, KEY, REMINDER, LatestMaterial, SecretState, WatchedSecret
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube import writes
+from hookrunner.kube.back_off import exponential, jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
@@ -200,8 +201,8 @@ class _Own:
     def _pause(self) -> None:
         now = _now()
         self._attempts = 1 if now - self._next_attempt > _QUIET else self._attempts + 1
-        pause = pacing.exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self._attempts - 1)
-        self._next_attempt = now + pacing.jitter(pause)
+        pause = exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self._attempts - 1)
+        self._next_attempt = now + jitter(pause)
 
 
 def _data(material: Material, previous: bytes) -> dict[str, str]:

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hookrunner import log, regular_files
+from hookrunner import log, safe_files
 from hookrunner.certificates.material import Material, Part, checked, doubts, last_of
 from hookrunner.errors import BadCertificate
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
@@ -183,7 +183,7 @@ class WatchedSecret:
 def _read_file(path: Path) -> Part | str:
     """The content of a file, or why it has none."""
     try:
-        with regular_files.opened(path) as file:
+        with safe_files.open_regular(path) as file:
             return Part(file.read(_LARGEST), str(path))
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import orjson
 
-from hookrunner import gzips, regular_files
+from hookrunner import safe_files
 from hookrunner.errors import BadChart
 from hookrunner.model.releases import Capabilities
 from kubetypes.json_values import JSON
@@ -65,7 +65,7 @@ def read_ignore_rules(directory: Path) -> tuple[IgnoreRule, ...]:
     file = directory / ".helmignore"
     if not file.is_file():
         return (DEFAULT,)
-    lines = regular_files.read_text(file, "utf-8-sig", "replace").splitlines()
+    lines = safe_files.read_text(file, "utf-8-sig", "replace").splitlines()
     parsed = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
     return (*parsed, DEFAULT)
 
@@ -128,7 +128,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     """Read the chart's files as they are on disk, by their path in it, sorted. Raises BadChart."""
     names = [name for name, *_ in _files(directory)]
     try:
-        return {name: regular_files.read(directory / name).removeprefix(BOM_UTF8) for name in names}
+        return {name: safe_files.read(directory / name).removeprefix(BOM_UTF8) for name in names}
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None
 
@@ -162,7 +162,7 @@ def _texts(name: str, data: bytes) -> Iterator[bytes]:
 def unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a packed chart with their paths in it. Raises BadChart."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(gzips.unpacked(data, _LARGEST_ARCHIVE)), mode="r:") as archive:
+        with tarfile.open(fileobj=io.BytesIO(safe_files.unpack(data, _LARGEST_ARCHIVE)), mode="r:") as archive:
             yield from _members(name, archive)
     except (tarfile.TarError, OSError, ValueError, KeyError) as error:  # KeyError: a dangling link
         raise BadChart(f"{name} is not a packed chart: {error}") from None
@@ -235,7 +235,7 @@ def read_crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
 
 def _read_crds(file: Path) -> Iterator[JSON]:
     try:
-        for number, document in enumerate(documents(regular_files.read(file), YAML_1_2), start=1):
+        for number, document in enumerate(documents(safe_files.read(file), YAML_1_2), start=1):
             if document is None:
                 continue
             if not _is_crd(document):

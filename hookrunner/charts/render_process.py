@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
+from hookrunner.process.worker import LENGTH, Worker, WorkerLost
 from hookrunner.settings import own_environment
-from hookrunner.worker import LENGTH, Worker, WorkerLost
 
 _ALWAYS = re.compile(
     r"PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|PYTHON\w+|GO(DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK)"

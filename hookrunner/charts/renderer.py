@@ -16,7 +16,7 @@ from hookrunner import log
 from hookrunner.charts.render_process import RenderProcess
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, RenderedChart, RenderRequest
-from hookrunner.worker import WorkerLost
+from hookrunner.process.worker import WorkerLost
 from kubetypes.json_values import JSON
 
 PATIENCE = 1.0

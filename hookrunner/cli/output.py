@@ -1,4 +1,4 @@
-"""All that the command line prints. A terminal obeys nothing that comes from hooks, objects or files (`controls.py`);
+"""All that the command line prints. A terminal obeys nothing that comes from hooks, objects or files (`log.printable`);
 colours and the screen of `--watch` are set here."""
 
 from collections.abc import Callable, Iterable, Iterator
@@ -7,19 +7,19 @@ from io import StringIO
 
 import click
 
-from hookrunner import controls
+from hookrunner import log
 
 _DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
     """Print a text, to standard error if `err`."""
-    click.echo(controls.shown_in_text(str(text)), err=err, nl=nl)
+    click.echo(log.printable_text(str(text)), err=err, nl=nl)
 
 
 def echo_styled(text: str) -> None:
     """Print a text that has colours, made of what `style` and `styled` give. `click` takes them out off a terminal."""
-    click.echo(controls.shown_but_colors(text), nl=not text.endswith("\n"))
+    click.echo(log.printable_but_colors(text), nl=not text.endswith("\n"))
 
 
 def echo_json(document: object) -> None:
@@ -27,12 +27,12 @@ def echo_json(document: object) -> None:
     # Not at the top: the debug commands, which print an answer as it comes, start faster without it.
     import orjson
 
-    click.echo(controls.shown_in_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
+    click.echo(log.printable_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
 
 
 def show(text: str) -> None:
     """Print a document or a text as it is, with an end of line if it lacks one."""
-    safe = controls.shown_in_json if text.startswith(("{", "[")) else controls.shown_in_text
+    safe = log.printable_json if text.startswith(("{", "[")) else log.printable_text
     click.echo(safe(text), nl=not text.endswith("\n"))
 
 
@@ -45,12 +45,12 @@ def show_error(error: click.ClickException) -> None:
 
 def style(text: str, color: str | None = None, bold: bool = False) -> str:
     """A text in a colour, for `echo_styled`."""
-    return click.style(controls.shown_in_text(text), fg=color, bold=bold or None)
+    return click.style(log.printable_text(text), fg=color, bold=bold or None)
 
 
 def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
     """The lines of diffs that stand so far from the left in colours, and others as they are, for `echo_styled`."""
-    for line in map(controls.shown_in_text, lines):
+    for line in map(log.printable_text, lines):
         text = line[margin:]
         if text.startswith(("+++", "---")):
             text = style(text, bold=True)
@@ -64,7 +64,7 @@ def screen() -> Iterator[Callable[[str], None]]:
     """The terminal's alternate screen, and what shows a text on it, in place of the one before."""
 
     def draw(text: str) -> None:
-        click.echo(f"\x1b[H\x1b[J{controls.shown_in_text(text)}")
+        click.echo(f"\x1b[H\x1b[J{log.printable_text(text)}")
 
     click.echo("\x1b[?1049h", nl=False)
     try:

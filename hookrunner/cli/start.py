@@ -10,7 +10,7 @@ from hookrunner import settings
 from hookrunner.cli.output import echo
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
-from hookrunner.private_files import require_directory
+from hookrunner.safe_files import require_directory
 from hookrunner.settings import SandboxSettings
 
 _LEFT = 10_000

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from hookrunner.errors import HookFailed
+from hookrunner.kube.back_off import TokenBucket
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Entry, Snapshots, wanted
 from hookrunner.model.events import BindingId, Obstacle
 from hookrunner.model.tasks import HookRun, Order
-from hookrunner.pacing import TokenBucket
 from hookrunner.sources.monitors import Monitors
 from kubetypes.timers import timeout_at
 

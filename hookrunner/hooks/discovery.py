@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal
 
-from hookrunner import log, regular_files
+from hookrunner import log, safe_files
 from hookrunner.errors import BadHookConfig, StartRefused
 from hookrunner.model.modules import GLOBAL
 
@@ -249,7 +249,7 @@ is a program in spite of its name."""
 def kind_of(path: Path) -> GoSource:
     """What a Go source is. One that cannot be read is `other`."""
     try:
-        with regular_files.opened(path) as file:
+        with safe_files.open_regular(path) as file:
             raw = file.read(_LARGEST)
     except OSError:
         return "other"
@@ -261,7 +261,7 @@ def kind_of(path: Path) -> GoSource:
 def is_program(path: Path) -> bool:
     """Is this a compiled program of Linux?"""
     try:
-        with regular_files.opened(path) as file:
+        with safe_files.open_regular(path) as file:
             return file.read(4) == _ELF
     except OSError:
         return False

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.private_files import NotPrivate, create_file, open_existing, reuse_directory
+from hookrunner.safe_files import NotPrivate, create_file, open_existing, reuse_directory
 
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""

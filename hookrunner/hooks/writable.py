@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import StartRefused
-from hookrunner.private_files import User, is_volume
+from hookrunner.safe_files import User, is_volume
 from hookrunner.settings import HooksSettings
 
 _SHOWN = 5

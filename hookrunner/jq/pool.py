@@ -19,7 +19,7 @@ import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq import complaints
-from hookrunner.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker import LENGTH, Worker, WorkerLost
 
 STRIKES = 3
 CHUNK_OBJECTS = 200

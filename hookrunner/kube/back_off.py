@@ -1,4 +1,5 @@
-"""When the next attempt is made: a watch's own back-off, and the outage of a server that all its clients share.
+"""When the next attempt is made: pauses that grow, a token bucket, the back-off of a watch, and the outage of a server
+that all its clients share. Times are seconds of one monotonic clock.
 
     outage = Outage()                  # one for each cluster: its clients report failures and answers
     await outage.turn(seconds)         # between two attempts of a watch
@@ -17,12 +18,61 @@ look comes sooner.
 """
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
-from hookrunner.pacing import TokenBucket, exponential, jitter
+from kubetypes.timers import TICK
+
+_MOST_DOUBLINGS = 10
+
+
+def exponential(first: float, longest: float, failures: int) -> float:
+    """The pause after so many failures before this one: doubled at each, up to the longest."""
+    return min(first * 2.0 ** min(failures, _MOST_DOUBLINGS), longest)
+
+
+def jitter(seconds: float) -> float:
+    """A quarter more or less, so that clients that failed together do not come back together."""
+    return seconds * random.uniform(0.75, 1.25)
+
+
+class TokenBucket:
+    """`burst` tokens, one more every `interval` seconds. An interval of 0 is no limit."""
+
+    def __init__(self, interval: float, burst: int) -> None:
+        self._interval = interval
+        self._credit = interval * (max(burst, 1) - 1)
+        self._full_at = 0.0
+
+    @classmethod
+    def per_second(cls, rate: float, burst: int) -> Self:
+        """A bucket that gets so many tokens a second; a rate of 0 is no limit."""
+        return cls(1 / rate if rate > 0 else 0.0, burst)
+
+    def take(self, now: float) -> float:
+        """0 if a token is taken; otherwise the seconds until there is one, and none is taken."""
+        if seconds := self._wait(now):
+            return max(seconds, TICK)
+        self._full_at = max(self._full_at, now) + self._interval
+        return 0.0
+
+    async def turn(self) -> float:
+        """Wait for a token, in the order of the calls; how many seconds that took."""
+        now = asyncio.get_running_loop().time()
+        seconds = self._wait(now)
+        self._full_at = max(self._full_at, now) + self._interval
+        if seconds:
+            await asyncio.sleep(seconds)
+        return seconds
+
+    def _wait(self, now: float) -> float:
+        if self._interval <= 0:
+            return 0.0
+        return max(0.0, max(self._full_at, now) - self._credit - now)
+
 
 _FIRST, _LONGEST, _CHEAP = 0.1, 20.0, 2.0
 """Seconds between attempts: growing from the first to the longest, but to the last where to ask costs little: for a

@@ -31,9 +31,8 @@ from yarl import URL
 from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube import refusals
-from hookrunner.kube.back_off import Outage
+from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.pacing import TokenBucket
 from kubetypes.json_values import JSON
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}

@@ -18,7 +18,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from hookrunner.errors import StartRefused
-from hookrunner.private_files import NotPrivate, use_directory
+from hookrunner.safe_files import NotPrivate, use_directory
 from hookrunner.settings import KubeSettings, Settings
 
 _LEADING = re.compile(

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hookrunner import descriptors
+from hookrunner import safe_files
 from hookrunner.errors import BadKubeConfig
 from hookrunner.settings import KubeSettings
 
@@ -32,9 +32,9 @@ class Lookup:
         pipe = subprocess.PIPE
         stdin = _pipe_with(settings.text) if settings.text else os.open(os.devnull, os.O_RDONLY)
         try:
-            with descriptors.as_started(stdin):
+            with safe_files.original_limit(stdin):
                 self._child = subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe, process_group=0)
-            descriptors.restore(self._child.pid)
+            safe_files.restore_limit(self._child.pid)
         finally:
             os.close(stdin)
 

@@ -16,12 +16,12 @@ from dataclasses import replace
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
 from hookrunner.jq.program import Jq
 from hookrunner.kube import refusals, writes
+from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import Resource
-from hookrunner.pacing import jitter
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

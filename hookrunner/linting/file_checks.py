@@ -19,7 +19,7 @@ from hookrunner.hooks import writable
 from hookrunner.hooks.discovery import Skip, Skipped
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.hook_source import Language, Source
-from hookrunner.private_files import User
+from hookrunner.safe_files import User
 from kubetypes import yaml_values
 from kubetypes.bounds import TooLarge
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, hook_locations
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
@@ -118,7 +118,7 @@ def _single(path: Path) -> HookFile | Skipped:
 def _read(path: Path) -> Source | None:
     """Of a compiled program, which may be large, the beginning is enough."""
     try:
-        with regular_files.opened(path) as file:
+        with safe_files.open_regular(path) as file:
             head = Source(path, file.read(_HEAD))
             return head if head.binary else Source(path, head.raw + file.read())
     except OSError:

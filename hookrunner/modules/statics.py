@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import log, redaction, regular_files
+from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
@@ -113,7 +113,7 @@ def _read_common(directory: Path, strict: bool) -> dict[str, JSON]:
 def _read_document(path: Path) -> dict[str, JSON] | None:
     """The file's keys, as YAML 1.1, None if there is no file. Raises BadModule."""
     try:
-        text = regular_files.read(path)
+        text = safe_files.read(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from hookrunner import log, regular_files
+from hookrunner import log, safe_files
 from hookrunner.errors import BadModule
 from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from hookrunner.model.modules import Drift, Traits
@@ -144,7 +144,7 @@ def _unknown(document: Mapping[str, JSON]) -> Iterator[str]:
 def _read(path: Path) -> bytes:
     """The file's bytes, empty if it does not exist."""
     try:
-        return regular_files.read(path)
+        return safe_files.read(path)
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -154,7 +154,7 @@ def _read(path: Path) -> bytes:
 def _chart_version(directory: Path) -> str:
     """The version in `Chart.yaml`, empty if it cannot be read: rendering the chart reports what is wrong with it."""
     try:
-        document = next(yaml_values.documents(regular_files.read(directory / "Chart.yaml"), yaml_values.YAML_1_2), None)
+        document = next(yaml_values.documents(safe_files.read(directory / "Chart.yaml"), yaml_values.YAML_1_2), None)
     except (OSError, BadDocument):
         return ""
     version = document.get("version") if isinstance(document, dict) else None

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner import descriptors
+from hookrunner import safe_files
 from hookrunner.errors import HookFailed
 
 _BUSY_TRIES = 20
@@ -71,7 +71,7 @@ def _spawn(command: Command) -> Spawned:
     try:
         ends += os.pipe()
         ends += os.pipe()
-        with descriptors.as_started(max(ends)):
+        with safe_files.original_limit(max(ends)):
             process = subprocess.Popen(
                 command.argv,
                 cwd=command.cwd,
@@ -81,7 +81,7 @@ def _spawn(command: Command) -> Spawned:
                 stderr=ends[3],
                 process_group=0,
             )
-        descriptors.restore(process.pid)
+        safe_files.restore_limit(process.pid)
     except BaseException:
         for end in ends:
             os.close(end)

@@ -25,13 +25,13 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube import writes
+from hookrunner.kube.back_off import exponential, jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, follow_object
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Selection
-from hookrunner.pacing import exponential, jitter
 from hookrunner.registration.reconcile import (
     CHALLENGE,
     Claim,

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
+from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
-from hookrunner.pacing import exponential
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.reconcile import Claim, read_live
 from hookrunner.registration.registered_object import RegisteredObject

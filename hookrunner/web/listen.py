@@ -19,7 +19,7 @@ from aiohttp.typedefs import Handler
 
 from hookrunner import log
 from hookrunner.errors import StartRefused
-from hookrunner.private_files import use_directory
+from hookrunner.safe_files import use_directory
 from kubetypes.crowd import Crowd
 
 TIMEOUT = 90.0

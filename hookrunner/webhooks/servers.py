@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from contextlib import AsyncExitStack, aclosing
 from typing import TypeAlias
 
-from hookrunner import descriptors, log
+from hookrunner import log, safe_files
 from hookrunner.certificates.material import OVERLAP, Material, overlap
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial, from_files, from_secret
@@ -136,7 +136,7 @@ class Servers:
             webhooks.concurrency + webhooks.queue, MemoryBudget(bytes_of(webhooks.memory)), parts.metrics
         )
         self._limits = ReviewLimits(
-            connections=min(CONNECTIONS, descriptors.limit() // 2),
+            connections=min(CONNECTIONS, safe_files.limit() // 2),
             admission_body=webhooks.admission_body,
             conversion_body=webhooks.conversion_body,
         )

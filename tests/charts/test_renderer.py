@@ -15,7 +15,7 @@ import pytest_asyncio
 from hookrunner.charts.render_process import RenderProcess
 from hookrunner.charts.renderer import Renderer, RenderLimits, request
 from hookrunner.errors import BadChart, RenderFailed
-from hookrunner.worker import WorkerLost
+from hookrunner.process.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.engine.queues import Idle, Queue, back_off
+from hookrunner.kube.back_off import TokenBucket
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, FilterBroke, Obstacle
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
-from hookrunner.pacing import TokenBucket
 from tests.fakes.clocks import awkward, run_watched
 from tests.fakes.gates import FakeGate
 from tests.tables import each

@@ -11,11 +11,11 @@ from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, Conflict, Cut, Denied, KubeError, NotFound, Silent, Throttled, Unreachable
+from hookrunner.kube.back_off import TokenBucket
 from hookrunner.kube.client import ApiCall, Client, template
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.requests import Requests
-from hookrunner.pacing import TokenBucket
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Options

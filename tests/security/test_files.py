@@ -21,7 +21,7 @@ from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
 from hookrunner.kube.credentials import load_connection
 from hookrunner.kube.loading import Lookup
-from hookrunner.private_files import (
+from hookrunner.safe_files import (
     NotPrivate,
     User,
     create_file,

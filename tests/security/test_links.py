@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.certificates.provided import LatestMaterial, from_files
 from kubetypes.bounds import DOCUMENT
 from tests.fakes.command_line import Command
@@ -116,6 +116,6 @@ def test_what_is_larger_than_any_document_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     os.truncate(tmp_path / "a", 1 << 40)
     with pytest.raises(OSError, match="File too large"):
-        regular_files.read(tmp_path / "a")
+        safe_files.read(tmp_path / "a")
     os.truncate(tmp_path / "a", DOCUMENT.size)
-    assert len(regular_files.read(tmp_path / "a")) == DOCUMENT.size
+    assert len(safe_files.read(tmp_path / "a")) == DOCUMENT.size

@@ -4,7 +4,7 @@ chart, whose kinds the API server may not serve."""
 import re
 from collections.abc import Iterator
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, BadManifest, BadValues, RenderFailed
 from hookrunner.linting import served_kinds as kinds
@@ -91,7 +91,7 @@ def _template(rendered: RenderedChart, obj: JSON) -> str:
 def _place(module: Module, path: str, api_version: str, kind: str) -> Position:
     """Where the kind stands in its template, or else the version."""
     try:
-        lines = regular_files.read_text(module.directory / path, errors="replace").splitlines()
+        lines = safe_files.read_text(module.directory / path, errors="replace").splitlines()
     except OSError:
         return START
     for words in (f"kind: {kind}", f"apiVersion: {api_version}"):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE
@@ -55,7 +55,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
     """Of module.yaml; what is wrong with others keeps the module from loading."""
     path = directory / MODULE_FILE
     try:
-        strange = traits.parse(regular_files.read(path), str(path)).unknown
+        strange = traits.parse(safe_files.read(path), str(path)).unknown
     except (OSError, BadModule):
         return
     for one in strange:
@@ -77,7 +77,7 @@ def _strange_values(module: Module) -> Iterator[ModuleRemark]:
 def _keys(path: Path) -> list[str]:
     """The keys of a file of values. What is wrong with the file is reported where it is loaded."""
     try:
-        said = next(yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1), None)
+        said = next(yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_1), None)
     except (OSError, BadDocument):
         return []
     return list(said) if isinstance(said, dict) else []

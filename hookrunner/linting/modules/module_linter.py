@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import StartRefused
 from hookrunner.linting.file_checks import check_writers
@@ -97,6 +97,6 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
 
 def _text(path: Path) -> str:
     try:
-        return regular_files.read_text(path, errors="replace")
+        return safe_files.read_text(path, errors="replace")
     except OSError:
         return ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.values import pointers
 from kubetypes import yaml_values
 from kubetypes.bounds import TooLarge
@@ -44,7 +44,7 @@ def of_document(message: str, directory: Path) -> tuple[str, Position]:
     document = _FIRST_DOCUMENT.search(message)
     if not (path and document and (directory / path).is_file()):
         return path, start
-    rows = regular_files.read_text(directory / path, errors="replace").splitlines()
+    rows = safe_files.read_text(directory / path, errors="replace").splitlines()
     empty = next((number for number, row in enumerate(rows) if row.strip() not in ("", "---")), 0)
     line = _LINE.search(message, document.end())
     number = empty + (int(line[1]) if line else 1)
@@ -67,7 +67,7 @@ def of_file(message: str, directory: Path) -> tuple[str, Position]:
 def in_yaml(path: Path, pointer: str) -> Position:
     """Where the value at a JSON pointer, or the nearest one around it that is there, begins with its key."""
     try:
-        text = regular_files.read(path)
+        text = safe_files.read(path)
         deque(yaml_values.events(text), maxlen=0)  # the composer recurses in C: too deep a text would end the process
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError, TooLarge):

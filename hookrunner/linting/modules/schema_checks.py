@@ -4,7 +4,7 @@ defaults that their own rule refuses."""
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node
@@ -33,7 +33,7 @@ def check_enums(directory: Path) -> Iterator[ModuleRemark]:
 
 def _enums(directory: Path, name: str) -> Iterator[ModuleRemark]:
     try:
-        raw = next(documents(regular_files.read(directory / name), YAML_1_1), None)
+        raw = next(documents(safe_files.read(directory / name), YAML_1_1), None)
     except (OSError, BadDocument):  # said where the schema is loaded
         return
     for pointer, node in _schemas(raw, ""):

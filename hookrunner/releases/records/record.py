@@ -15,7 +15,7 @@ from enum import StrEnum
 
 import orjson
 
-from hookrunner import gzips
+from hookrunner import safe_files
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, HelmHook
 from kubetypes import json_values
@@ -165,7 +165,7 @@ def unpacked(text: str | bytes) -> JSON:
     """Unpack the document of a stored text. Raises ReleaseFailed if it is not a record."""
     try:
         raw = base64.b64decode(text, validate=True)
-        document = json_values.loads(gzips.unpacked(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
+        document = json_values.loads(safe_files.unpack(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
         document["info"]["status"], document["name"], document["namespace"], int(document["version"])
     except (binascii.Error, ValueError, TypeError, KeyError) as error:
         raise ReleaseFailed(f"not a valid Helm release record: {error or type(error).__name__}") from None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.errors import BadInput
 from hookrunner.hooks.shapes import Problem
 from hookrunner.testing import manifests
@@ -86,7 +86,7 @@ def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) ->
 
     Raises BadInput with a line for every problem."""
     try:
-        text = regular_files.read_text(path, "utf-8-sig")
+        text = safe_files.read_text(path, "utf-8-sig")
         raw = _value(text)
         positions = find_positions(text)
     except (OSError, UnicodeDecodeError) as error:

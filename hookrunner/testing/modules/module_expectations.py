@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
 from hookrunner.testing.modules.module_bench import RenderedModule
@@ -63,7 +63,7 @@ def _rendered(expect: JSON, made: RenderedModule) -> Iterator[Difference]:
 
 def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference]:
     try:
-        expected = regular_files.read_text(path).splitlines()
+        expected = safe_files.read_text(path).splitlines()
     except FileNotFoundError:
         yield Difference(GOLDEN, (f"{path} is not there; --update writes it",))
         return

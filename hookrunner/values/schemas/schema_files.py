@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import GLOBAL
 from hookrunner.values.schemas.node import Node, cycles
@@ -90,7 +90,7 @@ def _raw(path: Path) -> JSON:
     try:
         read = [
             document
-            for document in yaml_values.documents(regular_files.read(path), yaml_values.YAML_1_1)
+            for document in yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_1)
             if document is not None
         ]
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from hookrunner import regular_files
+from hookrunner import safe_files
 from hookrunner.values import pointers
 from hookrunner.values.schemas import keywords, slips
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, ValidationRule
@@ -59,7 +59,7 @@ class SchemaDocuments:
     def _document(self, file: str) -> JSON:
         if file not in self._read:
             try:
-                found = yaml_values.documents(regular_files.read(Path(file)), yaml_values.YAML_1_1)
+                found = yaml_values.documents(safe_files.read(Path(file)), yaml_values.YAML_1_1)
                 self._read[file] = next(found, None)
             except yaml_values.BadDocument as error:
                 raise DanglingReference(f"refers to a file that is {error}") from None

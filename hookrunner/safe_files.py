@@ -1,8 +1,10 @@
-"""Directories and files that no other user may exchange: the one place that makes and judges them.
+"""Files of this process: directories and files that no other user may exchange, files that are read only if they are
+regular, archives that are unpacked within a bound, and how many files may be open.
 
     use_directory(path)                 # makes it, or refuses one that others could tamper with
     os.close(create_file(path))         # new, for our own user alone
     replace_file(path, data)            # written whole or not at all
+    read(path)                          # of a hook, a module or a chart: a regular file that is not too large
 
 The temp directory has a name that everybody can guess, in a directory where everybody may write. Who makes it
 before us could exchange a kubeconfig, read Secrets out of binding contexts and write the answers of hooks. So a
@@ -11,16 +13,23 @@ rename what is in it: others have no right to write there, or it is sticky. Root
 """
 
 import errno
+import gzip
+import io
 import os
 import re
+import resource
 import secrets
 import stat
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import BinaryIO
 
 from hookrunner.errors import StartRefused
+from kubetypes.bounds import DOCUMENT, TooLarge
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_LINKS = 40
@@ -163,7 +172,7 @@ def open_existing(path: str | Path) -> int:
 
 def _is_bound(place: Path) -> bool:
     """Two volumes of one disk, one in the other, look like one file system. Source: proc_pid_mountinfo(5)."""
-    shown = re.sub(rb"[\\ \t\n]", lambda found: b"\\%03o" % found[0][0], os.fsencode(place))
+    shown = re.sub(rb"[\\ \t\n]", lambda match: b"\\%03o" % match[0][0], os.fsencode(place))
     try:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
@@ -177,3 +186,104 @@ def _make(path: Path) -> None:
     for place in reversed(missing):
         with suppress(FileExistsError):  # made by another meanwhile, which is judged next
             os.mkdir(place, 0o700 if place == path else 0o755)
+
+
+# Files of hooks, modules and charts are read only if they are regular: a link may lead to a device that never ends, or
+# to a pipe without a writer. What a user names on the command line is not read here, since that may be a pipe.
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file to read from. Raises OSError, also for what is no regular file."""
+    file = open(path, "rb", buffering=0, opener=_open_without_waiting)  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return io.BufferedReader(file)
+    file.close()
+    raise OSError(errno.EINVAL, "it is no regular file", str(path))
+
+
+def read(path: Path) -> bytes:
+    """All of it. Raises OSError, also for what is larger than any document may be."""
+    with open_regular(path) as file:
+        text = file.read(DOCUMENT.size + 1)
+    if len(text) > DOCUMENT.size:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return text
+
+
+def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """The same as text, whatever its line ends. Raises OSError, UnicodeDecodeError."""
+    return io.TextIOWrapper(io.BytesIO(read(path)), encoding, errors).read()
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """To open a pipe would wait for its other end."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def unpack(data: bytes, most: int) -> bytes:
+    """The bytes of all members of a gzip archive: a kilobyte of it can stand for a megabyte. Raises
+    `TooLarge`, or ValueError if it is no gzip or damaged."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
+            unpacked = archive.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    if len(unpacked) > most:
+        raise TooLarge(f"it has more than {most:,} bytes when it is unpacked")
+    return unpacked
+
+
+# How many files this process may have open, sockets too: as many as the system allows, but no more than usual for the
+# processes that it starts. The usual soft limit is 1,024 for the sake of programs that use select(2), which cannot tell
+# higher descriptors, and of those that close all that they might have. We do neither, and clients of our ports may take
+# hundreds.
+
+_MOST_OPEN = 1 << 20
+"""Where the system has no limit, or one beyond any use."""
+_SPARE_DESCRIPTORS = 64
+"""Descriptors that starting a process, and threads meanwhile, may need."""
+_ORIGINAL_LIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def raise_limit() -> None:
+    """Raise the soft limit to the hard one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, _MOST_OPEN)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):  # macOS allows less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def limit() -> int:
+    """How many may be open now."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST_OPEN if soft == resource.RLIM_INFINITY else min(soft, _MOST_OPEN)
+
+
+@contextmanager
+def original_limit(highest: int) -> Iterator[None]:
+    """Processes that are started inside the `with` have the soft limit that we were started with. `highest` is about
+    the highest descriptor in use: where that comes near the old limit nothing is done, for nothing could be opened;
+    then `restore_limit` does it a moment later."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if not _is_limit_raised(soft) or highest + _SPARE_DESCRIPTORS > _ORIGINAL_LIMIT:
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_ORIGINAL_LIMIT, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def restore_limit(pid: int) -> None:
+    """Give a process that we have just started the soft limit that we were started with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _is_limit_raised(soft) and hasattr(resource, "prlimit"):
+        with suppress(OSError):  # it has ended already
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (_ORIGINAL_LIMIT, hard))
+
+
+def _is_limit_raised(soft: int) -> bool:
+    unlimited = resource.RLIM_INFINITY
+    return unlimited != _ORIGINAL_LIMIT and (soft == unlimited or soft > _ORIGINAL_LIMIT)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookrunner.pacing import TokenBucket, exponential
+from hookrunner.kube.back_off import TokenBucket, exponential
 from tests.tables import each
 
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.controls import shown, shown_but_colors, shown_in_json, shown_in_text
+from hookrunner.log import printable, printable_but_colors, printable_json, printable_text
 from tests.tables import each
 
 OBEYED = ["\x00", "\x07", "\x08", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\x9d", "\u2028", "\u202e", "\u2066"]
@@ -13,23 +13,23 @@ OBEYED = ["\x00", "\x07", "\x08", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\x9d"
 
 @each("char", OBEYED)
 def test_what_a_terminal_obeys_is_shown_in_every_form(char: str) -> None:
-    for form in (shown, shown_in_text, shown_but_colors):
+    for form in (printable, printable_text, printable_but_colors):
         assert form(f"a{char}b") == f"a{repr(char)[1:-1]}b"
-    assert shown_in_json(f"a{char}b") == f"a\\u{ord(char):04x}b"
+    assert printable_json(f"a{char}b") == f"a\\u{ord(char):04x}b"
 
 
 def test_lines_and_tabs_and_letters_of_all_scripts_stay() -> None:
     text = "a\tb\nÄ é 漢字 עברית 🙂"
-    assert (shown(text), shown_in_text(text), shown_in_json(text)) == (text, text, text)
+    assert (printable(text), printable_text(text), printable_json(text)) == (text, text, text)
 
 
 def test_ends_of_lines_as_on_windows_stay_in_texts_and_a_return_alone_is_shown() -> None:
-    assert shown_in_text("a\r\nb\rc") == "a\r\nb\\rc"
-    assert shown("a\r\n") == "a\\r\n"
+    assert printable_text("a\r\nb\rc") == "a\r\nb\\rc"
+    assert printable("a\r\n") == "a\\r\n"
 
 
 def test_our_own_colours_stay_and_no_other_sequence() -> None:
-    assert shown_but_colors("\x1b[32mok\x1b[0m \x1b[1m \x1b[8m \x1b]0;title\x07") == (
+    assert printable_but_colors("\x1b[32mok\x1b[0m \x1b[1m \x1b[8m \x1b]0;title\x07") == (
         "\x1b[32mok\x1b[0m \x1b[1m \\x1b[8m \\x1b]0;title\\x07"
     )
 
@@ -37,4 +37,4 @@ def test_our_own_colours_stay_and_no_other_sequence() -> None:
 @given(st.text())
 def test_a_json_text_means_what_it_meant(text: str) -> None:
     written = json.dumps({"a": text}, ensure_ascii=False)
-    assert json.loads(shown_in_json(written)) == {"a": text}
+    assert json.loads(printable_json(written)) == {"a": text}

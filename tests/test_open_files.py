@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner import descriptors
+from hookrunner import safe_files
 from hookrunner.process.spawn import Command, spawn
 
 
@@ -16,7 +16,7 @@ from hookrunner.process.spawn import Command, spawn
 def usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The process was started with a soft limit of 512."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    monkeypatch.setattr(descriptors, "_STARTED_WITH", 512)
+    monkeypatch.setattr(safe_files, "_ORIGINAL_LIMIT", 512)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -33,23 +33,23 @@ async def limit_of_a_child() -> int:
 
 
 def test_the_limit_is_raised_as_far_as_may_be() -> None:
-    descriptors.raise_limit()
+    safe_files.raise_limit()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    assert descriptors.limit() == (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20)
-    descriptors.raise_limit()
+    assert safe_files.limit() == (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20)
+    safe_files.raise_limit()
 
 
 async def test_processes_that_we_start_have_the_usual_limit() -> None:
     assert await limit_of_a_child() == 512
-    descriptors.raise_limit()
-    raised = descriptors.limit()
+    safe_files.raise_limit()
+    raised = safe_files.limit()
     assert await limit_of_a_child() == 512
-    assert descriptors.limit() == raised
+    assert safe_files.limit() == raised
 
 
 async def test_processes_are_started_beyond_the_usual_limit_too() -> None:
     """They get it a moment after their start."""
-    descriptors.raise_limit()
+    safe_files.raise_limit()
     many = [os.open("/dev/null", os.O_RDONLY) for _ in range(600)]
     try:
         spawned = await spawn(Command(("/bin/sleep", "3600"), Path("/"), {}))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Self
 
-from hookrunner import descriptors
+from hookrunner import safe_files
 
 LENGTH = struct.Struct("!I")
 """What stands before each part of a message."""
@@ -49,7 +49,7 @@ class Worker:
             raise
         finally:
             theirs.close()
-        descriptors.restore(process.pid)
+        safe_files.restore_limit(process.pid)
         return cls(process, reader, writer)
 
     @property
