@@ -28,10 +28,9 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.environment import private_directory, shared
 from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
-from hookrunner.metrics.bounds import Bounds
-from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.hooks import HookMetrics, SampleBounds
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -107,7 +106,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
 
 def _build_views(web: WebSettings) -> StatusViews:
     metrics = Metrics(web.metrics_prefix, web.queue_actions)
-    of_hooks = HookMetrics(Bounds(web.hook_metric_samples, web.hook_metrics_samples), metrics.sample_names())
+    of_hooks = HookMetrics(SampleBounds(web.hook_metric_samples, web.hook_metrics_samples), metrics.sample_names())
     metrics.hook_metrics_samples.from_function(lambda: [((), of_hooks.samples)])
     metrics.hook_metrics_refused.from_function(of_hooks.refused.items)
     return StatusViews(metrics, of_hooks)

@@ -15,7 +15,7 @@ from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, BadHookConfig
 from hookrunner.hooks.config import hook_config
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.bindings import MAIN, Hook, HookConfig, Kubernetes
 from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load

@@ -17,7 +17,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations
 from hookrunner.registration.reconcile import Claim, LostRace, Step, WriteStep, next_step, read_registration, take_step
 from hookrunner.registration.removal import LABELLED, find_unwanted

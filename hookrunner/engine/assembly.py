@@ -26,7 +26,7 @@ from hookrunner.kube.objects import Objects
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.run_metrics import RunMetrics
+from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.sources.monitors import Monitors

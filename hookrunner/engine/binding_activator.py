@@ -7,7 +7,7 @@ from hookrunner import log
 from hookrunner.engine import dispatch
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.run_metrics import RunMetrics
+from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.events import BindingId, FilterBroke
 from hookrunner.model.modules import GLOBAL

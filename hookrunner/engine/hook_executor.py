@@ -14,7 +14,7 @@ from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import BadValues, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
-from hookrunner.metrics.run_metrics import RunMetrics
+from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, PreviousAttempt
 from hookrunner.model.tasks import HookRun

@@ -1,1 +1,0 @@
-"""What hookrunner measures of itself (`names`) and what hooks export (`hooks`), down to the Prometheus text."""

@@ -3,8 +3,11 @@
 A series belongs to one group or to none; without a group it lives until a restart or until its hook says `expire`.
 Each batch that names a group replaces that group's series; groups are shared by all hooks. An operation that cannot
 be shown beside what is there already (another type, a series of another group, a name that stands for something
-else) is refused and named, the others of its batch are applied: a scrape never breaks. So is one
-that would make them too many (`bounds.py`).
+else) is refused and named, the others of its batch are applied: a scrape never breaks.
+
+How much hooks may export is bounded, so that a slip (a label with a value of its own for each object and moment) costs
+neither the memory of the program nor that of Prometheus. What exceeds a bound is refused and reported; existing series
+stay.
 
 Not here: reading the file (`hooks/outputs`), and what a refusal means for the run (the engine says).
 """
@@ -15,8 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hookrunner.metrics import bounds, exposition
-from hookrunner.metrics.bounds import Bounds, OutOfBounds
+from hookrunner.metrics import exposition
 from hookrunner.metrics.series import Buckets, Distribution
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import MetricAction, MetricOperation
@@ -42,6 +44,36 @@ _OURS = "hookrunner itself"
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]")
 _NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]|^[0-9]")
+
+
+_NAME_LENGTH, _VALUE_LENGTH = 200, 2000
+"""Characters of a metric's or label's name, and of a label's value."""
+_LABELS = 64
+"""Label names of one metric, over all its series: each series shows them all."""
+_ORDINARY = 512
+"""Characters of a sample's labels; for each so many more it counts for one more."""
+
+
+class OutOfBounds(Exception):
+    """A bound is exceeded; the message says which, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleBounds:
+    """Samples, the lines of the exposition, that one metric may have, and all together; a name that no series has any
+    more counts for one."""
+
+    metric: int = 10_000
+    all: int = 100_000
+
+    def check(self, name: str, samples: int, everything: int) -> None:
+        """Raise OutOfBounds if a metric would have so many samples now, or all together so many."""
+        mend = "drop labels whose values are many, or put the metrics into a group, which each run replaces"
+        if samples > self.metric:
+            raise OutOfBounds(f"{name} has the most samples that --hook-metric-samples allows ({self.metric}); {mend}")
+        if everything > self.all:
+            most = f"the most samples that --hook-metrics-samples allows ({self.all})"
+            raise OutOfBounds(f"metrics of hooks have {most}; {mend}")
 
 
 class _Refused(Exception):
@@ -93,9 +125,9 @@ class HookMetrics:
     module were refused. `ours` are names that none of them may have: Prometheus does not see from which page a sample
     comes."""
 
-    def __init__(self, most: Bounds | None = None, ours: Iterable[str] = ()) -> None:
+    def __init__(self, most: SampleBounds | None = None, ours: Iterable[str] = ()) -> None:
         self.refused = Counter[_Hook]()
-        self._most = most or Bounds()
+        self._most = most or SampleBounds()
         self._series_samples = 0
         self._families: dict[str, _Family] = {}
         self._claims = dict.fromkeys(ours, _OURS)
@@ -110,10 +142,10 @@ class HookMetrics:
         reasons = Counter(self._refusals((hook, module), operations))
         if reasons:
             self.refused[hook, module] += reasons.total()
-        told = [f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items()]
-        if len(told) > _REPORTED:
-            told[_REPORTED:] = [f"{len(told) - _REPORTED} more refusals, of other metrics or for other reasons"]
-        return tuple(told)
+        refusals = [f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items()]
+        if len(refusals) > _REPORTED:
+            refusals[_REPORTED:] = [f"{len(refusals) - _REPORTED} more refusals, of other metrics or for other reasons"]
+        return tuple(refusals)
 
     @property
     def samples(self) -> int:
@@ -137,12 +169,12 @@ class HookMetrics:
             try:
                 self._record(owner, hook, operation)
             except (_Refused, OutOfBounds) as refused:
-                yield f"metric '{operation.name[: bounds.NAME]}' ({operation.action}) refused: {refused}"
+                yield f"metric '{operation.name[:_NAME_LENGTH]}' ({operation.action}) refused: {refused}"
 
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
-        bounds.check_name(operation.name)
-        bounds.check_labels(operation.labels)
-        bounds.check_group(operation.group)
+        _check_name(operation.name)
+        _check_labels(operation.labels)
+        _check_group(operation.group)
         key = _key(hook, operation)
         series = self._series(self._family(operation), key, owner)
         if operation.action is MetricAction.SET:
@@ -178,10 +210,10 @@ class HookMetrics:
     def _new_series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
         """Raises OutOfBounds; then nothing has changed."""
         spread = Distribution(family.buckets) if family.kind == "histogram" else None
-        weight = bounds.weight((*key, owner), len(family.buckets.labels) + 2 if spread else 1)
+        weight = _weight((*key, owner), len(family.buckets.labels) + 2 if spread else 1)
         labels = family.labels | {label for label, _ in key}
         self._most.check(family.name, family.samples + weight, self.samples + weight)
-        bounds.check_count(family.name, len(labels))
+        _check_count(family.name, len(labels))
         self._families[family.name] = family
         self._claims |= dict.fromkeys(family.claims, family.name)
         series = family.series[key] = _Series(owner, weight, spread=spread)
@@ -220,3 +252,36 @@ def _key(hook: _Hook, operation: MetricOperation) -> _Key:
     name, module = hook
     own = {"hook": name} | ({"module": module} if module not in ("", GLOBAL) else {})
     return tuple(sorted((label, value) for label, value in {**dict(labels), **own}.items() if value))
+
+
+def _check_name(name: str) -> None:
+    """Raise OutOfBounds for a name that is too long. It is not cut: another one may begin alike."""
+    if len(name) > _NAME_LENGTH:
+        raise OutOfBounds(f"a name may have {_NAME_LENGTH} characters, this one has {len(name)}; use a shorter one")
+
+
+def _check_labels(labels: Iterable[tuple[str, str]]) -> None:
+    """The same for the labels of a series."""
+    for name, value in labels:
+        _check_name(name)
+        if len(value) > _VALUE_LENGTH:
+            text = f"a label's value may have {_VALUE_LENGTH} characters, that of '{name}' has {len(value)}"
+            raise OutOfBounds(f"{text}; shorten it")
+
+
+def _check_group(group: str) -> None:
+    """The same for the name of a group."""
+    if len(group) > _VALUE_LENGTH:
+        text = f"a group's name may have {_VALUE_LENGTH} characters, this one has {len(group)}"
+        raise OutOfBounds(f"{text}; use a shorter one")
+
+
+def _check_count(name: str, labels: int) -> None:
+    """Raise OutOfBounds if a metric would have so many label names."""
+    if labels > _LABELS:
+        raise OutOfBounds(f"{name} would have more than {_LABELS} labels; use fewer")
+
+
+def _weight(labels: Iterable[tuple[str, str]], lines: int) -> int:
+    """For how many samples a series of so many lines counts."""
+    return lines * (1 + sum(len(name) + len(value) for name, value in labels) // _ORDINARY)

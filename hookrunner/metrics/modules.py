@@ -2,7 +2,7 @@
 documents, which its code misses; the last block is ours.
 """
 
-from hookrunner.metrics.rows import Rows, counter, gauge, histogram
+from hookrunner.metrics.series import Rows, counter, gauge, histogram
 
 _BUCKETS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _STEP = ("module", "activation")

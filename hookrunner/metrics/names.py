@@ -21,8 +21,18 @@ from prometheus_client.registry import CollectorRegistry
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.exposition import pieces, sample_names
 from hookrunner.metrics.modules import ModuleMetrics
-from hookrunner.metrics.rows import MODULE, MODULE_AND_KIND, Row, counter, gauge, histogram, rows_of
-from hookrunner.metrics.series import Counter, Family, Histogram
+from hookrunner.metrics.series import (
+    MODULE,
+    MODULE_AND_KIND,
+    Counter,
+    Family,
+    Histogram,
+    Row,
+    counter,
+    gauge,
+    histogram,
+    rows_of,
+)
 
 _BINDING = ("hook", "binding", "queue")
 _RESOURCE = ("gvr", "namespace")

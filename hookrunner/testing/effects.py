@@ -20,7 +20,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.operations import ObjectOperation
 from hookrunner.settings import KubeSettings
 from hookrunner.testing.matching import plural

@@ -21,7 +21,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from tests.certificates.made import YEAR
 from tests.certificates.reading import Reader, reading

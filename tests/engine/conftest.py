@@ -29,8 +29,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
-from hookrunner.metrics.run_metrics import RunMetrics
+from hookrunner.metrics.recorders import Requests, RunMetrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings, KubeSettings

@@ -9,7 +9,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from tests.kube.server import ApiServer, api_server
 

@@ -9,7 +9,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import ClusterCapabilities, Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.kube.server import api_server, definition

@@ -15,7 +15,7 @@ from hookrunner.kube.back_off import TokenBucket
 from hookrunner.kube.client import ApiCall, Client, template
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Options

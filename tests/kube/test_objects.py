@@ -16,7 +16,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Lookup
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault

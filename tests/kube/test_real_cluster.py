@@ -16,7 +16,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings

@@ -12,7 +12,7 @@ from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import ServerCertificate, make_server_certificate
 from tests.tables import each

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.metrics.bounds import Bounds
-from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.metrics.hooks import HookMetrics, SampleBounds
 from tests.metrics.test_hooks import lines, op
 from tests.tables import each
 
@@ -16,7 +15,7 @@ def numbered(count: int, action: str = "set", **rest: Any) -> list[Any]:
 
 
 def test_a_metric_has_so_many_samples_and_the_rest_is_told_at_once() -> None:
-    metrics = HookMetrics(Bounds(metric=3))
+    metrics = HookMetrics(SampleBounds(metric=3))
     (told,) = metrics.apply("h", numbered(10))
     assert "m has the most samples that --hook-metric-samples allows (3)" in told
     assert told.endswith(" (7 times)")
@@ -24,14 +23,14 @@ def test_a_metric_has_so_many_samples_and_the_rest_is_told_at_once() -> None:
 
 
 def test_what_is_there_goes_on() -> None:
-    metrics = HookMetrics(Bounds(metric=3))
+    metrics = HookMetrics(SampleBounds(metric=3))
     metrics.apply("h", numbered(3, "add"))
     assert metrics.apply("h", numbered(3, "add")) == ()
     assert lines(metrics)[0] == 'm{hook="h",n="0"} 2'
 
 
 def test_a_histogram_counts_with_all_its_lines() -> None:
-    metrics = HookMetrics(Bounds(metric=10))
+    metrics = HookMetrics(SampleBounds(metric=10))
     metrics.apply("h", numbered(3, "observe", buckets=(1.0, 2.0)))
     assert len(lines(metrics)) == 10
     (told,) = metrics.apply("h", [op("observe", "many", buckets=tuple(map(float, range(1000))))])
@@ -39,7 +38,7 @@ def test_a_histogram_counts_with_all_its_lines() -> None:
 
 
 def test_all_metrics_have_so_many_samples_together_names_included() -> None:
-    metrics = HookMetrics(Bounds(all=4))
+    metrics = HookMetrics(SampleBounds(all=4))
     refused = metrics.apply("h", [op("set", f"m{number}") for number in range(5)])
     assert (len(lines(metrics)), metrics.samples, len(refused)) == (2, 4, 3)
     assert "--hook-metrics-samples allows (4)" in refused[0]
@@ -47,7 +46,7 @@ def test_all_metrics_have_so_many_samples_together_names_included() -> None:
 
 @pytest.mark.parametrize("rest", [{"group": "g"}, {}])
 def test_what_has_expired_makes_room(rest: dict[str, Any]) -> None:
-    metrics = HookMetrics(Bounds(metric=3, all=4))
+    metrics = HookMetrics(SampleBounds(metric=3, all=4))
     for _ in range(3):
         assert metrics.apply("h", numbered(3, **rest)) == ()
         metrics.apply("h", [op("expire", "", **rest)])
@@ -55,13 +54,13 @@ def test_what_has_expired_makes_room(rest: dict[str, Any]) -> None:
 
 
 def test_a_refused_name_is_free_for_others() -> None:
-    metrics = HookMetrics(Bounds(metric=3))
+    metrics = HookMetrics(SampleBounds(metric=3))
     metrics.apply("h", [op("observe")])
     assert metrics.apply("h", [op("set"), op("set", "m_sum")]) == ()
 
 
 def test_long_labels_count_for_more() -> None:
-    metrics = HookMetrics(Bounds(metric=4))
+    metrics = HookMetrics(SampleBounds(metric=4))
     metrics.apply("h", [*numbered(3, group="x" * 10), op("set", labels={"n": "x" * 1100})])
     assert len(lines(metrics)) == 3
 

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.names import Metrics, rows, ticks
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from tests.tables import each
 
 REFERENCE = """

@@ -9,7 +9,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, serving
 from tests.controlplane.certs import make_server_certificate

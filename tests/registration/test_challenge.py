@@ -9,7 +9,7 @@ import pytest
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.reconcile import CHALLENGE, claim
 from hookrunner.registration.registered_object import Challenge
 from hookrunner.registration.webhook_objects import VALIDATING, registrations

@@ -7,7 +7,7 @@ import pytest
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import DesiredRegistrations, Target
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.removal import has_leftovers, withdraw

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.bindings import Admission
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.removal import has_leftovers

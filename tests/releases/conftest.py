@@ -8,7 +8,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, Sandbox, serving

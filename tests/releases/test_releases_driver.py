@@ -5,7 +5,7 @@ import pytest
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import RecordStorage
 from hookrunner.settings import KubeSettings

@@ -16,7 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.records.record import RevisionStatus
 from hookrunner.releases.records.record_storage import Driver
 from hookrunner.settings import KubeSettings

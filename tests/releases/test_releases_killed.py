@@ -10,7 +10,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import DesiredRelease
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import KubeSettings

@@ -18,7 +18,7 @@ from hookrunner.kube.environment import shared
 from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import Capabilities, RenderedChart
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.releases.manifest_objects import ReleaseId

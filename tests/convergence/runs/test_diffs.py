@@ -13,7 +13,7 @@ from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id

@@ -16,7 +16,7 @@ from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings, load
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.processes import free_port

@@ -13,7 +13,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.requests import Requests
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.events import ObjectSeen
 from hookrunner.model.resources import Selection
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record

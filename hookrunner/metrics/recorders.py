@@ -1,6 +1,9 @@
-"""What is counted and timed about runs of hooks: plain hooks, global hooks and module hooks have families of their own,
-for the dashboards of both predecessors. Labels and what counts are theirs: in the families of addon-operator `binding`
-is the type of the binding, and the runs that are part of a module's run count in `module_run_errors_total` alone."""
+"""Count and time what happens: runs of hooks, and requests of a Kubernetes client.
+
+Plain hooks, global hooks and module hooks have families of their own, for the dashboards of both predecessors. Labels
+and what counts are theirs: in the families of addon-operator `binding` is the type of the binding, and the runs that
+are part of a module's run count in `module_run_errors_total` alone.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,3 +110,21 @@ def _typed(order: HookRun) -> tuple[str, ...]:
 def _is_part_of_module_run(order: HookRun) -> bool:
     """Is it a run of a lifecycle binding of a module's hook, whose failure is that of the module's run?"""
     return order.module not in ("", GLOBAL) and order.binding_type in LIFECYCLE
+
+
+class Requests:
+    """Counts the requests of a Kubernetes client, which declares what it wants to call: this class fits it. `component`
+    tells the clients of one process apart."""
+
+    def __init__(self, metrics: Metrics, component: str = "main") -> None:
+        self._metrics = metrics
+        self._component = component
+
+    def request_finished(self, verb: str, url: str, host: str, code: str, seconds: float) -> None:
+        """An answer came, or none: then `code` is `<error>`. `url` has no names of objects in it."""
+        self._metrics.kubernetes_client_request_result.inc(self._component, code, verb, host)
+        self._metrics.kubernetes_client_request_latency_seconds.observe(seconds, self._component, verb, url)
+
+    def waited(self, verb: str, path_template: str, seconds: float) -> None:
+        """A request was held back for so long before it was sent."""
+        self._metrics.kubernetes_client_rate_limiter_latency_seconds.observe(seconds, verb, path_template)
