@@ -16,7 +16,6 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigS
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
 from hookrunner.convergence.events import EventWriter
-from hookrunner.convergence.gauges import ModuleGauges
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, HookPrefetch, ModuleHooks
@@ -26,7 +25,7 @@ from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleStates
-from hookrunner.convergence.status import ModulesStatus, StatusSources
+from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts

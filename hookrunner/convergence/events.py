@@ -1,8 +1,10 @@
-"""Kubernetes Events about modules and their configuration, where `kubectl describe` and `kubectl get events` show them.
+"""What users should hear about modules and their configuration: notices, written as Kubernetes Events, where
+`kubectl describe` and `kubectl get events` show them.
 
-All are about the ConfigMap: it is what users edit, it exists on every cluster and outlives our Pod, and one look at it
-shows everything. Repetitions are counted in the existing Event. Nothing waits for an Event; one that cannot be written
-is logged and forgotten. It needs the rights `create` and `patch` on `events` in our namespace.
+To publish a notice never waits and never fails. All Events are about the ConfigMap: it is what users edit, it exists on
+every cluster and outlives our Pod, and one look at it shows everything. Repetitions are counted in the existing Event.
+Nothing waits for an Event; one that cannot be written is logged and forgotten. It needs the rights `create` and `patch`
+on `events` in our namespace.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (the core kind, which every
 version of kubectl shows with its counts).
@@ -11,14 +13,14 @@ version of kubectl shows with its counts).
 import asyncio
 import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hookrunner import log
-from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.convergence.notices import Notice, Notices
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
@@ -36,11 +38,46 @@ AGAIN, REPEATED = 10.0, 60.0
 LONGEST = 1024
 """Characters of a message."""
 
+_MOST = 1000
+"""Notices that are kept while no Event can be written; then the oldest are dropped."""
+
 _EVENTS = Resource("v1", "Event", "events", True)
 _RULE = refusals.rbac_rule(_EVENTS, ["create", "patch"])
 _COMPONENT = "hookrunner"
 _OPTIONS = WriteOptions(timeout=10.0)
 _log = log.get("events")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`subject` is a module, a release or a section of the configuration; `reason` one word in CamelCase, `message` for
+    a person; `bad` means that a person should look at it."""
+
+    subject: str
+    reason: str
+    message: str
+    bad: bool = True
+
+
+class Notices:
+    """Notices in the order in which they were published; for one reader."""
+
+    def __init__(self) -> None:
+        self._notices: deque[Notice] = deque(maxlen=_MOST)
+        self._published = Notifier()
+
+    def publish(self, notice: Notice) -> None:
+        """Add a notice."""
+        self._notices.append(notice)
+        self._published.notify()
+
+    async def next_batch(self) -> list[Notice]:
+        """All that were not read yet, as soon as there is one."""
+        while not self._notices:
+            await self._published.next()
+        notices = list(self._notices)
+        self._notices.clear()
+        return notices
 
 
 @dataclass(eq=False, slots=True)
@@ -90,10 +127,20 @@ class _Thread:
         return max(self.heard_at + CALM, self.posted_at + (REPEATED if self.repeats else AGAIN))
 
 
+class EventSubject(Protocol):
+    """The object that Events are about: a ConfigMap. `uid` is empty while it does not exist."""
+
+    namespace: str
+    name: str
+
+    @property
+    def uid(self) -> str: ...
+
+
 class EventWriter:
     """Writes notices as Events about `config`."""
 
-    def __init__(self, client: Client, notices: Notices, config: ConfigObject) -> None:
+    def __init__(self, client: Client, notices: Notices, config: EventSubject) -> None:
         self._client = client
         self._notices = notices
         self._config = config
@@ -150,7 +197,7 @@ class EventWriter:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": f"{name}.{uuid.uuid4().hex[:16]}", "namespace": namespace},
-            "involvedObject": about | ({"uid": uid} if (uid := self._config.contents.uid) else {}),
+            "involvedObject": about | ({"uid": uid} if (uid := self._config.uid) else {}),
             "type": "Warning" if thread.bad else "Normal",
             "reason": reason,
             "message": thread.message,

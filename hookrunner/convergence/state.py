@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Never, TypeVar
 
-from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.events import Notices
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase

@@ -1,10 +1,11 @@
-"""What is shown of modules: conditions for `/readyz`, rows for `module list`, how far the converge is. Reading changes
-nothing."""
+"""What is shown of modules: conditions for `/readyz`, rows for `module list`, how far the converge is, gauges at each
+scrape. Reading changes nothing."""
 
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigSources
@@ -13,7 +14,10 @@ from hookrunner.convergence.runs.module_hooks import CompiledHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some
@@ -35,6 +39,8 @@ _AT: Mapping[Phase, str] = {
     Phase.CAN_RUN_HELM: "its hooks run, or its release is applied",
 }
 """What a module does that has reached this phase."""
+
+_Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
 REJECTED = "rejected"
 """What `module list` says about a directory that cannot be a module."""
@@ -218,3 +224,98 @@ def _rejected_row(module: Module) -> ModuleDump:
         since=0.0,
         last_success=0.0,
     )
+
+
+class ModuleGauges:
+    """The present state of all modules."""
+
+    def __init__(
+        self,
+        states: ModuleStates,
+        decisions: ModuleDecisions,
+        releases: ReleaseReconciler,
+        queues: Queues,
+        engine: Engine,
+    ) -> None:
+        self._states = states
+        self._decisions = decisions
+        self._releases = releases
+        self._queues = queues
+        self._engine = engine
+
+    def export(self, metrics: Metrics) -> None:
+        """Let the gauges be read at each scrape."""
+        metrics.mm_module_info.from_function(self._infos)
+        metrics.mm_module_enabled.from_function(self._enabled)
+        metrics.telemetry_module_enabled.from_function(self._enabled)
+        metrics.mm_module_maintenance.from_function(self._maintained)
+        metrics.config_values_errors.from_function(self._errors)
+        metrics.config_values_refused.from_function(self._refused)
+        metrics.modules_discover_errors.from_function(self._failures)
+        metrics.tasks_queue_head_info.from_function(self._heads)
+        metrics.binding_count.from_function(self._bindings)
+        metrics.module_phase.from_function(self._phases)
+        metrics.module_last_success_timestamp_seconds.from_function(self._successes)
+        metrics.module_drift.from_function(self._drifted)
+
+    def _infos(self) -> _Samples:
+        for state in self._states:
+            yield (state.module.name, _word(state.on), _word(state.module.traits.critical)), 1
+
+    def _enabled(self) -> _Samples:
+        for state in self._states.enabled:
+            if version := state.module.traits.version:
+                yield (state.module.name, version), 1
+
+    def _maintained(self) -> _Samples:
+        for state in self._states:
+            if self._decisions.is_maintained(state.module.key):
+                yield (state.module.name, "NoResourceReconciliation"), 1
+
+    def _bindings(self) -> _Samples:
+        own = (hook for hook in self._engine.hooks.values() if hook.module == GLOBAL)
+        for hook in (*own, *(hook for state in self._states for hook in state.hooks)):
+            yield (*hook.owner, hook.label), hook.config.count
+
+    def _phases(self) -> _Samples:
+        for state in self._states:
+            if state.live or state.decision.choice is not Choice.OFF:
+                yield (state.module.name, state.phase, _brief(state)), 1
+
+    def _successes(self) -> _Samples:
+        for state in self._states:
+            if state.last_success:
+                yield (state.module.name,), state.last_success
+
+    def _drifted(self) -> _Samples:
+        for state in self._states:
+            yield (state.module.name,), len(self._releases.drift(state))
+
+    def _errors(self) -> _Samples:
+        yield (), self._decisions.trouble.count
+
+    def _failures(self) -> _Samples:
+        yield (), self._decisions.failures
+
+    def _refused(self) -> _Samples:
+        for key in self._decisions.refused:
+            yield (key,), 1
+
+    def _heads(self) -> _Samples:
+        for queue in self._queues:
+            for task in list(queue)[:1]:
+                order = task.order
+                yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1
+
+
+def _brief(state: ModuleState) -> str:
+    """One of a few words, for a label: full texts would make a series of every message."""
+    if state.decision.choice is Choice.UNDECIDED:
+        return "undecided"
+    if state.error:
+        return "failed"
+    return "waits" if state.waits_for else ""
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

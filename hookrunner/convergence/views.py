@@ -7,7 +7,7 @@ from typing import Literal
 
 import orjson
 
-from hookrunner.convergence.notices import Notice
+from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler

@@ -10,8 +10,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
-from hookrunner.convergence.events import CALM, EventWriter
-from hookrunner.convergence.notices import Notice, Notices
+from hookrunner.convergence.events import CALM, EventWriter, Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import ApiCall
 from tests.fakes.clocks import awkward, run_watched

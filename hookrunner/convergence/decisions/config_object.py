@@ -109,6 +109,11 @@ class ConfigObject:
     def __str__(self) -> str:
         return f"{self._resource.kind} {self.namespace}/{self.name}"
 
+    @property
+    def uid(self) -> str:
+        """Its UID, empty while it does not exist."""
+        return self.contents.uid
+
     def renamed(self, name: str) -> "ConfigObject":
         """The object of another name in the same namespace."""
         kind: Literal["ConfigMap", "Secret"] = "Secret" if self._resource.kind == "Secret" else "ConfigMap"

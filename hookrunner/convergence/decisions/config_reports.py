@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.notices import Notice, Notices
+from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.status import some

@@ -14,7 +14,7 @@ from hookrunner import log
 from hookrunner.convergence.decisions import config_reports
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources
 from hookrunner.convergence.decisions.config_reports import ConfigRemarks, MissingSources, TroubleCounter
-from hookrunner.convergence.notices import Notice
+from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module

@@ -8,7 +8,7 @@ from itertools import dropwhile
 from typing import TypeAlias
 
 from hookrunner.background import Background
-from hookrunner.convergence.notices import Notice, Notices
+from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.binding_activator import BindingActivator

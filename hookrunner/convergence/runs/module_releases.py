@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hookrunner import log
-from hookrunner.convergence.notices import Notice
+from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hookrunner import log
-from hookrunner.convergence.notices import Notice
+from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.module_runner import ModuleRemover, ModuleRunner
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import SnapshotMissing

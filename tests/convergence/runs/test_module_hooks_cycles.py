@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.notices import Notices
+from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.hook_runs import InlineRuns
