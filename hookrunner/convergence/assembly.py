@@ -20,8 +20,7 @@ from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, 
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, HookPrefetch, ModuleHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleStates

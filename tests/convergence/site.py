@@ -12,8 +12,7 @@ from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleD
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRemover, ModuleRunner
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
-from hookrunner.convergence.runs.module_runner import MOST_REPEATS, ModuleDefinitions, ModuleRemover, ModuleRunner
+from hookrunner.convergence.runs.module_runs import MOST_REPEATS, ModuleDefinitions, ModuleRemover, ModuleRunner
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState

@@ -1,0 +1,322 @@
+"""Runs and deletions of modules: requests for them, attempts, and the steps of an attempt.
+
+A step is done once; a retry continues with the step that failed. Several modules may run side by side, one module never
+does: its tasks wait in a queue of its own, and the engine's workers bring them to `ModuleTasks.carry_out`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+
+from hookrunner import log
+from hookrunner.charts.chart_files import read_crds
+from hookrunner.convergence.events import Notice
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
+from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.engine.run_gate import SnapshotMissing
+from hookrunner.engine.workers import Queues
+from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, internal
+from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import Choice, Phase
+from hookrunner.model.status import some
+from hookrunner.model.tasks import Done, Dropped, Failed, ModuleTask, Outcome, own_queue
+from hookrunner.releases.crds import Crds
+from hookrunner.values.section_store import SectionStore
+
+MOST_REPEATS = 5
+"""So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
+
+_log = log.get("modules")
+_run_log = log.get("module-run")
+_delete_log = log.get("module-delete")
+
+
+class ModuleTasks:
+    """Runs and deletes modules. A failure sets the module aside, with a back-off, and lets its hooks go on. `now` gives
+    the monotonic seconds in which patience is measured."""
+
+    def __init__(
+        self,
+        states: ModuleStates,
+        steps: tuple["ModuleRunner", "ModuleRemover"],
+        queues: Queues,
+        metrics: Metrics,
+        clock: Callable[[], float],
+    ) -> None:
+        self.now = clock
+        self._activation = ""
+        self._states = states
+        self._runner, self._remover = steps
+        self._queues = queues
+        self._metrics = metrics
+
+    @property
+    def activation(self) -> str:
+        """What caused the present converge, empty for most."""
+        return self._activation
+
+    def label(self, activation: str) -> None:
+        """Tasks from now on carry this activation, which is a label of metrics."""
+        self._activation = activation
+
+    def count_round(self, seconds: float) -> None:
+        """A round over all modules has ended, after so many seconds."""
+        self._metrics.convergence_seconds.add(seconds, self._activation)
+        self._metrics.convergence_total.inc(self._activation)
+
+    def request(self, state: ModuleState, cause: str) -> None:
+        """Run a module: once more if it runs now, and at once if it waits for its next attempt."""
+        state.request(self.now())
+        self._enqueue(ModuleTask("ModuleRun", state.module.name, cause, self._activation))
+
+    async def request_adoption(self, state: ModuleState) -> None:
+        """Run a module once with the right to take over objects; returns when that run has succeeded or failed."""
+        state.request_adoption(self.now())
+        self._enqueue(ModuleTask("ModuleRun", state.module.name, "Adopt", self._activation))
+        while state.adopting:
+            await self._states.changed.next()
+
+    def request_deletion(self, state: ModuleState, cause: str) -> None:
+        """Delete a module; why it could not run does not matter any more."""
+        state.request_deletion(self.now())
+        self._enqueue(ModuleTask("ModuleDelete", state.module.name, cause, self._activation))
+
+    def retry_now(self, name: str) -> None:
+        """End a module's back-off: what it failed for may be repaired."""
+        self._queues[own_queue(name)].hurry(("", name))
+
+    async def carry_out(self, order: ModuleTask) -> Outcome:
+        """One attempt."""
+        state = self._states[order.module]
+        with log.bound(module=order.module, task=order.name, cause=order.cause):
+            if not _is_wanted(state, order):
+                state.drop_requests()
+            elif state.turn or order.deletes:
+                return await self._attempt(state, order)
+            else:  # it waits for its turn, which brings another task
+                state.postpone()
+            self._states.changed.notify()
+            return Done()
+
+    async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
+        began, failed_before = self.now(), state.parked
+        state.begin(began, order.activation)
+        try:
+            await (self._remover if order.deletes else self._runner).run(state)
+        except HookrunnerError as error:
+            return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, SnapshotMissing))
+        except Exception as error:
+            self._fail(state, order, internal(error))
+            raise
+        else:
+            state.succeed(self.now())
+            if failed_before:
+                self._retry_others(state)
+            return Done()
+        finally:
+            if not order.deletes:
+                self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
+            state.end_attempt(self.now())
+            self._publish_adopted(state)
+            self._states.changed.notify()
+
+    def _publish_adopted(self, state: ModuleState) -> None:
+        if state.adopted:
+            message = f"taken over: {some([*map(str, state.adopted)])}"
+            self._states.notices.publish(Notice(state.module.name, "ObjectsAdopted", message, bad=False))
+
+    def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
+        counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
+        counter.inc(order.module)
+        if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
+            _log.warn("module failed in a task that is no longer wanted", error=reason)
+            return Dropped(reason)
+        state.fail(reason, lacks_snapshot)
+        self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
+        _log.error("module failed, will retry after a delay; other modules go on", error=reason)
+        return Failed(reason, park=True)
+
+    def _retry_others(self, state: ModuleState) -> None:
+        """Modules that were set aside meanwhile may have failed for want of just this one."""
+        message = f"{state.module.name} works again"
+        self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
+        _log.info("module works again")
+        for other in self._states:
+            if other is not state and other.parked:
+                self.retry_now(other.module.name)
+
+    def _enqueue(self, order: ModuleTask) -> None:
+        """Add a task to the module's queue, unless the last one there does the same. A run that has begun does not: it
+        may have read what is outdated now. A deletion that has begun does."""
+        queue = self._queues[order.queue]
+        tasks = [task for task in queue if task.order.lanes == order.lanes]
+        last = tasks[-1] if tasks else None
+        if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
+            self._queues.put(order)
+        queue.hurry(("", order.module))
+
+
+def _is_wanted(state: ModuleState, order: ModuleTask) -> bool:
+    """Is there still something to do? A task may come too late: the module was switched on or off while it waited, or
+    another task has deleted it."""
+    if order.deletes:
+        return state.decision.choice is Choice.OFF and state.live
+    return state.decision.choice is Choice.ON
+
+
+class ModuleRunner:
+    """Brings a module to ready: its hooks, what they listen to, its release."""
+
+    def __init__(
+        self,
+        hooks: ModuleHooks,
+        webhooks: ModuleWebhooks,
+        definitions: "ModuleDefinitions",
+        releases: ReleaseReconciler,
+        store: SectionStore,
+    ) -> None:
+        self._hooks = hooks
+        self._webhooks = webhooks
+        self._definitions = definitions
+        self._releases = releases
+        self._store = store
+        self._repeats = Counter[str]()
+        self._steps: dict[Phase, Callable[[ModuleState], Awaitable[Phase]]] = {
+            Phase.STARTUP: self._start,
+            Phase.ON_STARTUP_DONE: self._listen,
+            Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
+            Phase.WAIT_FOR_SYNCHRONIZATION: self._wait,
+            Phase.ENABLE_SCHEDULE_BINDINGS: self._arm_schedules,
+            Phase.CAN_RUN_HELM: self._release,
+        }
+
+    async def run(self, state: ModuleState) -> None:
+        """Bring the module to ready. Raises the HookrunnerError that prevents it."""
+        state.keep()
+        self._store.begin_run(state.module.key)
+        if state.phase is Phase.READY:
+            # They are disarmed if it was about to be deleted and was turned on again.
+            self._hooks.arm_schedules(state)
+            state.reach(Phase.CAN_RUN_HELM)
+        while state.phase is not Phase.READY:
+            state.reach(await self._steps[state.phase](state))
+        state.become_ready()
+
+    async def _start(self, state: ModuleState) -> Phase:
+        self._hooks.compiled.check(state)
+        await self._hooks.load(state)
+        await self._hooks.run(state, BindingType.ON_STARTUP)
+        return Phase.ON_STARTUP_DONE
+
+    async def _listen(self, state: ModuleState) -> Phase:
+        await self._webhooks.register(state, "conversion")
+        listens = any(hook.config.kubernetes for hook in state.hooks)
+        return Phase.QUEUE_SYNCHRONIZATION_TASKS if listens else Phase.ENABLE_SCHEDULE_BINDINGS
+
+    async def _synchronize(self, state: ModuleState) -> Phase:
+        await self._hooks.synchronize(state)
+        return Phase.WAIT_FOR_SYNCHRONIZATION
+
+    async def _wait(self, state: ModuleState) -> Phase:
+        await self._hooks.wait_for_synchronizations(state)
+        return Phase.ENABLE_SCHEDULE_BINDINGS
+
+    async def _arm_schedules(self, state: ModuleState) -> Phase:
+        self._hooks.arm_schedules(state)
+        return Phase.CAN_RUN_HELM
+
+    async def _release(self, state: ModuleState) -> Phase:
+        """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
+        once more. What others change meanwhile comes with another request, whose run looks again."""
+        await self._definitions.apply(state)
+        for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
+            await self._webhooks.register(state, kind)
+        await self._hooks.run(state, BindingType.BEFORE_HELM)
+        if state.module.chart:
+            await self._releases.reconcile(state)
+        before = self._store.document(state.module.key)
+        await self._hooks.run(state, BindingType.AFTER_HELM)
+        if self._store.document(state.module.key) == before or state.requested != state.begun:
+            self._repeats.pop(state.module.name, None)
+            return Phase.READY
+        self._count_repeat(state.module.name)
+        _run_log.info("afterHelm hooks changed values, running once more", module=state.module.name)
+        return Phase.CAN_RUN_HELM
+
+    def _count_repeat(self, name: str) -> None:
+        """Raises ReleaseFailed if it happens too often."""
+        self._repeats[name] += 1
+        if self._repeats[name] > MOST_REPEATS:
+            del self._repeats[name]
+            raise ReleaseFailed(
+                f"{name}: its afterHelm hooks have changed its values {MOST_REPEATS + 1} times in a row; "
+                "let them change only what is not as they want it yet"
+            )
+
+
+class ModuleRemover:
+    """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
+
+    def __init__(
+        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: SectionStore
+    ) -> None:
+        self._hooks = hooks
+        self._webhooks = webhooks
+        self._releases = releases
+        self._store = store
+
+    async def run(self, state: ModuleState) -> None:
+        """Delete it. Raises what prevents that; the next attempt continues with the step that failed, and no delete
+        hook runs twice. A hook that cannot even say what it wants keeps no module alive."""
+        try:
+            await self._hooks.load(state)
+        except BadHookConfig as error:
+            _delete_log.error("deleting the module without its hooks", module=state.module.name, error=str(error))
+        await self._webhooks.withdraw(state, "admission")  # else they may refuse the deletion of the module's objects
+        # It may have been turned off before it came so far, or while no process ran.
+        await self._hooks.listen(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
+        if state.module.chart and await self._releases.head(state):
+            await self._recall_values(state)
+            await self._hooks.run_once(state, BindingType.BEFORE_DELETE_HELM)
+            await self._releases.uninstall(state)
+        await self._hooks.run_once(state, BindingType.AFTER_DELETE_HELM)
+        await self._webhooks.withdraw(state, "conversion")
+        state.reach(Phase.HOOKS_DISABLED)
+        self._hooks.forget(state)
+        self._store.forget(state.module.key)
+        state.remove()
+
+    async def _recall_values(self, state: ModuleState) -> None:
+        """Let its hooks see the values of its release, if it last ran in an earlier process."""
+        if self._store.is_held(state.module.key):
+            return
+        if values := await self._releases.last_values(state):
+            self._store.hold_recorded(state.module.key, values)
+
+
+class ModuleDefinitions:
+    """Applies the CustomResourceDefinitions that modules have in `crds/`: once in each life of this process, before
+    anything else of theirs, and again if they were deleted. All of them get `labels`; files whose names begin with one
+    of `skipped` are left out."""
+
+    def __init__(
+        self, ensured: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+    ) -> None:
+        self._crds = ensured
+        self._capabilities = capabilities
+        self._labels = labels
+        self._skipped = skipped
+
+    async def apply(self, state: ModuleState) -> None:
+        """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
+        if state.has_definitions:
+            return
+        definitions = await asyncio.to_thread(read_crds, state.module.directory, self._skipped)
+        kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
+        if definitions:
+            self._capabilities.forget()
+        state.set_definitions(kinds)
