@@ -23,10 +23,9 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup, private_directory, shared
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.environment import private_directory, shared
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics, SampleBounds
 from hookrunner.metrics.names import Metrics
@@ -57,9 +56,9 @@ KILL_AFTER = 5.0
 
 
 def run(settings: Settings, loading: Lookup | None) -> int:
-    """Run until asked to stop; the exit code. `loading` is on its way to the cluster, which processes that we start see
-    too (`kube/environment.py`); None = to a sandbox, which is made first. Raises StartRefused, whose message is for the
-    user."""
+    """Run until asked to stop; the exit code. `loading` looks for the cluster, which processes that we start see too
+    (`kube/cluster_lookup.py`); None means a sandbox, which is made first. Raises StartRefused, whose message is for
+    the user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
     safe_files.raise_limit()
     try:

@@ -38,7 +38,7 @@ MUTATIONS = (
         "tests/kube/test_informer.py",
     ),
     Mutation(
-        "hookrunner/kube/watch_cursor.py",
+        "hookrunner/kube/informer.py",
         '["type"] == "ERROR"',
         '["type"] == "NEVER"',
         "tests/kube/test_watch.py",

@@ -49,8 +49,7 @@ class _Start(click.Command):
         require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
-        from hookrunner.kube.environment import shared
-        from hookrunner.kube.loading import Lookup
+        from hookrunner.kube.cluster_lookup import Lookup, shared
 
         with ExitStack() as stack:
             loading = None

@@ -14,8 +14,8 @@ from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations

@@ -5,8 +5,8 @@
     connection = await credentials.renew(connection)     # after a 401
 
 A token file is read again when older than a minute, as client-go does; everything else (exec plugins, changed files) by
-running the child again (`loading.py`), once for all callers that wait. Key material stays in memory, except for the
-moment in which `ssl` wants files.
+running the child again (`cluster_lookup.py`), once for all callers that wait. Key material stays in memory, except for
+the moment in which `ssl` wants files.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadKubeConfig
-from hookrunner.kube.loading import Lookup
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.settings import KubeSettings
 
 _LOG = log.get("kube.credentials")

@@ -17,7 +17,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import catalog, hook_locations
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
-from hookrunner.kube.environment import without_cluster
+from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.linting.binding_checks import check_bindings, check_handlers
 from hookrunner.linting.context_checks import check_contexts, check_snapshots
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers

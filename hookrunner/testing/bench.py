@@ -34,7 +34,7 @@ from hookrunner.hooks.hook_process import (
 )
 from hookrunner.hooks.workspace import read, workspace
 from hookrunner.jq.program import Jq
-from hookrunner.kube.environment import with_kubeconfig, without_cluster
+from hookrunner.kube.cluster_lookup import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.modules import GLOBAL, camel

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from hookrunner.errors import BadConfig, BadInput, PatchFailed
-from hookrunner.kube.environment import with_kubeconfig
+from hookrunner.kube.cluster_lookup import with_kubeconfig
 from hookrunner.model.bindings import Change, Hook
 from hookrunner.settings import load
 from hookrunner.testing import display, manifests

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from hookrunner.charts.manifests import manifests
 from hookrunner.charts.renderer import Renderer
-from hookrunner.kube.environment import with_kubeconfig
+from hookrunner.kube.cluster_lookup import with_kubeconfig
 from hookrunner.model.releases import Capabilities, RenderRequest
 from tests.charts.conftest import CHART, Write, configmap, order
 from tests.controlplane.cluster import Cluster

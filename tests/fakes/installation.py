@@ -16,9 +16,9 @@ from hookrunner.certificates.material import Material
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests

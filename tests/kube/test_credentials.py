@@ -18,8 +18,8 @@ import pytest
 
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube import credentials
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 

@@ -11,9 +11,9 @@ import pytest
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound, UnknownKind
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests

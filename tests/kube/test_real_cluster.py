@@ -11,9 +11,9 @@ import pytest
 
 from hookrunner.errors import Denied, KubeError, UnknownKind
 from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests

@@ -11,9 +11,9 @@ import pytest
 
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests

@@ -1,6 +1,6 @@
 """Lines of a watch as reports."""
 
-from hookrunner.kube.watch_cursor import WatchCursor
+from hookrunner.kube.informer import WatchCursor
 
 
 def _event(levels: int) -> bytes:

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.model.bindings import Admission
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.releases import Releases

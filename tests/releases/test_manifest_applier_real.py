@@ -8,9 +8,9 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import ReleaseOptions

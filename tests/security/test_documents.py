@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadKubeConfig
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.settings import KubeSettings
 from hookrunner.values import config_sections
 from kubetypes import json_values, yaml_values

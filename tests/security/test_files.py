@@ -19,8 +19,8 @@ from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import BadChart, BadModule, HookFailed
 from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.safe_files import (
     NotPrivate,
     User,

@@ -9,7 +9,7 @@ import pytest
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import RenderFailed
-from hookrunner.kube.environment import with_kubeconfig
+from hookrunner.kube.cluster_lookup import with_kubeconfig
 from hookrunner.model.releases import Capabilities, RenderRequest
 from tests.charts.conftest import order
 from tests.controlplane.cluster import Cluster

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
-from hookrunner.kube.loading import Lookup
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
 from hookrunner.settings import KubeSettings
 from hookrunner.webhooks.serving import Trust

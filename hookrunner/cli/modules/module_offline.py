@@ -9,7 +9,7 @@ import orjson
 from hookrunner import settings
 from hookrunner.cli.modules.module_options import ModuleFiles, paths
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.kube.environment import without_cluster
+from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.modules import configured, shelf
 from hookrunner.modules import graph as drawn

@@ -12,10 +12,9 @@ from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from hookrunner.cli.shared import run_to_end
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup, shared
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery, read_capabilities
-from hookrunner.kube.environment import shared
-from hookrunner.kube.loading import Lookup
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests

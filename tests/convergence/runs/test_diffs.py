@@ -9,9 +9,9 @@ import pytest
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import ReleaseOptions

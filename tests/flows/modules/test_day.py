@@ -13,8 +13,8 @@ import pytest
 
 from hookrunner import app
 from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.loading import Lookup
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings, load

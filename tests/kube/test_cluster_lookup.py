@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.kube.environment import (
+from hookrunner.kube.cluster_lookup import (
     in_cluster_of,
     private_directory,
     shared,
@@ -98,7 +98,7 @@ def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path
 
 def test_directories_of_killed_processes_are_removed_and_of_running_ones_kept(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from pathlib import Path; from hookrunner.kube.environment import private_directory\n"
+        "import os, sys; from pathlib import Path; from hookrunner.kube.cluster_lookup import private_directory\n"
         "with private_directory(Path(sys.argv[1])) as made: (made / 'kubeconfig').touch(); os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)

@@ -1,25 +1,79 @@
-"""The environment of the processes that we start: which cluster kubectl, helm and client libraries find in it.
+"""How programs find the cluster: we by a child that reads kubeconfigs, processes that we start by their environment.
 
     with shared(settings) as settings:                     # processes with settings.hooks.environ see settings.kube
+        with closing(Lookup(settings.kube)) as lookup:     # as early as possible: it runs beside our imports
+            output, errors = lookup.output()               # waits; `credentials.load_connection` reads it
 
-A named kubeconfig or context, and a sandbox, are the only cluster that is found; what else leads to one is taken out.
-Where none is named, processes find the cluster as we do: by `KUBECONFIG`, `~/.kube/config` or the pod's service
-account. No variable names a context, so one that is named needs a kubeconfig of its own, which `loading.py` writes.
+The child, `kubeconfig.py`, keeps the `kubernetes` package and its 44 MB out of this process. This file imports little,
+so that the child starts before everything else.
+
+A named kubeconfig or context, and a sandbox, are the only cluster that started processes find; what else leads to one
+is taken out. Where none is named, they find the cluster as we do: by `KUBECONFIG`, `~/.kube/config` or the pod's
+service account. No variable names a context, so one that is named needs a kubeconfig of its own, which the child
+writes.
 """
 
 import fcntl
 import os
 import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
 
-from hookrunner.errors import StartRefused
+from hookrunner import safe_files
+from hookrunner.errors import BadKubeConfig, StartRefused
 from hookrunner.safe_files import NotPrivate, use_directory
 from hookrunner.settings import KubeSettings, Settings
+
+_PROGRAM = Path(__file__).with_name("kubeconfig.py")
+_TIMEOUT = 60.0
+
+
+class Lookup:
+    """A running child that looks for a connection; no event loop is needed to start it."""
+
+    def __init__(self, settings: KubeSettings) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
+        asked = [str(settings.config or ""), settings.context, self._directory.name, str(settings.derived or "")]
+        argv = [sys.executable, "-P", str(_PROGRAM), *asked, *(["stdin"] if settings.text else [])]
+        pipe = subprocess.PIPE
+        stdin = _pipe_with(settings.text) if settings.text else os.open(os.devnull, os.O_RDONLY)
+        try:
+            with safe_files.original_limit(stdin):
+                self._child = subprocess.Popen(argv, stdin=stdin, stdout=pipe, stderr=pipe, process_group=0)
+            safe_files.restore_limit(self._child.pid)
+        finally:
+            os.close(stdin)
+
+    def output(self) -> tuple[bytes, bytes]:
+        """Wait for its end: what it printed on standard output and on standard error. Raises BadKubeConfig."""
+        try:
+            return self._child.communicate(timeout=_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise BadKubeConfig(f"no credentials within {_TIMEOUT:g} s: does an exec plugin hang?") from None
+
+    def close(self) -> None:
+        """End the child and whatever plugin it has started, and remove its files. May be called twice."""
+        if self._child.poll() is None:
+            os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+        self._directory.cleanup()
+
+
+def _pipe_with(text: str) -> int:
+    """The reading end of a pipe that has only this text in it: a kubeconfig that we pass is shorter than what a
+    pipe takes without a reader."""
+    reader, writer = os.pipe()
+    with open(writer, "wb") as file:
+        file.write(text.encode())
+    return reader
+
 
 _LEADING = re.compile(
     r"KUBECONFIG|KUBERNETES_(MASTER|AUTH_\w+|PORT(_\w+)?|SERVICE_(HOST|PORT(_\w+)?))"
@@ -104,7 +158,7 @@ def _shared(settings: Settings) -> Settings:
 def _locked_directory(parent: Path) -> tuple[Path, int]:
     """A new directory and the descriptor that keeps it locked, by which others see that its owner lives."""
     while True:
-        directory = Path(mkdtemp(prefix=_PREFIX, dir=parent))
+        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         lock = os.open(directory, os.O_RDONLY)
         with suppress(OSError):  # where the file system has no locks, no other process can lock it either
             fcntl.flock(lock, fcntl.LOCK_EX)
