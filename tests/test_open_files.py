@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner import safe_files
-from hookrunner.process.spawn import Command, spawn
+from hookrunner.process.child import Command
+from hookrunner.process.children import spawn
 
 
 @pytest.fixture(autouse=True)

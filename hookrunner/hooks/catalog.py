@@ -16,10 +16,9 @@ from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
 from hookrunner.model.modules import GLOBAL, Module
-from hookrunner.process.child import Exit
+from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
-from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
 
 _KEPT = 16 << 20

@@ -19,10 +19,9 @@ from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation, PatchOperation, Usage
-from hookrunner.process.child import Exit
+from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
-from hookrunner.process.spawn import Command
 from hookrunner.settings import HooksSettings
 
 _MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024

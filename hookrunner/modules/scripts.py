@@ -22,10 +22,9 @@ from hookrunner.model.bindings import MAIN
 from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.operations import Usage
 from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
-from hookrunner.process.child import Exit
+from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
-from hookrunner.process.spawn import Command
 from hookrunner.safe_files import create_file, open_existing, reuse_directory
 from hookrunner.settings import HooksSettings
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import HookFailed
-from hookrunner.process.child import Exit, Patience, _within
+from hookrunner.process.child import Command, Exit, Patience, _within
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
-from hookrunner.process.spawn import Command
 
 Script = Callable[..., Command]
 PATIENCE = 30.0

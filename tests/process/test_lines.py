@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from hookrunner.process.lines import LINE_CAP, Lines, Record, Records
+from hookrunner.process.output import LINE_CAP, Lines, LogRecord, Records
 
 
-def records(*lines: str, multiline: bool = False) -> list[Record]:
+def records(*lines: str, multiline: bool = False) -> list[LogRecord]:
     reader = Records(multiline)
     return [record for line in lines for record in reader.feed(line)] + reader.flush()
 
@@ -37,7 +37,7 @@ def test_a_line_without_end_is_kept_up_to_the_cap() -> None:
 
 
 def test_plain_text_is_info() -> None:
-    assert records("foobar") == [Record("info", "foobar", {})]
+    assert records("foobar") == [LogRecord("info", "foobar", {})]
 
 
 def test_blank_lines_are_skipped_and_spaces_trimmed() -> None:
@@ -45,7 +45,7 @@ def test_blank_lines_are_skipped_and_spaces_trimmed() -> None:
 
 
 def test_json_object_becomes_a_proxied_record() -> None:
-    assert records('{"foo":"baz"}') == [Record("info", "hook result", {"hook_foo": "baz", "proxyJsonLog": True})]
+    assert records('{"foo":"baz"}') == [LogRecord("info", "hook result", {"hook_foo": "baz", "proxyJsonLog": True})]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_json_object_becomes_a_proxied_record() -> None:
     ],
 )
 def test_level_and_message_are_the_hooks_own(line: str, level: str, message: str, fields: dict[str, object]) -> None:
-    assert records(line) == [Record(level, message, fields | {"proxyJsonLog": True})]
+    assert records(line) == [LogRecord(level, message, fields | {"proxyJsonLog": True})]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ PRETTY = ["{", '  "level": "error",', '  "msg": "}{\\"",', '  "a": {', '    "b":
 def test_pretty_printed_object_is_put_together(multiline: bool) -> None:
     before, whole, after = records("before", *PRETTY, "after", multiline=multiline)
     assert (before.message, after.message) == ("before", "after")
-    assert whole == Record("error", '}{"', {"hook_a": {"b": []}, "proxyJsonLog": True})
+    assert whole == LogRecord("error", '}{"', {"hook_a": {"b": []}, "proxyJsonLog": True})
 
 
 def test_object_that_goes_on_after_its_brace_needs_the_flag() -> None:

@@ -1,4 +1,7 @@
-"""From a hook's output to the log, with the context that was bound where the run started."""
+"""From a hook's output to the log, with the context that was bound where the run started; what is kept of a stream.
+
+Reading is tested with real children in test_children.py.
+"""
 
 import json
 import logging
@@ -11,10 +14,9 @@ from typing import Any
 import pytest
 
 from hookrunner import log
-from hookrunner.process.child import Patience
+from hookrunner.process.child import Command, Patience
 from hookrunner.process.children import Children
-from hookrunner.process.output import HookLog, OutputStream
-from hookrunner.process.spawn import Command
+from hookrunner.process.output import HookLog, KeptOutput, OutputStream
 
 
 @pytest.fixture
@@ -84,3 +86,25 @@ async def test_lines_carry_the_context_of_their_run(written: Path, tmp_path: Pat
         ("three", "stdout"),
     }
     assert all((record["hook"], record["queue"]) == ("hook.sh", "main") for record in records(written))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_stream_within_the_limit_is_kept_whole(size: int) -> None:
+    kept, text = KeptOutput(200), bytes(range(100))
+    for start in range(0, len(text), size):
+        kept.add(text[start : start + size])
+    assert kept.bytes() == text
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_longer_stream_keeps_its_start_and_end(size: int) -> None:
+    kept, text = KeptOutput(10), b"start" + b"." * 990 + b"enden"
+    for start in range(0, len(text), size):
+        kept.add(text[start : start + size])
+    assert kept.bytes() == b"start\n... 990 bytes left out ...\nenden"
+
+
+def test_a_limit_of_nothing_keeps_nothing() -> None:
+    kept = KeptOutput(0)
+    kept.add(b"text")
+    assert kept.bytes() == b""

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import HookFailed
-from hookrunner.process.spawn import Command, spawn
+from hookrunner.process.child import Command
+from hookrunner.process.children import spawn
 
 
 def write(path: Path, text: str, mode: int = 0o755) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from hookrunner.jq import complaints
 from hookrunner.kube import refusals
 from hookrunner.modules import versions
-from hookrunner.process.lines import LINE_CAP, Records
+from hookrunner.process.output import LINE_CAP, Records
 from hookrunner.releases import server_side_apply
 from hookrunner.values.schemas.keywords import text_format
 from tests.flows.modules.hooks import configmap
