@@ -1,4 +1,4 @@
-"""The render worker: a process that `render_process.py` asks for one render after another, until its socket is closed.
+"""The render worker: a process that `renderer.py` asks for one render after another, until its socket is closed.
 
 Requests and answers are JSON with 4 bytes of length before them; an answer has one more byte in front: `=` and what was
 rendered, `C` and a message for a bad chart, `R` for a render that failed. Its first message says that it is ready.
@@ -6,23 +6,30 @@ rendered, `C` and a message for a bad chart, `R` for a render that failed. Its f
 What a template takes too much of, memory, ends the process: Go's runtime gives up when the kernel refuses. The limit is
 on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses. stderr is a file for last words; each
 render begins it anew.
+
+With the rendered objects goes what a release record keeps of the chart: the same JSON that Helm writes there
+(`pkg/chart/v2/chart.go`). Subcharts are left out, as in Helm. Bytes are base64, because files need not be text.
 """
 
+import base64
 import gc
 import os
+import re
 import resource
 import shutil
 import signal
 import socket
 import struct
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from hookrunner.charts import chart_files, chart_record
+from hookrunner.charts import chart_files
+from hookrunner.charts.chart_files import CHART
 from hookrunner.charts.helm_engine import (
     HelmEngine,
     RenderOptions,
@@ -35,6 +42,8 @@ from hookrunner.charts.helm_engine import (
 )
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 _GRACE = 1.0
 """Seconds beyond the deadline, at which the parent kills this process if the parent still exists."""
@@ -145,9 +154,9 @@ class ChartRenderer:
     def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
         files = dict(unpack_subcharts(chart_files.contents(directory)))
         if chart_files.CHART not in files:
-            files[chart_files.CHART] = chart_record.synthetic(name)
-        record = chart_record.chart(files)
-        if missing := chart_record.missing(files, record["metadata"]):
+            files[chart_files.CHART] = synthetic_chart(name)
+        record = recorded_chart(files)
+        if missing := missing_subcharts(files, record["metadata"]):
             names = ", ".join(missing)
             raise BadChart(f"found in Chart.yaml, but missing in charts/ directory: {names}; run helm dependency build")
         return pack(files, self._built_in), record
@@ -172,6 +181,77 @@ def _options(order: dict[str, Any], looks_up: bool) -> RenderOptions:
         api_versions=tuple(order["api_versions"]),
         lookup=looks_up and order["lookup"],
     )
+
+
+_REQUIREMENTS = "requirements.yaml"
+_LOCKS, _VALUES, _SCHEMA = ("Chart.lock", "requirements.lock"), "values.yaml", "values.schema.json"
+_SUBCHART = re.compile(r"charts/[^/_.][^/]*/Chart\.yaml")
+_TEXTS = ("name", "home", "version", "description", "icon", "apiVersion", "condition", "tags", "appVersion")
+_FIELDS = (
+    *_TEXTS,
+    "kubeVersion",
+    "type",
+    "sources",
+    "keywords",
+    "maintainers",
+    "deprecated",
+    "annotations",
+    "dependencies",
+)
+
+
+def synthetic_chart(name: str) -> bytes:
+    """The `Chart.yaml` of a module that has none."""
+    return f"name: {name}\nversion: 0.2.0\napiVersion: v2\n".encode()
+
+
+def chart_metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """`Chart.yaml` as Helm keeps it: without unknown keys; empty if it cannot be read (Helm reports that)."""
+    document = _document(files.get(CHART, b"")) | _document(files.get(_REQUIREMENTS, b""))
+    known = {key: document[key] for key in _FIELDS if document.get(key) not in (None, "", [], {})}
+    return known | {key: str(known[key]) for key in (*_TEXTS, "kubeVersion") if key in known}
+
+
+def missing_subcharts(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> list[str]:
+    """Subcharts that `Chart.yaml` names and that are missing in `charts/`."""
+    present = {str(_document(data).get("name")) for name, data in files.items() if _SUBCHART.fullmatch(name)}
+    named = (str(item.get("name")) for item in metadata.get("dependencies", ()) if isinstance(item, dict))
+    return [name for name in named if name not in present]
+
+
+def recorded_chart(files: Mapping[str, bytes]) -> JSON:
+    """The `chart` of a release record."""
+    lock = next((_document(files[name]) for name in _LOCKS if name in files), None)
+    schema = files.get(_SCHEMA)
+    return {
+        "metadata": chart_metadata(files),
+        "lock": lock,
+        "templates": [_file(name, data) for name, data in files.items() if name.startswith("templates/")],
+        "values": _document(files.get(_VALUES, b"")),
+        "schema": None if schema is None else _encoded(schema),
+        "files": [_file(name, data) for name, data in files.items() if _is_plain_file(name)],
+    }
+
+
+def _is_plain_file(name: str) -> bool:
+    known = name in (CHART, *_LOCKS, _VALUES, _SCHEMA)
+    return not known and (not name.startswith(("templates/", "charts/")) or name.endswith(".prov"))
+
+
+def _file(name: str, data: bytes) -> JSON:
+    return {"name": name, "data": _encoded(data)}
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _document(text: bytes) -> dict[str, Any]:
+    try:
+        document = next(documents(text, YAML_1_1), None)
+    except BadDocument:
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 if __name__ == "__main__":

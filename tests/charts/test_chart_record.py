@@ -1,6 +1,6 @@
 """What is kept of a chart, as far as files alone decide. What Helm keeps is asked in `test_cluster.py`."""
 
-from hookrunner.charts import chart_record
+from hookrunner.charts.render_worker import chart_metadata, missing_subcharts, recorded_chart
 from tests.tables import each
 
 V1 = {"Chart.yaml": b"apiVersion: v1\nname: old\nversion: 1\nappVersion: 2.5\nunknown: x\nkeywords: []\n"}
@@ -8,22 +8,22 @@ NEEDS = b"dependencies: [{name: a}, {name: b, version: 1.0.0}]\n"
 
 
 def test_only_fields_that_helm_knows_are_kept_as_texts() -> None:
-    assert chart_record.metadata(V1) == {"apiVersion": "v1", "name": "old", "version": "1", "appVersion": "2.5"}
+    assert chart_metadata(V1) == {"apiVersion": "v1", "name": "old", "version": "1", "appVersion": "2.5"}
 
 
 def test_old_charts_name_their_subcharts_in_a_file_of_their_own() -> None:
     files = V1 | {"requirements.yaml": NEEDS, "requirements.lock": b"digest: d\n"}
-    kept = chart_record.chart(files)
+    kept = recorded_chart(files)
     assert kept["lock"] == {"digest": "d"}
     assert [item["name"] for item in kept["metadata"]["dependencies"]] == ["a", "b"]
 
 
 def test_subcharts_are_missing_by_the_name_that_they_give_themselves() -> None:
     files = {"Chart.yaml": NEEDS, "charts/x/Chart.yaml": b"name: a\n", "charts/_b/Chart.yaml": b"name: b\n"}
-    assert chart_record.missing(files, chart_record.metadata(files)) == ["b"]
+    assert missing_subcharts(files, chart_metadata(files)) == ["b"]
 
 
 @each("text", [b"a: [", b"text", b"dependencies: {a: b}", b"dependencies: [a]", b""])
 def test_unreadable_chart_yaml_is_left_for_helm_to_refuse(text: bytes) -> None:
     files = {"Chart.yaml": text}
-    assert chart_record.missing(files, chart_record.metadata(files)) == []
+    assert missing_subcharts(files, chart_metadata(files)) == []

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.charts.render_process import worker_environment
-from hookrunner.charts.renderer import Renderer
+from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import RenderFailed
 from tests.charts.conftest import Write, order
 

@@ -12,8 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.render_process import RenderProcess
-from hookrunner.charts.renderer import Renderer, RenderLimits, request
+from hookrunner.charts.renderer import Renderer, RenderLimits, RenderProcess, request
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.process.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
