@@ -37,8 +37,7 @@ from hookrunner.settings import Settings, WebSettings
 from hookrunner.signals import Signals
 from hookrunner.status_views import StatusViews
 from hookrunner.web import debug, listen, server
-from hookrunner.web.debug import OverTcp
-from hookrunner.web.parameters import Parameters, log_level
+from hookrunner.web.debug import OverTcp, Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 

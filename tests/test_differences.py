@@ -21,7 +21,7 @@ from hookrunner.model.tasks import Done, EnableScheduleBindings, Outcome, Task
 from hookrunner.settings import load
 from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
-from hookrunner.web.parameters import Parameters, log_level
+from hookrunner.web.debug import Parameters, log_level
 from tests.fakes.gates import FakeGate
 
 

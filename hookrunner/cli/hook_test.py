@@ -13,8 +13,17 @@ from pathlib import Path
 import click
 
 from hookrunner import log, settings
-from hookrunner.cli.output import echo, echo_json, echo_styled, style, styled
-from hookrunner.cli.shared import kubeconfig_option, relative, run_to_end, timeout_option
+from hookrunner.cli.shared import (
+    echo,
+    echo_json,
+    echo_styled,
+    kubeconfig_option,
+    relative,
+    run_to_end,
+    style,
+    styled,
+    timeout_option,
+)
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_reports, case_runner, golden

@@ -17,7 +17,7 @@ from typing import ClassVar
 import click
 
 from hookrunner import __version__
-from hookrunner.cli.output import echo, show_error
+from hookrunner.cli.shared import echo, show_error
 from hookrunner.errors import BadInput, BadSetting, HookrunnerError
 from hookrunner.options import Compat
 
@@ -136,7 +136,7 @@ def module() -> None:
 
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
-    "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
+    "sandbox": ("start", "Serve a Kubernetes API from this process: no cluster needed."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),

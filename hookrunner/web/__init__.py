@@ -1,1 +1,0 @@
-"""Everything that answers over HTTP: the public server and the debug endpoint."""

@@ -11,8 +11,7 @@ from aiohttp import web
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
-from hookrunner.web.debug import Views, application
-from hookrunner.web.parameters import Parameter, Parameters
+from hookrunner.web.debug import Parameter, Parameters, Views, application
 
 Browse = Callable[[web.Application], AbstractAsyncContextManager[aiohttp.ClientSession]]
 

@@ -10,9 +10,8 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import ModuleDump, SnapshotDump
-from hookrunner.web.debug import Views, application
+from hookrunner.web.debug import Parameters, Views, application
 from hookrunner.web.module_routes import Find, GraphForm, Layer
-from hookrunner.web.parameters import Parameters
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 

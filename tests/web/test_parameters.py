@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.errors import BadConfig
-from hookrunner.web.parameters import Parameter, Parameters, log_level
+from hookrunner.web.debug import Parameter, Parameters, log_level
 
 WORDS = ("info", "debug", "error")
 

@@ -1,1 +1,0 @@
-"""`hookrunner module …` and `hookrunner global …`."""

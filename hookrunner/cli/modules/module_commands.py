@@ -24,7 +24,7 @@ from hookrunner.cli.modules.module_options import (
     sourced,
     view_path,
 )
-from hookrunner.cli.output import echo, echo_styled, show, style, styled
+from hookrunner.cli.shared import echo, echo_styled, show, style, styled
 from hookrunner.model.status import some
 from hookrunner.options import Compat
 from kubetypes.json_values import JSON

@@ -1,1 +1,0 @@
-"""Checks of modules (docs/module-tools.md)."""

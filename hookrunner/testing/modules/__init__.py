@@ -1,1 +1,0 @@
-"""Test cases of modules: values in, objects out (docs/module-test.md)."""
