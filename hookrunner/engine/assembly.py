@@ -29,9 +29,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
-from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
-from hookrunner.sources.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)

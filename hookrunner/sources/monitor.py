@@ -1,6 +1,6 @@
 """What is known for one kubernetes binding: how far its watches have come, its snapshot, and the changes it asked for.
 
-The way of a change: report of a watch → entry (`filters.py`) → snapshot (`snapshots.py`) → event. Events are held back
+The way of a change: report of a watch → entry → snapshot (both `snapshots.py`) → event. Events are held back
 until the binding's Synchronization has succeeded; reading the snapshot for that run clears what it already shows, so
 each change leads to one event. `obstacle` says why a hook must not run on this snapshot yet.
 """
@@ -28,8 +28,7 @@ from hookrunner.model.events import (
     WatchRestored,
 )
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.sources.filters import Projection
-from hookrunner.sources.snapshots import Snapshot
+from hookrunner.sources.snapshots import Projection, Snapshot
 
 Event: TypeAlias = ObjectChanged | FilterBroke | Progressed
 

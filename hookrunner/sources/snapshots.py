@@ -1,16 +1,98 @@
-"""The objects of one kubernetes binding as last seen: what a hook gets as `snapshots` and `objects`.
+"""What one kubernetes binding keeps of objects: how an object becomes an `Entry` (`Projection`), and the entries as
+last seen (`Snapshot`), which a hook gets as `snapshots` and `objects`.
+
+Simple jq programs run here at once; others travel to the jq workers, a batch at a time. A program that fails on one
+object is reported for that object alone.
 
 A snapshot keeps what the binding needs and no more, says whether the binding can see a change, and counts operations
 for the debug dump. Whether it is complete, its monitor knows.
 """
 
-from collections.abc import Callable, Iterator, KeysView
+import time
+from collections.abc import Callable, Iterator, KeysView, Sequence
 from dataclasses import asdict, dataclass, field
 
-from hookrunner.model.bindings import Change
+import orjson
+
+from hookrunner.errors import FilterFailed
+from hookrunner.jq.program import Filter, Jq
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import MAIN, Change, Kubernetes, label_of, owner_of
 from hookrunner.model.contexts import Entry
+from hookrunner.model.events import ObjectSeen
 from hookrunner.model.resources import ObjectKey
+from hookrunner.model.tasks import own_queue
 from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What metrics say about a binding: its hook's name, its own, its queue, the values of the label `module`, and the
+    kind of the objects as the hook wrote it."""
+
+    hook: str
+    binding: str
+    queue: str
+    owner: tuple[str, ...]
+    kind: str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All of them, for the metrics about objects; the kind only where addon-operator says it."""
+        return (self.hook, self.binding, self.queue, *((*self.owner, self.kind) if self.owner else ()))
+
+
+def labels_of(hook: str, binding: Kubernetes, module: str) -> Labels:
+    """What metrics say about a binding of a hook, which may be a module's; a module's own queue is its `main`."""
+    queue = MAIN if module and binding.queue == own_queue(module) else binding.queue
+    return Labels(label_of(hook, module), binding.name, queue, owner_of(module), binding.kind)
+
+
+class Projection:
+    """Turns objects into entries for one binding. `labels` are those of its metrics; `program` is its compiled
+    jqFilter, None without one."""
+
+    def __init__(self, labels: Labels, binding: Kubernetes, program: Filter | None, jq: Jq, metrics: Metrics) -> None:
+        self.labels = labels
+        self._keep = binding.keep_full_objects
+        self._program = program
+        self._jq = jq
+        self._duration = metrics.kube_jq_filter_duration_seconds
+
+    async def entries(self, objects: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
+        """One entry or failure for each object, in order."""
+        if not objects:
+            return []
+        began = time.perf_counter()
+        results = await self._entries(objects)
+        self._duration.observe((time.perf_counter() - began) / len(objects), *self.labels.values, times=len(objects))
+        return results
+
+    async def _entries(self, objects: Sequence[ObjectSeen]) -> list[Entry | FilterFailed]:
+        program = self._program
+        if program is None:
+            return [self._entry(seen, None) for seen in objects]
+        if program.simple:
+            return [self._filtered_now(program, seen) for seen in objects]
+        results = await self._jq.apply(program, [seen.obj for seen in objects])
+        return [self._filtered(seen, result) for seen, result in zip(objects, results, strict=True)]
+
+    def _filtered_now(self, program: Filter, seen: ObjectSeen) -> Entry | FilterFailed:
+        try:
+            return self._filtered(seen, program.apply_now(seen.obj))
+        except FilterFailed as failure:
+            return failure
+
+    def _filtered(self, seen: ObjectSeen, result: bytes | FilterFailed) -> Entry | FilterFailed:
+        return result if isinstance(result, FilterFailed) else self._entry(seen, result)
+
+    def _entry(self, seen: ObjectSeen, result: bytes | None) -> Entry | FilterFailed:
+        """Fails for an object that is nested deeper than the encoder writes, which an API server may well hold."""
+        try:
+            obj = seen.raw if self._keep else None
+            return Entry(seen.key, obj, result, result or seen.version or seen.raw)
+        except orjson.JSONEncodeError as error:
+            return FilterFailed(f"the object cannot be written as JSON: {error}")
 
 
 @dataclass(slots=True)

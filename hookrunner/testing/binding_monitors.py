@@ -25,9 +25,8 @@ from hookrunner.model.events import (
 )
 from hookrunner.model.resources import Selection, key_of
 from hookrunner.model.tasks import HookRun
-from hookrunner.sources.filters import Projection
 from hookrunner.sources.monitor import Monitor, Outbox
-from hookrunner.sources.monitors import labels_of
+from hookrunner.sources.snapshots import Projection, labels_of
 from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
 from kubetypes.json_values import JSON

@@ -34,9 +34,8 @@ from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
-from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
-from hookrunner.sources.streams import Streams
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 from tests.convergence.runs.test_module_webhooks import Cluster, Nobody

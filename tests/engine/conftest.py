@@ -33,9 +33,8 @@ from hookrunner.metrics.recorders import Requests, RunMetrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings, KubeSettings
-from hookrunner.sources.monitors import Monitors
+from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
-from hookrunner.sources.streams import Streams
 from tests.fakes.cluster import FakeCluster, settle, until
 from tests.kube.server import ApiServer, api_server
 

@@ -13,8 +13,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
 from hookrunner.sources.monitor import Monitor
-from hookrunner.sources.monitors import Monitors
-from hookrunner.sources.streams import Streams
+from hookrunner.sources.monitors import Monitors, Streams
 from tests.fakes.cluster import FakeCluster, settle
 
 

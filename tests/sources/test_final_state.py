@@ -25,8 +25,7 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed, Report, WatchLost, WatchRestored
 from hookrunner.model.resources import Selection, key_of
 from hookrunner.sources.monitor import Monitor
-from hookrunner.sources.monitors import Monitors
-from hookrunner.sources.streams import Streams
+from hookrunner.sources.monitors import Monitors, Streams
 from kubetypes.json_values import JSON
 from tests.fakes.cluster import FakeCluster, configmap, settle
 

@@ -11,7 +11,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.sources.streams import BACKLOG, Streams
+from hookrunner.sources.monitors import BACKLOG, Streams
 from tests.fakes.cluster import FakeCluster, configmap, settle, until
 
 CONFIGMAPS = Selection("v1", "ConfigMap")
