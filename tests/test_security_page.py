@@ -125,6 +125,6 @@ def test_values_that_the_page_names_are_in_the_chart() -> None:
 
 
 def test_every_section_that_the_page_promises_is_there() -> None:
-    titles = ("Who may do what", "Ports", "Rights", "The Pod", "What we assume", "Making it tighter", "How to report")
+    titles = ("Who may do what", "Ports", "Rights", "The Pod", "Assumptions", "Making it tighter", "How to report")
     assert [title for title in titles if not section(title).strip()] == []
     assert Path(ROOT / "docs" / "security.md").exists()
