@@ -226,7 +226,7 @@ async def _stop(
     ended = len(children)
     patience = 0.0 if signals.hurried.is_set() else KILL_AFTER
     await children.stop(patience)
-    await built.queues.wait_until_stopped(1.0)
+    await built.queues.wait_for_workers(1.0)
     _log.info("stopped", ended_hooks=ended)
     return 1 if ended else 0
 

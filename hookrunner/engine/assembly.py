@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.engine.apply import Applier
-from hookrunner.engine.binding_activator import BindingActivator
-from hookrunner.engine.engine import Engine
-from hookrunner.engine.hook_executor import HookExecutor, ValuesStore
-from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
+from hookrunner.engine.engine import BindingActivator, Engine
+from hookrunner.engine.hook_executor import Applier, HookExecutor, InlineRuns, ValuesStore
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.status import Status
-from hookrunner.engine.workers import Queues, retry_after
+from hookrunner.engine.workers import QueueRuns, Queues, retry_after
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq

@@ -1,22 +1,29 @@
-"""Executes runs of hooks: reads the snapshots, runs the process, carries out the answer. Why a run takes place, and
-what its failure means, its callers know."""
+"""Executes runs of hooks: reads the snapshots, runs the process, carries out the answer (`Applier`): object operations
+first, then metrics. Why a run takes place, and what its failure means, its callers know: `workers.QueueRuns`, reviews,
+and `InlineRuns` for the hooks of a module while the module is run.
+
+A retry runs the hook again, so it asks for the same operations again; those that an earlier attempt of the same task
+has already carried out are not sent a second time.
+"""
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
-from hookrunner.engine.apply import Applier
 from hookrunner.engine.run_gate import RunGate
-from hookrunner.errors import BadValues, HookrunnerError, KubeError, PatchFailed
+from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
+from hookrunner.kube.objects import Objects
+from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.bindings import Hook
-from hookrunner.model.operations import Answer, PreviousAttempt
+from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
 
 Turn: TypeAlias = AbstractAsyncContextManager[object]
@@ -24,7 +31,11 @@ Turn: TypeAlias = AbstractAsyncContextManager[object]
 
 _UNBOUNDED: Turn = nullcontext()
 
-_log = log.get("hook-run")
+PATIENCE = 1.0
+"""Seconds for a snapshot that needs something from outside: a CRD that is missing, a right. The next attempt is made
+as soon as there is news."""
+
+_log, _apply_log = log.get("hook-run"), log.get("apply")
 
 
 class ValuesStore(Protocol):
@@ -42,6 +53,44 @@ class ValuesChanged:
     """A run of a module's hook (or of a global one) has changed its values."""
 
     order: HookRun
+
+
+class Applier:
+    """Knows the cluster and the hooks' metrics."""
+
+    def __init__(self, objects: Objects, hook_metrics: HookMetrics) -> None:
+        self._objects = objects
+        self._hook_metrics = hook_metrics
+
+    async def apply(self, hook: Hook, answer: Answer, previous: PreviousAttempt) -> None:
+        """Apply an answer; `previous` are the operations of the attempt before, and become those of this one.
+
+        Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with those there are is
+        refused with an error in the log: a repeated run would add to its other metrics twice.
+        """
+        await self.carry_out(answer.objects, previous)
+        for refusal in self._hook_metrics.apply(hook.label, answer.metrics, hook.module):
+            _apply_log.error("A metric was refused.", error=refusal)
+
+    async def carry_out(self, operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> None:
+        """All operations in order, each attempted once. Raises PatchFailed naming those that failed."""
+        plan, failures = list(zip(operations, _done_before(operations, previous), strict=True)), list[str]()
+        previous.clear()
+        for operation, done in plan:
+            reason = "" if done else await self._attempt(operation)
+            previous.append((operation, not reason))
+            if reason:
+                failures.append(f"{operation}: {reason}")
+        if failures:
+            raise PatchFailed("; ".join(failures))
+
+    async def _attempt(self, operation: ObjectOperation) -> str:
+        """Carry out one operation; returns why it failed, empty if it did not."""
+        try:
+            await self._objects.carry_out(operation)
+        except (KubeError, BadFilter, FilterFailed) as error:
+            return str(error) or type(error).__name__
+        return ""
 
 
 class HookExecutor:
@@ -138,3 +187,57 @@ class HookExecutor:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:
             _log.error("An operation with ignoreHookError failed.", error=str(error))
+
+
+class InlineRuns:
+    """Runs a hook to its end for a caller that waits: hooks of a module while the module is run. They are in no queue,
+    because the caller holds the queue of the module, and repeats what fails."""
+
+    def __init__(self, executor: HookExecutor, gate: RunGate) -> None:
+        self._executor = executor
+        self._gate = gate
+
+    async def run(self, hook: Hook, order: HookRun) -> None:
+        """Run it when it may run, and let the events flow whose Synchronization it was.
+
+        Raises MissingSnapshot, HookFailed, PatchFailed.
+        """
+        with log.bound(**order.fields, task=order.name):
+            await self._gate.enter(order, _ignore, PATIENCE)
+            if order.contexts:
+                await self._run(hook, order)
+            else:
+                self._executor.run_metrics.took(order, 0.0)
+            self._gate.unlock(order)
+
+    async def _run(self, hook: Hook, order: HookRun) -> None:
+        try:
+            await self._executor.run(hook, order, [])
+        except (HookFailed, PatchFailed) as error:
+            if not self._executor.count_failure(order, error):
+                raise
+
+
+def _ignore(reason: str) -> None:
+    """What an inline run waits for is shown nowhere."""
+
+
+def _done_before(operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> list[bool]:
+    """Which operations need not be sent again."""
+    asked, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, PreviousAttempt](list)
+    for operation in operations:
+        asked[operation.target].append(operation)
+    for operation, done in previous:
+        before[operation.target].append((operation, done))
+    verdicts = {target: iter(_done_before_on_object(asked[target], before[target])) for target in asked}
+    return [next(verdicts[operation.target]) for operation in operations]
+
+
+def _done_before_on_object(asked: list[ObjectOperation], before: PreviousAttempt) -> list[bool]:
+    """The same for one object. If the hook has changed its mind about it, what was done may have to be done again: of
+    `x=1`, then `x=2`, then `x=1` none is superfluous."""
+    if asked == [operation for operation, _ in before]:
+        return [done for _, done in before]
+    done = [operation for operation, done in before if done]
+    unchanged = len(done) if asked[: len(done)] == done else 0
+    return [index < unchanged for index in range(len(asked))]

@@ -23,7 +23,7 @@ _LONGEST_REASON = 400
 reason for which that one had no snapshot, and so on."""
 
 
-class SnapshotMissing(HookFailed):
+class MissingSnapshot(HookFailed):
     """A hook cannot run because a snapshot is missing."""
 
 
@@ -86,7 +86,7 @@ class RunGate:
         """Wait until the run may start; then it counts as one. `report` takes what it waits for. `patience` are seconds
         for a snapshot that needs something from outside: a CRD that is missing, a right; None: without limit.
 
-        Raises SnapshotMissing.
+        Raises MissingSnapshot.
         """
         await self.wait_for_snapshots(order, report, patience)
         if await self._wait_for_token(order, report):
@@ -95,12 +95,12 @@ class RunGate:
     async def wait_for_snapshots(
         self, order: HookRun, report: Callable[[str], None], patience: float | None = None
     ) -> None:
-        """Wait until all snapshots of the run are usable. Raises SnapshotMissing."""
+        """Wait until all snapshots of the run are usable. Raises MissingSnapshot."""
         until = None if patience is None else self._clock() + patience
         while obstacle := self.obstacle(order):
             due = None if obstacle.brief else until
             if due is not None and self._clock() >= due:
-                raise SnapshotMissing(f"{order.label}: waiting for the snapshot of {obstacle.reason}")
+                raise MissingSnapshot(f"{order.label}: waiting for the snapshot of {obstacle.reason}")
             report(f"the snapshot of {_shorten(obstacle.reason)}")
             try:
                 async with timeout_at(due, self._clock()):

@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
-from hookrunner.engine.hook_runs import QueueRuns
 from hookrunner.engine.queues import Clock
-from hookrunner.engine.workers import Queues
+from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook

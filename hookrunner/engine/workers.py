@@ -1,4 +1,8 @@
-"""All queues by name, each with a worker of its own."""
+"""All queues by name, each with a worker of its own (`Queues`), and how a worker runs the hook of a task (`QueueRuns`).
+
+A run of a queue has passed the gate and is merged when the queue gives it out. What its failure means for the task is
+decided here (`_on_failure`); what that does to the queue in `queues.settle`.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -6,18 +10,33 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
+from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.queues import Clock, Queue
-from hookrunner.errors import internal
+from hookrunner.engine.run_gate import RunGate
+from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed, internal
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.tasks import Failed, Gate, HookRun, ModuleTask, Order, Outcome, Task
+from hookrunner.model.bindings import MAIN, Hook
+from hookrunner.model.tasks import (
+    Done,
+    Dropped,
+    Failed,
+    FilterRetry,
+    Gate,
+    HookRun,
+    ModuleTask,
+    Order,
+    Outcome,
+    Task,
+    own_queue,
+)
 
 Run: TypeAlias = Callable[[Queue, Task], Awaitable[Outcome]]
 
 _MARGIN = 5.0
 """Seconds by which a hook may notice an outage before hookrunner, which learns of it by its own next request."""
 
-_log, _worker_log = log.get("queues"), log.get("worker")
+_log, _worker_log, _run_log = log.get("queues"), log.get("worker"), log.get("hook-run")
 
 
 class Queues:
@@ -84,7 +103,7 @@ class Queues:
             _log.info(f"waiting up to {grace:g}s for running hooks", hooks=len(busy))
             await asyncio.wait(busy, timeout=grace)
 
-    async def wait_until_stopped(self, patience: float) -> None:
+    async def wait_for_workers(self, patience: float) -> None:
         """Wait until no worker is left; after `patience` seconds they are cancelled, even if they are writing."""
         _, left = await asyncio.wait(self._workers.values(), timeout=patience)
         for worker in left:
@@ -115,3 +134,76 @@ async def retry_after(outage: Outage, queues: Queues, clock: Clock) -> None:
     knows; a failure of another kind has one early attempt."""
     async for seconds in outage.ends():
         queues.hurry_failed(clock() - seconds - _MARGIN)
+
+
+class QueueRuns:
+    """Runs hooks for the queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
+    describes the last of them: for `/readyz`."""
+
+    def __init__(self, executor: HookExecutor, gate: RunGate, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self.given_up = 0
+        self.last_given_up = ""
+        self._executor = executor
+        self._gate = gate
+        self._metrics = metrics
+        self._clock = clock
+
+    async def run(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
+        """Run a HookRun task."""
+        order = task.order
+        assert isinstance(order, HookRun)
+        self.observe_wait(task)
+        outcome = await self._run(hook, order, task) if order.contexts else self._skip_silent_synchronization(order)
+        if isinstance(outcome, Done | Dropped) and queue.holds(task):
+            self._gate.unlock(order)
+        return outcome
+
+    def observe_wait(self, task: Task) -> None:
+        """Count how long a task has waited for this attempt. Of those that enable bindings only global hooks' count:
+        shell-operator does not know the others."""
+        order = task.order
+        if isinstance(order, HookRun | ModuleTask) or (not isinstance(order, FilterRetry) and order.module):
+            waited = self._clock() - task.queued_at
+            self._metrics.task_wait_in_queue_seconds.add(waited, *order.labels, *order.owner)
+
+    def _skip_silent_synchronization(self, order: HookRun) -> Outcome:
+        """A Synchronization of a binding with `executeHookOnSynchronization: false`: it only lets events flow."""
+        self._executor.run_metrics.took(order, 0.0)
+        return Done()
+
+    async def _run(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
+        began = self._clock()
+        labels = (order.label, order.binding, *order.owner)
+        self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", *labels)
+        with log.bound(**order.fields, queue=order.queue, task=order.name):
+            try:
+                await self._executor.run(hook, order, task.previous_attempt)
+            except (HookFailed, PatchFailed) as error:
+                return self._on_failure(hook, order, task, error)
+            else:
+                return Done()
+            finally:
+                self._metrics.event_latency_seconds.observe(self._clock() - began, "done", *labels)
+
+    def _on_failure(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:
+        """allowFailure, then the last attempt, then another attempt."""
+        settings = hook.config.settings
+        if self._executor.count_failure(order, error):
+            return Done()
+        attempt = task.failures + 1
+        if settings.max_attempts and attempt >= settings.max_attempts:
+            return self._give_up(order, task, str(error))
+        _run_log.error("Hook failed. Will retry after delay.", error=str(error), failed_count=attempt)
+        # In the module's own queue it would hold up the module, which then could not even be turned off.
+        blocks_module = order.queue == own_queue(order.module) != MAIN
+        return Failed(str(error), park=blocks_module or settings.on_failure == "park")
+
+    def _give_up(self, order: HookRun, task: Task, reason: str) -> Dropped:
+        """The last attempt has failed. The hook never learns of the task's events; later ones must not wait for it."""
+        self._metrics.tasks_dropped.inc(order.label, order.binding, order.queue, *order.owner)
+        self.given_up += 1
+        self.last_given_up = task.describe()
+        _run_log.error(
+            "Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1
+        )
+        return Dropped(reason)

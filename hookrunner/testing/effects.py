@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from hookrunner.engine.apply import Applier
+from hookrunner.engine.hook_executor import Applier
 from hookrunner.errors import BadInput, PatchFailed
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client

@@ -17,12 +17,11 @@ from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.engine.binding_activator import BindingActivator
-from hookrunner.engine.engine import Engine
-from hookrunner.engine.hook_runs import InlineRuns, QueueRuns
+from hookrunner.engine.engine import BindingActivator, Engine
+from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_gate import Notifier, RunGate
-from hookrunner.engine.workers import Queues
+from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq

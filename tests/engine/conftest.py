@@ -12,14 +12,11 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.engine.apply import Applier
-from hookrunner.engine.binding_activator import BindingActivator
-from hookrunner.engine.engine import Engine
-from hookrunner.engine.hook_executor import HookExecutor
-from hookrunner.engine.hook_runs import QueueRuns
+from hookrunner.engine.engine import BindingActivator, Engine
+from hookrunner.engine.hook_executor import Applier, HookExecutor
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.status import Status
-from hookrunner.engine.workers import Queues
+from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.hooks import catalog
 from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hookrunner.engine.apply import Applier
+from hookrunner.engine.hook_executor import Applier
 from hookrunner.errors import PatchFailed
 from hookrunner.hooks import patches
 from hookrunner.jq.program import Jq

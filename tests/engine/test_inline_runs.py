@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.engine.hook_runs import PATIENCE, InlineRuns
-from hookrunner.engine.run_gate import RunGate, SnapshotMissing
+from hookrunner.engine.hook_executor import PATIENCE, InlineRuns
+from hookrunner.engine.run_gate import MissingSnapshot, RunGate
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import HookRun
@@ -25,6 +25,6 @@ async def without_a_snapshot() -> None:
     direct = InlineRuns(no_executor, RunGate(nothing_is_watched, now))
     contexts = (Context("b", ContextType.EVENT),)
     began, order = now(), HookRun("h", "b", BindingType.KUBERNETES, "main", contexts, unlocks=(0,))
-    with pytest.raises(SnapshotMissing, match="waiting for the snapshot of binding 0, which nothing watches"):
+    with pytest.raises(MissingSnapshot, match="waiting for the snapshot of binding 0, which nothing watches"):
         await direct.run(Hook("h", Path("/nowhere"), HookConfig("v1")), order)
     assert now() - began == pytest.approx(PATIENCE, abs=0.01)

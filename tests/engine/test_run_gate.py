@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.engine.run_gate import RunGate, SnapshotMissing
+from hookrunner.engine.run_gate import MissingSnapshot, RunGate
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, Obstacle
@@ -96,7 +96,7 @@ async def test_a_run_waits_for_its_snapshot_before_it_takes_a_token() -> None:
 
 async def test_patience_ends_where_a_snapshot_needs_help_and_no_token_is_lost() -> None:
     guard = gate(Monitor(NO_KIND), interval=60.0)
-    with pytest.raises(SnapshotMissing, match=r"h: waiting for the snapshot of cms \(no such kind\)"):
+    with pytest.raises(MissingSnapshot, match=r"h: waiting for the snapshot of cms \(no such kind\)"):
         await guard.enter(ORDER, lambda reason: None, patience=1.0)
     assert (now(), guard.take_token(ORDER)) == (1.0, 0.0)
 
@@ -117,7 +117,7 @@ async def test_a_snapshot_that_is_lost_during_the_rate_limit_is_waited_for() -> 
 
 async def test_a_reason_is_shortened() -> None:
     guard, reports = gate(Monitor(Obstacle("x" * 1000, brief=False))), list[str]()
-    with pytest.raises(SnapshotMissing):
+    with pytest.raises(MissingSnapshot):
         await guard.enter(ORDER, reports.append, patience=0.1)
     assert len(reports[0]) < 500
 

@@ -11,9 +11,8 @@ from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
-from hookrunner.engine.binding_activator import BindingActivator
-from hookrunner.engine.engine import Engine
-from hookrunner.engine.hook_runs import InlineRuns
+from hookrunner.engine.engine import BindingActivator, Engine
+from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.errors import BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import BindingType

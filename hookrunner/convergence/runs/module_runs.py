@@ -15,7 +15,7 @@ from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.run_gate import SnapshotMissing
+from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, internal
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -108,7 +108,7 @@ class ModuleTasks:
         try:
             await (self._remover if order.deletes else self._runner).run(state)
         except HookrunnerError as error:
-            return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, SnapshotMissing))
+            return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, MissingSnapshot))
         except Exception as error:
             self._fail(state, order, internal(error))
             raise

@@ -10,7 +10,7 @@ from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
-from hookrunner.engine.hook_runs import InlineRuns
+from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client

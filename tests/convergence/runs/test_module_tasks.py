@@ -10,7 +10,7 @@ import pytest
 from hookrunner.background import Background
 from hookrunner.convergence.runs.module_runs import ModuleRemover, ModuleRunner, ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.engine.run_gate import SnapshotMissing
+from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed
 from hookrunner.metrics.names import Metrics
@@ -197,7 +197,7 @@ async def test_a_failure_in_what_is_no_longer_wanted_counts_and_is_forgotten(wor
 
 async def test_a_missing_snapshot_is_told_by_the_error_s_type(world: World) -> None:
     words = "h: waiting for the snapshot of cms"
-    for error, lacks in ((SnapshotMissing(words), True), (HookFailed(words), False)):
+    for error, lacks in ((MissingSnapshot(words), True), (HookFailed(words), False)):
         world.runs.broken = {"a": error}
         world.run("a")
         await asyncio.sleep(0.1)
