@@ -77,7 +77,7 @@ MUTATIONS = (
     Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web/test_server.py"),
     Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates/test_issuing.py"),
     Mutation(
-        "hookrunner/releases/ownership.py",
+        "hookrunner/releases/manifest_objects.py",
         '.strip().lower() == "keep"',
         '.strip() == "keep"',
         "tests/releases/test_ownership.py",

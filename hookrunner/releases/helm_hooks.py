@@ -22,9 +22,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
-from hookrunner.releases import ownership
 from hookrunner.releases.kstatus import ended
-from hookrunner.releases.manifest_objects import CRD, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import CRD, MANAGER, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
 
@@ -94,7 +93,7 @@ class HelmHooks:
 
     async def _run_hook(self, step: "_Step") -> None:
         obj, timeout = step.hook.obj, step.timeout
-        options = WriteOptions(ownership.MANAGER, force=False, strict=True)
+        options = WriteOptions(MANAGER, force=False, strict=True)
         try:
             await writes.apply(self._client, await self._ref(step), obj, options)
         except Denied as error:
@@ -108,7 +107,7 @@ class HelmHooks:
         """Create the object by POST, as Helm does: a role made for Helm's hooks may lack `patch`."""
         target = object_id(step.hook.obj, step.identity)
         resource = await self._discovery.resolve(target.api_version, target.kind)
-        options = WriteOptions(ownership.MANAGER, strict=True)
+        options = WriteOptions(MANAGER, strict=True)
         try:
             await writes.create(self._client, ObjectRef(resource, target.namespace), step.hook.obj, options)
         except Denied as error:

@@ -1,7 +1,7 @@
 """Brings a release's objects to what its manifest says, or deletes them.
 
-    applier = ManifestApplier(client, Kinds(discovery))
-    counts = await applier.apply(objects, identity, last, terms)
+    applier = ManifestApplier(client, KindResolver(discovery))
+    counts = await applier.apply(objects, identity, last, options)
     await applier.remove(ids, identity, spare=wanted_ids)
 
 Nothing is asked of the API server about an object whose desired state equals the last manifest: the caller has to
@@ -21,11 +21,20 @@ from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.status import MOST, some
-from hookrunner.releases import ownership
 from hookrunner.releases.crds import wait_for_serving
-from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
-from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
-from hookrunner.releases.ownership import ReleaseOwners
+from hookrunner.releases.manifest_objects import (
+    CRD,
+    POLICY,
+    KindResolver,
+    ObjectId,
+    ReleaseId,
+    must_stay,
+    object_id,
+    owned,
+    owner_of,
+    stages,
+)
+from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, ReleaseOwners, WriteResult
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
@@ -68,8 +77,8 @@ class ManifestApplier:
         """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
         do."""
         resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-        before = last and ownership.owned(last, resource, identity)
-        order = ObjectWrite(resource, ownership.owned(obj, resource, identity), identity, before, options)
+        before = last and owned(last, resource, identity)
+        order = ObjectWrite(resource, owned(obj, resource, identity), identity, before, options)
         try:
             return await self._writing.write(order)
         except NotFound:
@@ -220,7 +229,7 @@ def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:
 
 
 def _reason_to_stay(metadata: JSON, identity: ReleaseId) -> str:
-    owner = ownership.owner(metadata)
+    owner = owner_of(metadata)
     if owner != identity:
         return f"it belongs to release {owner}" if owner else "it belongs to no release"
-    return f"its annotation {ownership.POLICY} says so" if ownership.must_stay(metadata) else ""
+    return f"its annotation {POLICY} says so" if must_stay(metadata) else ""

@@ -1,17 +1,25 @@
-"""The objects of a manifest: their identity, their order, and the resource through which each is written.
+"""The objects of a manifest: identity, order, the resource through which each is written, and what makes a live object
+ours: Helm's marks, and the fields that `helm` has set.
 
 Helm sorts kinds into one long list (`InstallOrder`, https://helm.sh/docs/chart_template_guide/yaml_techniques/). Most
 of it is independent, so here it is a few stages, each of which can be written at once. Roles come before their
 bindings: a client that is no cluster administrator may bind only roles that the API server can look up. Kinds that Helm
 does not know are served by a CRD; they come before webhooks, which might refuse them while no server answers there yet.
+
+Sources: https://helm.sh/docs/topics/charts_hooks/ and, for `to_applied`, client-go's package `util/csaupgrade`, which
+does the same for `kubectl apply --server-side`.
 """
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+import orjson
 
 from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.resources import Resource
+from kubetypes.field_sets import union
 from kubetypes.json_values import JSON
 
 CRD = "CustomResourceDefinition"
@@ -134,3 +142,131 @@ def resources(crd: JSON) -> list[Resource]:
             f"CustomResourceDefinition {(crd.get('metadata') or {}).get('name')}: it needs spec.group, "
             "spec.names.{kind, plural} and spec.versions[].name; see `kubectl explain crd.spec`"
         ) from None
+
+
+MANAGER = "helm"
+"""The field manager of everything that we apply, as for Helm and addon-operator."""
+
+RELEASE_NAME = "meta.helm.sh/release-name"
+RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
+POLICY = "helm.sh/resource-policy"
+
+ADOPT = "hookrunner.io/adopt"
+"""On an object in a template, "true": adopt it if it exists already and belongs to no release, or to one without a
+record."""
+
+RECREATE = "hookrunner.io/recreate"
+"""On an object in a template, "true": delete and create it if an immutable field changes."""
+
+
+def owned(obj: JSON, resource: Resource, identity: ReleaseId) -> JSON:
+    """The object of a manifest as it is sent: with the marks of its release, and with its namespace."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "namespace"}
+    if resource.namespaced:
+        metadata["namespace"] = obj["metadata"].get("namespace") or identity.namespace
+    marks = {RELEASE_NAME: identity.name, RELEASE_NAMESPACE: identity.namespace}
+    metadata["labels"] = (metadata.get("labels") or {}) | MANAGED_BY
+    metadata["annotations"] = (metadata.get("annotations") or {}) | marks
+    return plain(obj) | {"metadata": metadata}
+
+
+def plain(obj: JSON) -> JSON:
+    """The object as the server stores it: `stringData` of a Secret becomes `data`. An apply would own the former, and
+    keys that are removed from it would stay in the latter."""
+    texts = obj.get("stringData")
+    if (
+        obj.get("kind") != "Secret"
+        or not isinstance(texts, dict)
+        or not all(isinstance(v, str) for v in texts.values())
+    ):
+        return obj
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    rest = {key: value for key, value in obj.items() if key != "stringData"}
+    return rest | {"data": (obj.get("data") or {}) | data}
+
+
+def owner_of(metadata: JSON) -> ReleaseId | None:
+    """The release to which a live object belongs, None without one."""
+    annotations = metadata.get("annotations") or {}
+    name = annotations.get(RELEASE_NAME)
+    return ReleaseId(name, annotations.get(RELEASE_NAMESPACE, "")) if name else None
+
+
+def was_written(metadata: JSON) -> bool:
+    """Has a release ever written the live object? A manifest does not say so: an attempt that failed because the object
+    is not ours has it, too."""
+    return any(entry.get("manager") == MANAGER for entry in metadata.get("managedFields") or ())
+
+
+def is_marked(metadata: JSON, annotation: str) -> bool:
+    """Is this annotation "true"?"""
+    return str((metadata.get("annotations") or {}).get(annotation)).lower() == "true"
+
+
+def must_stay(metadata: JSON) -> bool:
+    """Must the object stay when its release is deleted (https://helm.sh/docs/howto/charts_tips_and_tricks/)?"""
+    return str((metadata.get("annotations") or {}).get(POLICY)).strip().lower() == "keep"
+
+
+def to_applied(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
+    """`managedFields` with the fields that `helm` created or updated turned into applied ones; None if they are
+    already.
+
+    Without this, a field set by such a write would stay forever: an apply removes only applied fields. But for an
+    update the server also counts the defaults that it filled in, and the next apply would remove them and everything
+    that others have set below them. So only fields of our `last` manifest are turned, if it is known.
+    """
+    written = [entry for entry in entries if _is_ours(entry, "Update")]
+    if not written:
+        return None
+    applied = next((entry for entry in entries if _is_ours(entry, "Apply")), written[0])
+    same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
+    fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
+    for entry in same:
+        fields = union(fields, entry["fieldsV1"] if last is None else _owned_fields(entry["fieldsV1"], last))
+    others = [entry for entry in entries if not _is_ours(entry, "Update") and not _is_ours(entry, "Apply")]
+    return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
+
+
+def _is_ours(entry: JSON, operation: str) -> bool:
+    ours = entry["manager"] == MANAGER and entry["operation"] == operation
+    return ours and not entry.get("subresource") and "fieldsV1" in entry
+
+
+def _owned_fields(fields: JSON, value: JSON) -> JSON:
+    """The fields of a set that the value has, as an apply of it would own them: a map or a list with owned parts is not
+    owned itself (`.`) (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
+    kept: dict[str, JSON] = {}
+    for key, below in fields.items():
+        if key == ".":
+            kept[key] = below
+        elif parts := list(_part(value, key)):
+            left = _owned_fields(below, parts[0])
+            whole = not below.keys() - {"."}
+            if key.startswith("f:"):
+                left.pop(".", None)
+            if left or whole:
+                kept[key] = left
+    return kept
+
+
+def _part(value: JSON, key: str) -> Iterator[JSON]:
+    """The part of a value at a key of FieldsV1, if the value has it."""
+    how, _, what = key.partition(":")
+    if how == "f" and isinstance(value, dict):
+        yield from [value[what]] if what in value else []
+    elif how != "f" and isinstance(value, list):
+        wanted = orjson.loads(what)
+        yield from (
+            matching_items(value, wanted) if how == "k" else [item for item in value if item == wanted or how == "i"]
+        )
+
+
+def matching_items(items: list[JSON], wanted: JSON) -> Iterator[JSON]:
+    """The items of a list with these keys. Keys that an item lacks were filled in by the server."""
+    for item in items:
+        if not isinstance(item, dict) or not item.keys() & wanted.keys():
+            continue
+        if all(item.get(key, value) == value for key, value in wanted.items()):
+            yield item

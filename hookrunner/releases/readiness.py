@@ -22,7 +22,7 @@ from hookrunner.model.events import Report, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
 from hookrunner.releases.kstatus import ObjectStatus, fails, may_wait, verdict, waits
-from hookrunner.releases.ownership import MANAGED_BY
+from hookrunner.releases.manifest_objects import MANAGED_BY
 from kubetypes.json_values import JSON
 
 MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())

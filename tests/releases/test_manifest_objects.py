@@ -1,9 +1,11 @@
-"""What is written before what."""
+"""Which objects are written before which, and which of their fields are ours."""
+
+from typing import Any
 
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id, stages
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id, stages, to_applied
 from tests.tables import each
 
 RELEASE = ReleaseId("r", "ns")
@@ -52,3 +54,54 @@ def test_another_version_of_the_same_api_is_the_same_object() -> None:
 def test_an_object_without_a_name_is_refused() -> None:
     with pytest.raises(ReleaseFailed, match=r"a Job has no metadata\.name"):
         object_id({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "a-"}}, RELEASE)
+
+
+DEPLOYMENT = {
+    "metadata": {"labels": {"app.kubernetes.io/name": "a"}, "finalizers": ["x/y"]},
+    "spec": {
+        "replicas": 1,
+        "template": {"spec": {"containers": [{"name": "a", "image": "i", "ports": [{"containerPort": 80}]}]}},
+    },
+}
+
+
+def entry(operation: str = "Update", manager: str = "helm", version: str = "v1", **below: Any) -> dict[str, Any]:
+    return {"manager": manager, "operation": operation, "apiVersion": version, "fieldsV1": {"f:data": below}}
+
+
+@each(
+    ("entries", "expected"),
+    [
+        ([], None),
+        ([entry("Apply", a={})], None),
+        ([entry(manager="kubectl", a={})], None),
+        ([entry(a={})], [entry("Apply", a={})]),
+        ([entry(manager="x", a={}), entry(b={})], [entry("Apply", b={}), entry(manager="x", a={})]),
+        ([entry("Apply", a={}), entry(b={})], [entry("Apply", a={}, b={})]),
+        ([entry("Apply", a={}), entry(version="v0", b={})], [entry("Apply", a={})]),
+        ([entry() | {"subresource": "status"}], None),
+    ],
+)
+def test_created_fields_count_as_applied(entries: Any, expected: Any) -> None:
+    assert to_applied(entries, None) == expected
+
+
+def test_server_defaults_do_not_count_as_applied() -> None:
+    container: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}, "f:imagePullPolicy": {}}
+    container["f:ports"] = {
+        'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}, "f:protocol": {}}
+    }
+    spec = {
+        "f:replicas": {},
+        "f:strategy": {"f:type": {}},
+        "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': container}}},
+    }
+    said = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
+    applied = to_applied([entry() | {"fieldsV1": said}], DEPLOYMENT)
+    kept: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}}
+    kept["f:ports"] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
+    assert applied
+    assert applied[0]["fieldsV1"] == {
+        "f:metadata": {"f:finalizers": {'v:"x/y"': {}}},
+        "f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': kept}}}},
+    }

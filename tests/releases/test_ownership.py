@@ -10,7 +10,7 @@ from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
-from hookrunner.releases import ownership
+from hookrunner.releases import manifest_objects
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.records.record_storage import Driver
@@ -29,7 +29,7 @@ OURS = {"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "ns"
 
 def test_everything_carries_the_marks_of_its_release_and_keeps_its_own() -> None:
     obj = {"kind": "Deployment", "metadata": {"name": "a", "labels": {"app": "a"}, "annotations": None}, "spec": {}}
-    assert ownership.owned(obj, DEPLOYMENT, RELEASE) == {
+    assert manifest_objects.owned(obj, DEPLOYMENT, RELEASE) == {
         "kind": "Deployment",
         "spec": {},
         "metadata": {
@@ -42,13 +42,13 @@ def test_everything_carries_the_marks_of_its_release_and_keeps_its_own() -> None
 
 
 def test_a_kind_without_namespaces_is_sent_without_one() -> None:
-    sent = ownership.owned({"kind": "ClusterRole", "metadata": {"name": "a", "namespace": "b"}}, ROLE, RELEASE)
+    sent = manifest_objects.owned({"kind": "ClusterRole", "metadata": {"name": "a", "namespace": "b"}}, ROLE, RELEASE)
     assert "namespace" not in sent["metadata"]
 
 
 def test_texts_of_a_secret_are_sent_as_they_are_kept() -> None:
     obj = {"kind": "Secret", "stringData": {"a": "é"}, "data": {"b": "Yg=="}}
-    assert ownership.plain(obj) == {"kind": "Secret", "data": {"a": "w6k=", "b": "Yg=="}}
+    assert manifest_objects.plain(obj) == {"kind": "Secret", "data": {"a": "w6k=", "b": "Yg=="}}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_texts_of_a_secret_are_sent_as_they_are_kept() -> None:
     ],
 )
 def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any, owner: ReleaseId | None) -> None:
-    assert ownership.owner({"annotations": annotations}) == owner
+    assert manifest_objects.owner_of({"annotations": annotations}) == owner
 
 
 NEW = ReleaseId("new", "default")
@@ -231,8 +231,8 @@ def test_an_adoption_says_what_and_from_whom() -> None:
 @each(("policy", "stays"), [("keep", True), (" Keep ", True), ("KEEP", True), ("delete", False), ("", False)])
 def test_the_policy_to_keep_an_object_is_read_as_helm_reads_it(policy: str, stays: bool) -> None:
     """In any case, with spaces around it."""
-    assert ownership.must_stay({"annotations": {ownership.POLICY: policy}}) is stays
+    assert manifest_objects.must_stay({"annotations": {manifest_objects.POLICY: policy}}) is stays
 
 
 def test_an_object_without_a_policy_goes() -> None:
-    assert not ownership.must_stay({})
+    assert not manifest_objects.must_stay({})

@@ -12,7 +12,7 @@ from hookrunner.jq import complaints
 from hookrunner.kube import refusals
 from hookrunner.modules import versions
 from hookrunner.process.output import LINE_CAP, Records
-from hookrunner.releases import server_side_apply
+from hookrunner.releases import apply_refusals
 from hookrunner.values.schemas.keywords import text_format
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
@@ -67,10 +67,10 @@ async def _rejected(world: World) -> bool:
 MESSAGES: dict[str, Callable[[str], object]] = {
     "refusal": lambda text: refusals.without_values(f'x: Invalid value: "{text}', {}),
     "path": lambda text: refusals.without_elements(f".spec{text}"),
-    "conflict": server_side_apply.disputes,
-    "immutable": lambda text: server_side_apply.immutable(f"za[a{text}"),
-    "items": lambda text: list(server_side_apply.items([{}], text)),
-    "unknown fields": lambda text: server_side_apply.faults(f"failed to create typed patch object (a): {text}"),
+    "conflict": apply_refusals.disputes,
+    "immutable": lambda text: apply_refusals.immutable(f"za[a{text}"),
+    "items": lambda text: list(apply_refusals.items([{}], text)),
+    "unknown fields": lambda text: apply_refusals.faults(f"failed to create typed patch object (a): {text}"),
     "jq": lambda text: complaints.of_failure(text, "."),
     "hook's line": lambda text: [Records().feed(line) for line in ("{", text[:LINE_CAP])],
     "version": versions.parse,

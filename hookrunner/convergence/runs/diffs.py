@@ -16,15 +16,14 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.releases import ownership
-from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import MANAGER, ObjectId, ReleaseId, must_stay, object_id, owned
 from kubetypes.json_values import JSON
 
 NO_DIFF = "No diff found"
 
 _AT_ONCE = 16
 _VOLATILE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
-_DRY_RUN = WriteOptions(ownership.MANAGER, dry_run=True)
+_DRY_RUN = WriteOptions(MANAGER, dry_run=True)
 _FORCED = replace(_DRY_RUN, force=True)
 _HIDDEN = "*** {} bytes"
 
@@ -42,7 +41,7 @@ class Diffs:
         deleted. Values of Secrets are not shown, only that they differ. Raises KubeError, ReleaseFailed."""
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
-        going = [id for id, obj in old.items() if id not in new and not ownership.must_stay(obj["metadata"])]
+        going = [id for id, obj in old.items() if id not in new and not must_stay(obj["metadata"])]
         parts = await asyncio.gather(*(self._compare(id, new.get(id), old.get(id), identity) for id in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
@@ -68,12 +67,12 @@ class Diffs:
             resource = await self._discovery.resolve(id.api_version, id.kind)
         except UnknownKind:
             return obj
-        body = ownership.owned(obj, resource, identity)
+        body = owned(obj, resource, identity)
         ref = ObjectRef(resource, id.namespace, id.name)
         try:
             if last is None:
                 return (await writes.apply(self._client, ref, body, _FORCED)).json
-            patch = _merge_patch(ownership.owned(last, resource, identity), body)
+            patch = _merge_patch(owned(last, resource, identity), body)
             return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
         except NotFound:
             return body
@@ -84,7 +83,7 @@ class Diffs:
 def _was_created(live: JSON) -> bool:
     """Did we create it, so that its fields do not count as applied yet?"""
     entries = live["metadata"].get("managedFields") or []
-    return any(entry.get("manager") == ownership.MANAGER and entry.get("operation") == "Update" for entry in entries)
+    return any(entry.get("manager") == MANAGER and entry.get("operation") == "Update" for entry in entries)
 
 
 def _merge_patch(last: JSON, wanted: JSON) -> JSON:

@@ -38,8 +38,7 @@ from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import Selection
 from hookrunner.releases.drift.live_comparison import METADATA_PARTS, changed_fields
 from hookrunner.releases.drift.tracked_releases import Kind, PresentObjects, TrackedRelease, TrackedReleases
-from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId
-from hookrunner.releases.ownership import MANAGED_BY
+from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON

@@ -21,7 +21,7 @@ from typing import Final
 
 import orjson
 
-from hookrunner.releases.ownership import MANAGER, plain
+from hookrunner.releases.manifest_objects import MANAGER, plain
 from hookrunner.values import pointers
 from kubetypes.field_sets import Fields, union
 from kubetypes.json_values import JSON

@@ -1,11 +1,10 @@
-"""What the API server says about fields: their managers, conflicts, immutable and unknown fields.
+"""What the API server says about fields when it refuses a write: conflicts, immutable and unknown fields.
 
 A chart may say things that an apply refuses: fields that the API server does not know, and list items twice. POST and
 Helm 3 ignore unknown fields and keep the last duplicate, so such charts exist; an object that could be created must not
 fail at its first change. Those faults are taken out of what is applied.
 
-Sources: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and, for `to_applied`, client-go's package
-`util/csaupgrade`, which does the same for `kubectl apply --server-side`.
+Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
 import re
@@ -15,8 +14,7 @@ from typing import NamedTuple
 import orjson
 
 from hookrunner.kube.refusals import without_elements
-from hookrunner.releases.ownership import MANAGER
-from kubetypes.field_sets import union
+from hookrunner.releases.manifest_objects import matching_items
 from kubetypes.json_values import JSON
 
 _CONFLICTS = re.compile(
@@ -38,67 +36,6 @@ class Dispute(NamedTuple):
 
     def __str__(self) -> str:
         return f'{without_elements(self.field)} (set by "{self.manager}")'
-
-
-def to_applied(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
-    """`managedFields` with the fields that `helm` created or updated turned into applied ones; None if they are
-    already.
-
-    Without this, a field set by such a write would stay forever: an apply removes only applied fields. But for an
-    update the server also counts the defaults that it filled in, and the next apply would remove them and everything
-    that others have set below them. So only fields of our `last` manifest are turned, if it is known.
-    """
-    written = [entry for entry in entries if _is_ours(entry, "Update")]
-    if not written:
-        return None
-    applied = next((entry for entry in entries if _is_ours(entry, "Apply")), written[0])
-    same = [entry for entry in written if entry["apiVersion"] == applied["apiVersion"]]
-    fields = applied["fieldsV1"] if applied["operation"] == "Apply" else {}
-    for entry in same:
-        fields = union(fields, entry["fieldsV1"] if last is None else _owned_fields(entry["fieldsV1"], last))
-    others = [entry for entry in entries if not _is_ours(entry, "Update") and not _is_ours(entry, "Apply")]
-    return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
-
-
-def _is_ours(entry: JSON, operation: str) -> bool:
-    ours = entry["manager"] == MANAGER and entry["operation"] == operation
-    return ours and not entry.get("subresource") and "fieldsV1" in entry
-
-
-def _owned_fields(fields: JSON, value: JSON) -> JSON:
-    """The fields of a set that the value has, as an apply of it would own them: a map or a list with owned parts is not
-    owned itself (`.`) (FieldsV1, https://kubernetes.io/docs/reference/using-api/server-side-apply/)."""
-    kept: dict[str, JSON] = {}
-    for key, below in fields.items():
-        if key == ".":
-            kept[key] = below
-        elif parts := list(_part(value, key)):
-            left = _owned_fields(below, parts[0])
-            whole = not below.keys() - {"."}
-            if key.startswith("f:"):
-                left.pop(".", None)
-            if left or whole:
-                kept[key] = left
-    return kept
-
-
-def _part(value: JSON, key: str) -> Iterator[JSON]:
-    """The part of a value at a key of FieldsV1, if the value has it."""
-    how, _, what = key.partition(":")
-    if how == "f" and isinstance(value, dict):
-        yield from [value[what]] if what in value else []
-    elif how != "f" and isinstance(value, list):
-        wanted = orjson.loads(what)
-        yield from _matching(value, wanted) if how == "k" else [item for item in value if item == wanted or how == "i"]
-
-
-def _matching(items: list[JSON], wanted: JSON) -> Iterator[JSON]:
-    """The items of a list with these keys. Keys that an item lacks were filled in by the server."""
-    for item in items:
-        if not isinstance(item, dict) or not item.keys() & wanted.keys():
-            continue
-        if all(item.get(key, value) == value for key, value in wanted.items()):
-            yield item
 
 
 def disputes(message: str) -> list[Dispute]:
@@ -141,7 +78,7 @@ def items(value: list[JSON], inside: str) -> Iterator[JSON]:
     if "" in wanted:
         yield from (item for item in value if item == wanted[""])
     else:
-        yield from _matching(value, wanted)
+        yield from matching_items(value, wanted)
 
 
 def immutable(message: str) -> list[str]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases import server_side_apply
-from hookrunner.releases.server_side_apply import faults, without_faults
+from hookrunner.releases import apply_refusals
+from hookrunner.releases.apply_refusals import faults, without_faults
 from tests.tables import each
 
 DEPLOYMENT = {
@@ -15,48 +15,6 @@ DEPLOYMENT = {
         "template": {"spec": {"containers": [{"name": "a", "image": "i", "ports": [{"containerPort": 80}]}]}},
     },
 }
-
-
-def entry(operation: str = "Update", manager: str = "helm", version: str = "v1", **below: Any) -> dict[str, Any]:
-    return {"manager": manager, "operation": operation, "apiVersion": version, "fieldsV1": {"f:data": below}}
-
-
-@each(
-    ("entries", "expected"),
-    [
-        ([], None),
-        ([entry("Apply", a={})], None),
-        ([entry(manager="kubectl", a={})], None),
-        ([entry(a={})], [entry("Apply", a={})]),
-        ([entry(manager="x", a={}), entry(b={})], [entry("Apply", b={}), entry(manager="x", a={})]),
-        ([entry("Apply", a={}), entry(b={})], [entry("Apply", a={}, b={})]),
-        ([entry("Apply", a={}), entry(version="v0", b={})], [entry("Apply", a={})]),
-        ([entry() | {"subresource": "status"}], None),
-    ],
-)
-def test_created_fields_count_as_applied(entries: Any, expected: Any) -> None:
-    assert server_side_apply.to_applied(entries, None) == expected
-
-
-def test_server_defaults_do_not_count_as_applied() -> None:
-    container: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}, "f:imagePullPolicy": {}}
-    container["f:ports"] = {
-        'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}, "f:protocol": {}}
-    }
-    spec = {
-        "f:replicas": {},
-        "f:strategy": {"f:type": {}},
-        "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': container}}},
-    }
-    said = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
-    to_applied = server_side_apply.to_applied([entry() | {"fieldsV1": said}], DEPLOYMENT)
-    kept: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}}
-    kept["f:ports"] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
-    assert to_applied
-    assert to_applied[0]["fieldsV1"] == {
-        "f:metadata": {"f:finalizers": {'v:"x/y"': {}}},
-        "f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': kept}}}},
-    }
 
 
 @each(
@@ -81,7 +39,7 @@ def test_server_defaults_do_not_count_as_applied() -> None:
     ],
 )
 def test_conflicts_are_read_from_the_message(message: str, expected: list[tuple[str, str]]) -> None:
-    assert server_side_apply.disputes(message) == expected
+    assert apply_refusals.disputes(message) == expected
 
 
 @each(
@@ -102,7 +60,7 @@ def test_conflicts_are_read_from_the_message(message: str, expected: list[tuple[
     ],
 )
 def test_the_object_says_whether_it_sets_a_field(path: str, expected: bool) -> None:
-    assert server_side_apply.sets(DEPLOYMENT, path) is expected
+    assert apply_refusals.sets(DEPLOYMENT, path) is expected
 
 
 @each(
@@ -130,7 +88,7 @@ def test_the_object_says_whether_it_sets_a_field(path: str, expected: bool) -> N
     ],
 )
 def test_fields_that_cannot_change_are_named(message: str, expected: list[str]) -> None:
-    assert server_side_apply.immutable(message) == expected
+    assert apply_refusals.immutable(message) == expected
 
 
 HEAD = "failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): "
