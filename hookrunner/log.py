@@ -11,10 +11,6 @@ to standard error as `text`, so that commands whose standard output is read by s
 
 What is configured here is the only global that changes after import: every room logs, and the level
 is a runtime parameter. What a hook prints is read in `process/output.py`.
-
-`printable` and its variants make characters visible that a terminal obeys: what a hook, an object or a file says never
-moves a cursor, sets a title or hides a line. The log and all that the command line prints go through them. Tabs and
-ends of lines stay. Directions of text (U+202A and others) let a line be read as another one, and count, too.
 """
 
 import io
@@ -38,6 +34,8 @@ from structlog.contextvars import bound_contextvars, get_contextvars
 from structlog.dev import ConsoleRenderer
 from structlog.processors import LogfmtRenderer
 
+from hookrunner.printable import printable, printable_json
+
 LogType = Literal["json", "text", "color"]
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 
@@ -46,10 +44,6 @@ _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
 _WORDS = (PurePath, BaseException)
 _NOT_IN_KEYS = re.compile(r'[\s="]+')
 _GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
-_OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-_CONTROL = re.compile(rf"[{_OBEYED}]")
-_CONTROL_IN_FILES = re.compile(rf"(?!\r\n)[{_OBEYED}]")
-_STYLE = re.compile(r"(\x1b\[(?:[01]|3[1-6])m)")
 _COLORS = dict(zip(LEVELS, (_GREY, _GREY, _GREEN, _YELLOW, _RED, _RED), strict=True))
 
 Event = dict[str, object]
@@ -132,30 +126,6 @@ def current_level() -> str:
 def flush(seconds: float) -> None:
     """Wait at most so long for a slow reader to take what is held back for it. For the end of the process."""
     _OUTPUT.lines.flush(seconds)
-
-
-def printable(text: str) -> str:
-    r"""The text with `\x1b` for an escape character, for one value of a line."""
-    return _CONTROL.sub(_as_python, text)
-
-
-def printable_text(text: str) -> str:
-    """The same for whole texts, in which lines may end as on Windows."""
-    return _CONTROL_IN_FILES.sub(_as_python, text)
-
-
-def printable_json(text: str) -> str:
-    r"""The same for a JSON text, which means what it meant before: `\u009b` in a string is the character itself."""
-    return _CONTROL_IN_FILES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def printable_but_colors(text: str) -> str:
-    """The same, but the colours stay that the command line itself has set."""
-    return "".join(part if index % 2 else printable_text(part) for index, part in enumerate(_STYLE.split(text)))
-
-
-def _as_python(match: re.Match[str]) -> str:
-    return repr(match[0])[1:-1]
 
 
 def _event(level: str, logger: str, msg: str, fields: Event) -> Event:

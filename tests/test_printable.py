@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.log import printable, printable_but_colors, printable_json, printable_text
+from hookrunner.printable import printable, printable_but_colors, printable_json, printable_text
 from tests.tables import each
 
 OBEYED = ["\x00", "\x07", "\x08", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\x9d", "\u2028", "\u202e", "\u2066"]

@@ -7,7 +7,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from hookrunner import __version__, settings
-from hookrunner.cli.shared import echo
+from hookrunner.cli.output import echo
 
 
 @click.command()

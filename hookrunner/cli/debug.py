@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from hookrunner import settings
-from hookrunner.cli.shared import screen, show
+from hookrunner.cli.output import screen, show
 from hookrunner.options import DURATION
 
 TIMEOUT = 30.0

@@ -12,19 +12,11 @@ from pathlib import Path
 
 import click
 
-from hookrunner import log, settings
-from hookrunner.cli.shared import (
-    echo,
-    echo_json,
-    echo_styled,
-    kubeconfig_option,
-    relative,
-    run_to_end,
-    style,
-    styled,
-    timeout_option,
-)
+from hookrunner import settings
+from hookrunner.cli.output import echo, echo_json, echo_styled, style, styled
+from hookrunner.cli.shared import kubeconfig_option, relative, run_to_end, timeout_option
 from hookrunner.errors import BadInput
+from hookrunner.printable import printable
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_reports, case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
@@ -63,7 +55,7 @@ def show_case(report: CaseReport, update: bool, first: bool) -> None:
     word = style("ok", "green") if report.passed else style("FAILED", "red", bold=True)
     if update and report.stale:
         word = style("updated", "yellow")
-    echo_styled(f"  {word} {log.printable(report.name)} ({report.seconds * 1000:.0f} ms)")
+    echo_styled(f"  {word} {printable(report.name)} ({report.seconds * 1000:.0f} ms)")
     for note in report.notes:
         echo(f"     note: {note}")
     for line in styled(report.lines, margin=2):

@@ -11,16 +11,8 @@ import click
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli.shared import (
-    echo,
-    echo_json,
-    echo_styled,
-    kubeconfig_option,
-    run_to_end,
-    show,
-    styled,
-    timeout_option,
-)
+from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled
+from hookrunner.cli.shared import kubeconfig_option, run_to_end, timeout_option
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.testing import display, happenings, manifests
 from hookrunner.testing.bench import Bench, bench

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from hookrunner import settings
-from hookrunner.cli.shared import echo, relative, run_to_end
+from hookrunner.cli.output import echo
+from hookrunner.cli.shared import relative, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Finding, Severity, to_github, to_json, to_text
 from hookrunner.linting.hook_linter import Linted, Linter

@@ -17,7 +17,7 @@ from typing import ClassVar
 import click
 
 from hookrunner import __version__
-from hookrunner.cli.shared import echo, show_error
+from hookrunner.cli.output import echo, show_error
 from hookrunner.errors import BadInput, BadSetting, HookrunnerError
 from hookrunner.options import Compat
 

@@ -6,7 +6,7 @@ from shlex import quote
 
 import click
 
-from hookrunner.cli.shared import echo
+from hookrunner.cli.output import echo
 from hookrunner.testing.starters.starters import KINDS, LANGUAGES, module_starter, starter
 
 

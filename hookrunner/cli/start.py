@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 import click
 
 from hookrunner import log, settings
-from hookrunner.cli.shared import echo
+from hookrunner.cli.output import echo
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
 from hookrunner.safe_files import require_directory

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 import click
 
 from hookrunner import settings
-from hookrunner.cli.shared import echo, echo_json, run_to_end
+from hookrunner.cli.output import echo, echo_json
+from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup

@@ -11,7 +11,6 @@ from urllib.parse import quote
 import click
 import orjson
 
-from hookrunner import log
 from hookrunner.cli import debug
 from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.modules.module_options import (
@@ -24,9 +23,10 @@ from hookrunner.cli.modules.module_options import (
     sourced,
     view_path,
 )
-from hookrunner.cli.shared import echo, echo_styled, show, style, styled
+from hookrunner.cli.output import echo, echo_styled, show, style, styled
 from hookrunner.model.status import some
 from hookrunner.options import Compat
+from hookrunner.printable import printable
 from kubetypes.json_values import JSON
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
@@ -118,10 +118,10 @@ def _to_document(rows: Sequence[JSON]) -> JSON:
 
 def table(rows: Sequence[JSON], now: float) -> str:
     """Modules as lines for a terminal. `now` is in epoch seconds."""
-    lines = [_TITLES, *(tuple(map(log.printable, _cells(row, now))) for row in rows)]
+    lines = [_TITLES, *(tuple(map(printable, _cells(row, now))) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_TITLES) - 1)]
     shown = (_line(line, widths) for line in lines)
-    return "\n".join([*shown, *map(log.printable, _remarks(rows))]) + "\n"
+    return "\n".join([*shown, *map(printable, _remarks(rows))]) + "\n"
 
 
 def _cells(row: JSON, now: float) -> Iterator[str]:

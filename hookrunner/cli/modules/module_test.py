@@ -12,16 +12,8 @@ from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli import hook_test as cases
 from hookrunner.cli.modules import module_options
-from hookrunner.cli.shared import (
-    echo,
-    echo_json,
-    echo_styled,
-    kubeconfig_option,
-    quiet,
-    relative,
-    run_to_end,
-    timeout_option,
-)
+from hookrunner.cli.output import echo, echo_json, echo_styled
+from hookrunner.cli.shared import kubeconfig_option, quiet, relative, run_to_end, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import Settings

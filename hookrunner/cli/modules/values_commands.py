@@ -12,7 +12,7 @@ import orjson
 from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.modules.module_commands import module_name
 from hookrunner.cli.modules.module_options import ModuleFiles, Source, as_document, sourced, view_path
-from hookrunner.cli.shared import show
+from hookrunner.cli.output import show
 from hookrunner.model.modules import GLOBAL
 from kubetypes.json_values import JSON
 
