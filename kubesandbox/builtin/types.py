@@ -1,7 +1,7 @@
 """What Go knows of the built-in kinds and OpenAPI does not say: which fields are pointers, what is left out when empty,
-and what types are called in errors.
+what types are called in errors, and which values are filled in.
 
-The data comes from `tests/controlplane/go/gotypes`, which asks Go's reflection.
+The data comes from `tests/controlplane/go/gotypes`, which asks Go's reflection and Kubernetes' own defaulting.
 """
 
 import gzip
@@ -38,7 +38,8 @@ class Type:
     """A Go type: `kind` is Go's (`struct`, `pointer`, `slice`, `map`, `string`, `int32`, …) or, for types that write
     themselves to JSON, one of `quantity`, `time`, `microtime`, `intorstring`, `bytes`, `any`.
 
-    `go` is Go's name for it (`v1.PodSpec`), `name` a struct's full name (`core/v1.PodSpec`).
+    `go` is Go's name for it (`v1.PodSpec`), `name` a struct's full name (`core/v1.PodSpec`). `defaults` are values of a
+    struct's fields that the API fills in whatever the rest of the object says.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Type:
     name: str
     elem: "Type | None" = None
     fields: dict[str, Field] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
 
     @property
     def inner(self) -> "Type":
@@ -67,6 +69,7 @@ def _known() -> dict[str, Type]:
     nodes: list[dict[str, Any]] = said["types"]
     types = [Type(node["kind"], node["go"], node.get("name", "")) for node in nodes]
     for node, type_ in zip(nodes, types, strict=True):
+        type_.defaults = said["defaults"].get(type_.name, {})
         if "elem" in node:
             type_.elem = types[node["elem"]]
         for one in node.get("fields", ()):

@@ -1,4 +1,4 @@
-"""Writes what the sandbox knows of Go's types: `python -m tests.controlplane.types_data`.
+"""Writes what the sandbox knows of Go's types and their defaults: `python -m tests.controlplane.types_data`.
 
 It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/kinds.json` and
 packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
@@ -24,7 +24,7 @@ BODIES = ("/v1/DeleteOptions",)
 def made_of() -> dict[str, str]:
     """What the data depends on, as hashes: the Go program, the modules' versions, the kinds."""
     parts = {
-        "program": (GO_MODULE / "gotypes/main.go").read_bytes(),
+        "program": b"".join(file.read_bytes() for file in sorted((GO_MODULE / "gotypes").glob("*.go"))),
         "modules": (GO_MODULE / "go.mod").read_bytes(),
         "kinds": "\n".join(kinds()).encode(),
     }

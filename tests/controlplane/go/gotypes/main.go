@@ -1,6 +1,6 @@
 // Command gotypes prints what Go knows of the built-in kinds and OpenAPI does not say: which fields are pointers, which
-// are left out when empty, and what their types are called in errors. hookrunner's sandbox decodes by it
-// (kubesandbox/builtin/types.py has the format).
+// are left out when empty, what their types are called in errors, and which defaults they have. hookrunner's sandbox
+// decodes and fills in by it (kubesandbox/builtin/types.py has the format).
 package main
 
 import (
@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/controlplane" // registers the built-in kinds with their defaults
 )
 
 type node struct {
@@ -139,16 +140,16 @@ func numbers(way []int, f reflect.StructField) []int {
 }
 
 func main() {
-	if err := apiextensions.AddToScheme(scheme.Scheme); err != nil {
-		panic(err)
-	}
+	apiextensions.Install(legacyscheme.Scheme)
+	defaults := newDefaults(legacyscheme.Scheme)
 	w := walk{seen: map[reflect.Type]int{}}
 	kinds := map[string]int{}
 	for _, line := range os.Args[1:] { // group/version/Kind, the group may be empty
 		parts := strings.Split(line, "/")
-		for gvk, t := range scheme.Scheme.AllKnownTypes() {
+		for gvk, t := range legacyscheme.Scheme.AllKnownTypes() {
 			if gvk.Group == parts[0] && gvk.Version == parts[1] && gvk.Kind == parts[2] {
 				kinds[line] = w.of(t)
+				defaults.visit(t, nil, t, map[reflect.Type]bool{})
 			}
 		}
 		if _, ok := kinds[line]; !ok {
@@ -156,7 +157,13 @@ func main() {
 			os.Exit(1)
 		}
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"kinds": kinds, "types": w.nodes}); err != nil {
+	printed := map[string]any{
+		"kinds":       kinds,
+		"types":       w.nodes,
+		"defaults":    defaults.values(),
+		"conditional": defaults.conditional,
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(printed); err != nil {
 		panic(err)
 	}
 }

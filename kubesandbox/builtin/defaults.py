@@ -1,8 +1,10 @@
 """What the API fills in where an object of a built-in kind says nothing.
 
-Rules belong to Go types and are found by walking an object along them, so what holds for a Pod's containers holds in
-every template. Plain values are in `tables`; `pods`, `workloads` and `others` have what depends on other fields.
-A type's own rules run before those of the types inside it, as in the API.
+Defaults belong to Go types and are found by walking an object along them, so what holds for a Pod's containers holds in
+every template. Values that depend on nothing are data (`Type.defaults`, printed by Kubernetes' own code); those that
+depend on other fields, or on where a type stands, are rules in `conditional_defaults`. A type's own defaults come
+before those of the types inside it, as in the API, and its values before its rule. A field with an empty text counts
+as missing unless Go has a pointer there.
 """
 
 from collections.abc import Callable
@@ -10,16 +12,12 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from kubesandbox.builtin.defaults import others, pods, workloads
-from kubesandbox.builtin.defaults.tables import VALUES
+from kubesandbox.builtin.conditional_defaults import RULES
 from kubesandbox.builtin.types import Type, type_of
 from kubesandbox.kinds import Kind
 
 Object = dict[str, Any]
-Rule = Callable[[Any], None]
 Step = Callable[[Any], Any]
-
-RULES: dict[str, Rule] = {**pods.RULES, **workloads.RULES, **others.RULES}
 
 
 def defaulted(kind: Kind, obj: Object) -> Object:
@@ -30,19 +28,15 @@ def defaulted(kind: Kind, obj: Object) -> Object:
     return result
 
 
-def _ruled(type_: Type) -> bool:
-    return type_.name in VALUES or type_.name in RULES
-
-
 @cache
-def _worth(type_: Type) -> bool:
-    """Whether there is a rule for the type or for one inside it."""
+def _has_defaults(type_: Type) -> bool:
+    """Whether the type has defaults, or one inside it."""
     todo, seen = [type_], {id(type_)}
     while todo:
-        one = todo.pop()
-        if _ruled(one):
+        current = todo.pop()
+        if current.defaults or current.name in RULES:
             return True
-        inner = [field.type for field in one.fields.values()] + ([one.elem] if one.elem else [])
+        inner = [field.type for field in current.fields.values()] + ([current.elem] if current.elem else [])
         todo += [each for each in inner if id(each) not in seen]
         seen |= {id(each) for each in inner}
     return False
@@ -51,7 +45,7 @@ def _worth(type_: Type) -> bool:
 @cache
 def _step(type_: Type) -> Step | None:
     """What fills in a value of the type; None if there is nothing to fill in."""
-    if not _worth(type_):
+    if not _has_defaults(type_):
         return None
     if type_.kind == "pointer":
         return _step(type_.inner)
@@ -65,11 +59,11 @@ def _step(type_: Type) -> Step | None:
 
 
 def _struct(type_: Type) -> Step:
-    values, rule = VALUES.get(type_.name, {}), RULES.get(type_.name)
-    plain = [(key, value) for key, value in values.items() if not isinstance(value, dict | list)]
-    nested = [(key, value) for key, value in values.items() if isinstance(value, dict | list)]
+    rule = RULES.get(type_.name)
+    plain = [(key, value) for key, value in type_.defaults.items() if not isinstance(value, dict | list)]
+    nested = [(key, value) for key, value in type_.defaults.items() if isinstance(value, dict | list)]
     pointers = {key for key, field in type_.fields.items() if field.type.kind == "pointer"}
-    inside = [key for key, field in type_.fields.items() if _worth(field.type)]
+    inside = [key for key, field in type_.fields.items() if _has_defaults(field.type)]
 
     def fill(value: Any) -> Any:
         result = dict(value)
