@@ -1,6 +1,6 @@
 """jq programs, compiled once, safe for any text: the room's public face.
 
-A simple program (`paths.py`) runs in this process, at once. Every other one runs in a worker process with a deadline
+A simple program (`compiler.py`) runs in this process, at once. Every other one runs in a worker process with a deadline
 and a memory limit (`pool.py`), because libjq can neither be interrupted nor survive running out of memory. A program
 that fails, hangs or kills its worker costs that one object its result and nothing else.
 
@@ -17,7 +17,7 @@ from typing import Self
 import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
-from hookrunner.jq.paths import outputs_of
+from hookrunner.jq.compiler import outputs_of
 from hookrunner.jq.pool import Pool
 from hookrunner.jq.syntax import NotSimple
 from kubetypes.json_values import JSON, written

@@ -4,7 +4,7 @@ Simple programs are paths, constants, constructors, pipes, commas, comparisons, 
 filters. Everything outside that raises `NotSimple`, also what is merely doubtful (`..`, `?//`, arithmetic, long
 numbers, interpolation): libjq then decides, and its error messages are the ones a user sees. Nothing is evaluated here.
 
-Source of the grammar: https://jqlang.org/manual/, checked against libjq by tests/jq/test_paths.py.
+Source of the grammar: https://jqlang.org/manual/, checked against libjq by tests/jq/test_compiler.py.
 """
 
 import re
@@ -88,7 +88,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Object:
     """`{key: value, …}`; a key is a constant or a path."""
 
     entries: "tuple[tuple[Node, Node], ...]"
@@ -102,7 +102,7 @@ class Call:
     argument: "Node | None" = None
 
 
-Node = Identity | Constant | Index | Slice | Iterate | Try | Pipe | Comma | Binary | Array | Record | Call
+Node = Identity | Constant | Index | Slice | Iterate | Try | Pipe | Comma | Binary | Array | Object | Call
 
 WORDS: dict[str, Any] = {"null": None, "true": True, "false": False}
 PLAIN = frozenset({"empty", "keys", "length", "not", "type"})
@@ -316,11 +316,11 @@ class _Parser:
     def _record(self) -> Node:
         entries: list[tuple[Node, Node]] = []
         if self.take("}"):
-            return Record(())
+            return Object(())
         entries.append(self._entry())
         while self.take(","):
             entries.append(self._entry())
-        return self._closed(Record(tuple(entries)), "}")
+        return self._closed(Object(tuple(entries)), "}")
 
     def _entry(self) -> tuple[Node, Node]:
         if self.take("("):

@@ -1,9 +1,9 @@
-"""jq's total order, pair by pair; test_paths.py compares it with libjq."""
+"""jq's total order, pair by pair; test_compiler.py compares it with libjq."""
 
 from itertools import combinations
 from typing import Any
 
-from hookrunner.jq.value_functions import compare
+from hookrunner.jq.step_functions import compare
 from tests.tables import each
 
 ASCENDING: list[Any] = [

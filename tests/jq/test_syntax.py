@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.jq.paths import outputs_of
+from hookrunner.jq.compiler import outputs_of
 from hookrunner.jq.syntax import NotSimple
 from tests.tables import each
 

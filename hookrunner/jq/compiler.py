@@ -10,9 +10,25 @@ What is one value for one input is compiled to a plain function, only the rest t
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.errors import FilterFailed
+from hookrunner.jq.step_functions import (
+    NAMES,
+    PLAIN_CALLS,
+    CompiledStep,
+    Many,
+    One,
+    compare,
+    has,
+    index,
+    joined,
+    members,
+    path,
+    section,
+    single,
+    truth,
+)
 from hookrunner.jq.syntax import (
     Array,
     Binary,
@@ -24,35 +40,15 @@ from hookrunner.jq.syntax import (
     Iterate,
     Node,
     NotSimple,
+    Object,
     Pipe,
-    Record,
     Slice,
     Try,
     parse,
 )
-from hookrunner.jq.value_functions import NAMES, PLAIN_CALLS, One, compare, has, index, members, path, section, truth
 from kubetypes.json_values import JSON
 
 MOST_COPIES = 100
-
-Many = Callable[[JSON], Iterable[JSON]]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A compiled part of a program.
-
-    `many` yields the outputs for one input; `one` is set where there is exactly one. `copies` bounds how often a piece
-    of the input can be in the outputs. `builds`: an object may be constructed; `visits`: an object's order may be seen;
-    `fixed`: a constant.
-    """
-
-    many: Many
-    one: One | None = None
-    copies: int = 1
-    builds: bool = False
-    visits: bool = False
-    fixed: bool = False
 
 
 def outputs_of(program: str) -> Many:
@@ -63,25 +59,25 @@ def outputs_of(program: str) -> Many:
     return _compile(parse(program)).many
 
 
-def _compile(node: Node) -> Step:
+def _compile(node: Node) -> CompiledStep:
     step = _step(node)
     if step.copies > MOST_COPIES:
         raise NotSimple
     return step
 
 
-def _step(node: Node) -> Step:  # noqa: C901 (one arm for each kind of node)
+def _step(node: Node) -> CompiledStep:  # noqa: C901 (one arm for each kind of node)
     match node:
         case Identity():
-            return _single(lambda value: value)
+            return single(lambda value: value)
         case Constant(constant):
-            return Step(lambda _: (constant,), lambda _: constant, fixed=True)
+            return CompiledStep(lambda _: (constant,), lambda _: constant, fixed=True)
         case Index(key):
-            return _single(index(key))
+            return single(index(key))
         case Slice(start, stop):
-            return _single(section(start, stop))
+            return single(section(start, stop))
         case Iterate():
-            return Step(members, visits=True)
+            return CompiledStep(members, visits=True)
         case Try(body):
             return _try(_compile(body))
         case Pipe(parts):
@@ -91,45 +87,34 @@ def _step(node: Node) -> Step:  # noqa: C901 (one arm for each kind of node)
         case Binary(operator, left, right):
             return _binary(operator, _compile(left), _compile(right))
         case Array(body):
-            return _array(_compile(body)) if body else _single(lambda _: [])
-        case Record(entries):
+            return _array(_compile(body)) if body else single(lambda _: [])
+        case Object(entries):
             return _record(entries)
         case Call(name, argument):
             return _call(name, argument)
 
 
-def _single(one: One, *parts: Step) -> Step:
-    """A step with exactly one output, made of `parts`."""
-    return _joined(lambda value: (one(value),), parts, one)
-
-
-def _joined(many: Many, parts: Iterable[Step], one: One | None = None) -> Step:
-    parts = tuple(parts)
-    copies = max(1, sum(part.copies for part in parts))
-    return Step(many, one, copies, any(part.builds for part in parts), any(part.visits for part in parts))
-
-
 # What joins steps.
 
 
-def _try(body: Step) -> Step:
+def _try(body: CompiledStep) -> CompiledStep:
     def attempt(value: JSON) -> Iterator[JSON]:
         try:
             yield from body.many(value)
         except FilterFailed:
             return
 
-    return _joined(attempt, [body])
+    return joined(attempt, [body])
 
 
-def _pipe(parts: tuple[Node, ...]) -> Step:
+def _pipe(parts: tuple[Node, ...]) -> CompiledStep:
     step, *others = _steps(parts)
     for other in others:
         step = _then(step, other)
     return step
 
 
-def _steps(parts: tuple[Node, ...]) -> Iterator[Step]:
+def _steps(parts: tuple[Node, ...]) -> Iterator[CompiledStep]:
     """The compiled parts, runs of plain keys as one."""
     keys: tuple[str, ...] = ()
     for part in parts:
@@ -137,14 +122,14 @@ def _steps(parts: tuple[Node, ...]) -> Iterator[Step]:
             keys += (part.key,)
             continue
         if keys:
-            yield _single(path(keys))
+            yield single(path(keys))
             keys = ()
         yield _compile(part)
     if keys:
-        yield _single(path(keys))
+        yield single(path(keys))
 
 
-def _then(first: Step, second: Step) -> Step:
+def _then(first: CompiledStep, second: CompiledStep) -> CompiledStep:
     if first.builds and second.visits:
         raise NotSimple
     copies = first.copies * second.copies
@@ -153,19 +138,19 @@ def _then(first: Step, second: Step) -> Step:
     flags = (copies, first.builds or second.builds, first.visits or second.visits)
     many, following = first.many, second.many
     if first.one is None:
-        return Step(lambda value: (out for middle in many(value) for out in following(middle)), None, *flags)
+        return CompiledStep(lambda value: (out for middle in many(value) for out in following(middle)), None, *flags)
     one = first.one
     if second.one is None:
-        return Step(lambda value: following(one(value)), None, *flags)
+        return CompiledStep(lambda value: following(one(value)), None, *flags)
     last = second.one
-    return Step(lambda value: (last(one(value)),), lambda value: last(one(value)), *flags)
+    return CompiledStep(lambda value: (last(one(value)),), lambda value: last(one(value)), *flags)
 
 
-def _comma(parts: list[Step]) -> Step:
-    return _joined(lambda value: (out for part in parts for out in part.many(value)), parts)
+def _comma(parts: list[CompiledStep]) -> CompiledStep:
+    return joined(lambda value: (out for part in parts for out in part.many(value)), parts)
 
 
-def _binary(operator: str, left: Step, right: Step) -> Step:
+def _binary(operator: str, left: CompiledStep, right: CompiledStep) -> CompiledStep:
     if operator == "//":
         return _alternative(left, right)
     if left.one is None or right.one is None:
@@ -175,7 +160,7 @@ def _binary(operator: str, left: Step, right: Step) -> Step:
     return _comparison(COMPARED[operator], left, right)
 
 
-def _alternative(left: Step, right: Step) -> Step:
+def _alternative(left: CompiledStep, right: CompiledStep) -> CompiledStep:
     """All outputs of `left` that are true, or else those of `right`. libjq 1.8.2 lets errors of `left` through."""
 
     def many(value: JSON) -> Iterator[JSON]:
@@ -189,11 +174,11 @@ def _alternative(left: Step, right: Step) -> Step:
 
     first, second = left.one, right.one
     if first is None or second is None:
-        return _joined(many, [left, right])
-    return _single(lambda value: out if truth(out := first(value)) else second(value), left, right)
+        return joined(many, [left, right])
+    return single(lambda value: out if truth(out := first(value)) else second(value), left, right)
 
 
-def _logic(settled: bool, left: Step, right: Step) -> Step:
+def _logic(settled: bool, left: CompiledStep, right: CompiledStep) -> CompiledStep:
     """`or` is settled by a true left side, `and` by a false one: then the right side is not looked at."""
 
     def many(value: JSON) -> Iterator[JSON]:
@@ -205,8 +190,8 @@ def _logic(settled: bool, left: Step, right: Step) -> Step:
 
     first, second = left.one, right.one
     if first is None or second is None:
-        return _joined(many, [left, right])
-    return _single(lambda value: settled if truth(first(value)) is settled else truth(second(value)), left, right)
+        return joined(many, [left, right])
+    return single(lambda value: settled if truth(first(value)) is settled else truth(second(value)), left, right)
 
 
 COMPARED: dict[str, Callable[[int], bool]] = {
@@ -219,7 +204,7 @@ COMPARED: dict[str, Callable[[int], bool]] = {
 }
 
 
-def _comparison(holds: Callable[[int], bool], left: Step, right: Step) -> Step:
+def _comparison(holds: Callable[[int], bool], left: CompiledStep, right: CompiledStep) -> CompiledStep:
     """libjq evaluates the right side first: that decides which error, or which lack of outputs, comes through."""
 
     def many(value: JSON) -> Iterator[JSON]:
@@ -229,36 +214,36 @@ def _comparison(holds: Callable[[int], bool], left: Step, right: Step) -> Step:
 
     first, second = left.one, right.one
     if first is None or second is None:
-        return _joined(many, [left, right])
+        return joined(many, [left, right])
 
     def one(value: JSON) -> JSON:
         other = second(value)
         return holds(compare(first(value), other))
 
-    return _single(one, left, right)
+    return single(one, left, right)
 
 
 # Constructors.
 
 
-def _array(body: Step) -> Step:
-    return _single(lambda value: list(body.many(value)), body)
+def _array(body: CompiledStep) -> CompiledStep:
+    return single(lambda value: list(body.many(value)), body)
 
 
-def _record(entries: tuple[tuple[Node, Node], ...]) -> Step:
+def _record(entries: tuple[tuple[Node, Node], ...]) -> CompiledStep:
     pairs = [(_key(key), _compile(value)) for key, value in entries]
     steps = [step for pair in pairs for step in pair]
     singles = [(key.one, value.one) for key, value in pairs if key.one and value.one]
     if len(singles) == len(pairs):
         names = [key.value for key, _ in entries if isinstance(key, Constant)]
-        step = _single(_built(singles) if len(names) < len(pairs) else _named(names, singles), *steps)
+        step = single(_built(singles) if len(names) < len(pairs) else _named(names, singles), *steps)
     else:
         _refuse_products(steps)
-        step = _joined(lambda value: _records(pairs, value), steps)
+        step = joined(lambda value: _records(pairs, value), steps)
     return replace(step, builds=True)
 
 
-def _key(node: Node) -> Step:
+def _key(node: Node) -> CompiledStep:
     """libjq refuses some keys that cannot be strings at compile time: only constants and paths are taken on here."""
     if isinstance(node, Constant) and isinstance(node.value, str):
         return _compile(node)
@@ -290,7 +275,7 @@ def _put(built: dict[str, JSON], key: JSON, value: JSON) -> None:
     built[key] = value
 
 
-def _records(pairs: list[tuple[Step, Step]], value: JSON) -> Iterator[JSON]:
+def _records(pairs: list[tuple[CompiledStep, CompiledStep]], value: JSON) -> Iterator[JSON]:
     """One object for each output of the one generator among the pairs, evaluated in the order they are written."""
     chosen: Iterable[tuple[JSON, ...]] = [()]
     for key, part in pairs:
@@ -302,11 +287,13 @@ def _records(pairs: list[tuple[Step, Step]], value: JSON) -> Iterator[JSON]:
         yield built
 
 
-def _extended(chosen: Iterable[tuple[JSON, ...]], key: Step, part: Step, value: JSON) -> Iterator[tuple[JSON, ...]]:
+def _extended(
+    chosen: Iterable[tuple[JSON, ...]], key: CompiledStep, part: CompiledStep, value: JSON
+) -> Iterator[tuple[JSON, ...]]:
     return ((*flat, name, out) for flat in chosen for name in key.many(value) for out in part.many(value))
 
 
-def _refuse_products(steps: list[Step]) -> None:
+def _refuse_products(steps: list[CompiledStep]) -> None:
     """Beside a generator only constants: anything else would be repeated for each of its outputs."""
     if sum(not step.fixed for step in steps) > 1:
         raise NotSimple
@@ -315,22 +302,22 @@ def _refuse_products(steps: list[Step]) -> None:
 # Named filters.
 
 
-def _call(name: str, argument: Node | None) -> Step:
+def _call(name: str, argument: Node | None) -> CompiledStep:
     if name == "map" and argument:
-        return _array(_then(Step(members, visits=True), _compile(argument)))
+        return _array(_then(CompiledStep(members, visits=True), _compile(argument)))
     if name == "select" and argument:
         return _select(_compile(argument))
     if name == "has" and isinstance(argument, Constant) and type(argument.value) in (int, str):
-        return _single(has(argument.value))
+        return single(has(argument.value))
     if name == "empty":
-        return Step(lambda _: ())
+        return CompiledStep(lambda _: ())
     if argument is None:
-        return _single(PLAIN_CALLS[name])
+        return single(PLAIN_CALLS[name])
     raise NotSimple
 
 
-def _select(condition: Step) -> Step:
+def _select(condition: CompiledStep) -> CompiledStep:
     holds = condition.one
     if holds is None:
         raise NotSimple
-    return _joined(lambda value: (value,) if truth(holds(value)) else (), [condition])
+    return joined(lambda value: (value,) if truth(holds(value)) else (), [condition])

@@ -1,5 +1,5 @@
-"""What one step of a simple program does to one value, and jq's order of values. Pure functions that fail where libjq
-fails. `paths.py` composes them, and does everything that has more or fewer outputs than one.
+"""The steps of a compiled simple program: what each does to one value, and jq's order of values. Pure functions that
+fail where libjq fails. `compiler.py` composes them; what runs for each object is here.
 
 The order is null < false < true < numbers < strings < arrays < objects. Python's own comparison would be wrong: there
 `True == 1`, and a float beyond 2^53 is not the number that its digits say.
@@ -8,6 +8,7 @@ Source: https://jqlang.org/manual/#sort-sort_by
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from hookrunner.errors import FilterFailed
 from kubetypes.json_values import JSON
 
 One = Callable[[JSON], JSON]
+Many = Callable[[JSON], Iterable[JSON]]
 
 NAMES = {
     type(None): "null",
@@ -25,6 +27,34 @@ NAMES = {
     list: "array",
     dict: "object",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStep:
+    """A compiled part of a program.
+
+    `many` yields the outputs for one input; `one` is set where there is exactly one. `copies` bounds how often a piece
+    of the input can be in the outputs. `builds`: an object may be constructed; `visits`: an object's order may be seen;
+    `fixed`: a constant.
+    """
+
+    many: Many
+    one: One | None = None
+    copies: int = 1
+    builds: bool = False
+    visits: bool = False
+    fixed: bool = False
+
+
+def single(one: One, *parts: CompiledStep) -> CompiledStep:
+    """A step with exactly one output, made of `parts`."""
+    return joined(lambda value: (one(value),), parts, one)
+
+
+def joined(many: Many, parts: Iterable[CompiledStep], one: One | None = None) -> CompiledStep:
+    parts = tuple(parts)
+    copies = max(1, sum(part.copies for part in parts))
+    return CompiledStep(many, one, copies, any(part.builds for part in parts), any(part.visits for part in parts))
 
 
 def truth(value: JSON) -> bool:
