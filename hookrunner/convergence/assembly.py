@@ -37,7 +37,7 @@ from hookrunner.modules.scripts import MeteredScripts, Scripts
 from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore

@@ -18,7 +18,7 @@ from hookrunner.model import modules
 from hookrunner.model.events import ObjectSeen
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness
 

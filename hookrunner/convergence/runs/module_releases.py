@@ -11,7 +11,7 @@ from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON

@@ -21,7 +21,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.status import some
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import PINNED
 from hookrunner.settings import ModulesSettings

@@ -11,7 +11,7 @@ from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 from tests.convergence.site import module

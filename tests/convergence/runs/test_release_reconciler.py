@@ -26,7 +26,7 @@ from hookrunner.model.releases import (
     RenderedChart,
     RenderRequest,
 )
-from hookrunner.releases.drift.drift import Drift
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases.drift.live_comparison import changed_fields
+from hookrunner.releases.drift_checks import changed_fields
 from tests.tables import each
 
 JSON = Any

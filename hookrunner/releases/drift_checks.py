@@ -1,7 +1,10 @@
-"""Which fields of a release's object has another client changed since we applied it?
+"""Checks of one object of a release: when to read it, and which of its fields another client has changed.
 
-    edited(applied, metadata)                    fields that are not ours, by metadata alone: `("/spec/replicas",)`
-    edited(applied, live["metadata"], live)      … those of them that have another value
+    changed_fields(applied, metadata)                   # fields that are not ours, by metadata: ("/spec/replicas",)
+    changed_fields(applied, live["metadata"], live)     # … those of them that have another value
+
+Objects that change again and again are read ever more rarely: without this, two controllers that disagree on a field
+would overwrite each other indefinitely.
 
 The API server records who has set which field. A field that we applied is ours until another client sets it to another
 value. So an object that no other client has changed has only our fields, whatever defaults, units and admission
@@ -15,17 +18,77 @@ A number of replicas that was set through the subresource `scale` belongs to an 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 """
 
+import asyncio
+import heapq
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import reduce
+from itertools import count
 from typing import Final
 
 import orjson
 
-from hookrunner.releases.manifest_objects import MANAGER, plain
+from hookrunner.releases.manifest_objects import MANAGER, ObjectId, plain
 from hookrunner.values import pointers
 from kubetypes.field_sets import Fields, union
 from kubetypes.json_values import JSON
 from kubetypes.quantities import BadQuantity, quantity
+
+_FIRST, _FACTOR, _LONGEST = 1.0, 4.0, 3600.0
+"""Seconds from the first hint of a change until the object is read, because edits seldom come alone; the factor for
+each time that it was found changed before; and the longest delay."""
+
+_QUIET = 3 * _LONGEST
+"""Seconds after which an object that was not found changed starts with the first delay again."""
+
+
+class DriftBackoff:
+    """The delays before objects that change are read: exponential for each object."""
+
+    def __init__(self) -> None:
+        self._waits: dict[ObjectId, tuple[float, float]] = {}
+
+    def delay(self, object_id: ObjectId, now: float) -> float:
+        """Seconds until the object is read. `now` is any monotonic time."""
+        delay, changed_at = self._waits.get(object_id, (_FIRST, now))
+        return _FIRST if now - changed_at > _QUIET else delay
+
+    def mark_changed(self, object_id: ObjectId, now: float) -> None:
+        """Note that the object was found changed."""
+        self._waits[object_id] = (min(self.delay(object_id, now) * _FACTOR, _LONGEST), now)
+
+
+class RecheckQueue:
+    """Objects to read again, each once, the earliest first; for one reader. An object that is added twice before it was
+    taken is taken once, at the earlier time."""
+
+    def __init__(self) -> None:
+        self._due: dict[ObjectId, float] = {}
+        self._heap: list[tuple[float, int, ObjectId]] = []
+        self._sequence = count()
+        self._changed = asyncio.Event()
+
+    def add(self, object_id: ObjectId, delay: float = 0.0) -> None:
+        """Read the object in `delay` seconds."""
+        due = asyncio.get_running_loop().time() + delay
+        if due < self._due.get(object_id, float("inf")):
+            self._due[object_id] = due
+            heapq.heappush(self._heap, (due, next(self._sequence), object_id))
+            self._changed.set()
+
+    async def next(self) -> ObjectId:
+        """Wait until the next object is due, and remove it."""
+        while True:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._heap[0][0] if self._heap else None):
+                    await self._changed.wait()
+                    continue
+            due, _, object_id = heapq.heappop(self._heap)
+            if self._due.get(object_id) == due:
+                del self._due[object_id]
+                return object_id
+
 
 _AMOUNTS = frozenset(
     {"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead", "podFixed"}
@@ -64,7 +127,7 @@ def _amount(value: JSON) -> object:
         return None
 
 
-METADATA_PARTS = ("labels", "annotations", "finalizers", "ownerReferences")
+_METADATA_PARTS = ("labels", "annotations", "finalizers", "ownerReferences")
 """The parts of an object's metadata that a release may set."""
 
 _UNSEEN: Final = object()
@@ -77,6 +140,13 @@ _WHOLE, _PERHAPS = "!", "?"
 be a map or a list of which no part is ours any more: an update also counts the container itself."""
 
 _Path = tuple[str, ...]
+
+
+def state_of(metadata: JSON) -> bytes:
+    """A text that differs between two states of an object if more than the status differs. Kinds without a generation
+    have no relevant status."""
+    version = metadata.get("generation") or metadata.get("resourceVersion")
+    return orjson.dumps([version, *(metadata.get(part) for part in _METADATA_PARTS)])
 
 
 def changed_fields(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple[str, ...]:
@@ -107,7 +177,7 @@ def _mark_ends(fields: JSON, end: str) -> JSON:
 
 def _comparable(applied: JSON) -> JSON:
     """The parts of an object that are compared."""
-    metadata = {key: applied["metadata"][key] for key in METADATA_PARTS if key in applied["metadata"]}
+    metadata = {key: applied["metadata"][key] for key in _METADATA_PARTS if key in applied["metadata"]}
     return {key: value for key, value in plain(applied).items() if key not in _NEVER_OURS} | {"metadata": metadata}
 
 

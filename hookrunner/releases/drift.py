@@ -1,0 +1,330 @@
+"""Detects at once that an object of a release is missing and, on request, that another client has changed one.
+
+    drift = Drift(client, kinds, watches, background)
+    drift.track(identity, objects, "missing")           # as they were applied; also after `pause`
+    async for finding in drift.findings(): ...
+    drift.pause(identity)                               # while the release is being written
+
+One watch of metadata for each kind that any tracked release has, restricted to what Helm manages; all releases share
+it. Live objects are kept by name only. A watch event is only a hint: it may be late, or the object may have lost the
+label by which it is watched. So every suspected object is read before drift is reported. Changed objects are read a
+moment later, so that several changes cost one read; `drift_checks` says when, and which changes count.
+
+Never tracked: Helm hooks, which come and go; Jobs that delete themselves; certificate requests, which the cluster
+deletes.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from hookrunner import log
+from hookrunner.background import Background
+from hookrunner.errors import KubeError, NotFound, UnknownKind
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
+from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.model import modules
+from hookrunner.model.events import Report, Synced, WatchLost
+from hookrunner.model.releases import ObjectDrift
+from hookrunner.model.resources import ObjectKey, Selection
+from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
+from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.readiness import MANAGED
+from hookrunner.values import pointers
+from kubetypes.json_values import JSON
+
+
+class PresentObjects:
+    """Which objects of one kind a metadata-only watch shows; their keys only. `synced`: others do not exist."""
+
+    def __init__(self, kind: str) -> None:
+        self.synced = False
+        self._kind = kind
+        self._keys: set[ObjectKey] = set()
+        self._informer = Informer(self._keys)
+
+    def has(self, namespace: str, name: str) -> bool:
+        """Does the object exist? The namespace does not matter for kinds without namespaces."""
+        return any(ObjectKey(any_namespace, self._kind, name) in self._keys for any_namespace in (namespace, ""))
+
+    def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
+        """Yield the facts of a batch of the watch, each after it was noted here."""
+        for fact in self._informer.facts(reports):
+            match fact:
+                case Added(seen) | Modified(seen):
+                    self._keys.add(seen.key)
+                case Deleted(key):
+                    self._keys.discard(key)
+                case Synced():
+                    self.synced = True
+            yield fact
+
+
+Kind: TypeAlias = tuple[str, str]
+"""apiVersion and kind, as manifests have them."""
+
+_HOOK = "helm.sh/hook"
+_DELETED_BY_CLUSTER = ("certificates.k8s.io", "CertificateSigningRequest")
+
+
+@dataclass(slots=True)
+class TrackedRelease:
+    """Objects as they were applied. `found` is their known drift; while `paused`, none is detected. `seen` is the state
+    in which each object was read last."""
+
+    identity: ReleaseId
+    objects: dict[ObjectId, JSON]
+    mode: modules.Drift
+    paused: bool = False
+    found: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
+    seen: dict[ObjectId, bytes] = field(default_factory=dict)
+
+    @property
+    def changes_matter(self) -> bool:
+        """Do changes count as drift, or only missing objects?"""
+        return self.mode in ("warn", "repair")
+
+
+class TrackedReleases:
+    """All tracked releases, and their objects by kind and name."""
+
+    def __init__(self) -> None:
+        self._releases: dict[ReleaseId, TrackedRelease] = {}
+        self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
+
+    def put(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
+        """Track these objects of a release, and none of its earlier ones."""
+        self.drop(identity)
+        release = TrackedRelease(
+            identity, {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}, mode
+        )
+        self._releases[identity] = release
+        for tracked_id in release.objects:
+            names = self._by_kind.setdefault((tracked_id.api_version, tracked_id.kind), {})
+            names.setdefault(tracked_id.name, {})[tracked_id] = release
+        return release
+
+    def drop(self, identity: ReleaseId) -> None:
+        """Stop tracking a release."""
+        release = self._releases.pop(identity, None)
+        for tracked_id in release.objects if release else ():
+            names = self._by_kind[tracked_id.api_version, tracked_id.kind]
+            if names.get(tracked_id.name, {}).get(tracked_id) is release:
+                del names[tracked_id.name][tracked_id]
+                if not names[tracked_id.name]:
+                    del names[tracked_id.name]
+            if not names:
+                del self._by_kind[tracked_id.api_version, tracked_id.kind]
+
+    def release(self, identity: ReleaseId) -> TrackedRelease | None:
+        """The tracked release, None if it is not tracked."""
+        return self._releases.get(identity)
+
+    def active(self, tracked_id: ObjectId) -> TrackedRelease | None:
+        """The release of an object, None while it is paused."""
+        release = (
+            self._by_kind.get((tracked_id.api_version, tracked_id.kind), {}).get(tracked_id.name, {}).get(tracked_id)
+        )
+        return None if release is None or release.paused else release
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of all tracked objects."""
+        return frozenset(self._by_kind)
+
+    def of(self, kind: Kind) -> Iterator[ObjectId]:
+        """All tracked objects of a kind."""
+        return (tracked_id for ids in list(self._by_kind.get(kind, {}).values()) for tracked_id in list(ids))
+
+    def named(self, kind: Kind, key: ObjectKey) -> list[ObjectId]:
+        """The tracked objects with this key of a watch; keys of kinds without namespaces have no namespace."""
+        ids = self._by_kind.get(kind, {}).get(key.name, {})
+        return [tracked_id for tracked_id in ids if key.namespace in ("", tracked_id.namespace)]
+
+
+def _is_permanent(obj: JSON) -> bool:
+    """Does the object stay until a client deletes it?"""
+    metadata = obj["metadata"]
+    if not metadata.get("name") or _HOOK in (metadata.get("annotations") or {}):
+        return False
+    if obj["kind"] == "Job" and (obj.get("spec") or {}).get("ttlSecondsAfterFinished") is not None:
+        return False
+    return (obj["apiVersion"].rpartition("/")[0], obj["kind"]) != _DELETED_BY_CLUSTER
+
+
+_LOG = log.get("releases.drift")
+_WATCH_DELAY = 1.0
+"""Seconds that a watch may be behind our own writes."""
+
+_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
+"""Seconds until an object is read again after a failure: while the API server is unreachable, or without a right."""
+
+_LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_BY)
+
+
+class Drift:
+    """Tracks the releases of one cluster. Watches run in `background`; the reader of `findings` reads objects.
+
+    `kinds` are those with which releases are written: they know new definitions before discovery does.
+    """
+
+    def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._watches = watches
+        self._background = background
+        self._tracked = TrackedReleases()
+        self._recheck = RecheckQueue()
+        self._backoff = DriftBackoff()
+        self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
+
+    def track(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> None:
+        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it."""
+        release = self._tracked.put(identity, () if mode == "off" else objects, mode)
+        self._watch()
+        for tracked_id in release.objects:
+            present, _ = self._watched[tracked_id.api_version, tracked_id.kind]
+            if present.synced and not present.has(tracked_id.namespace, tracked_id.name):
+                self._recheck.add(tracked_id, _WATCH_DELAY)
+            elif present.synced and release.changes_matter:
+                self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+
+    def pause(self, identity: ReleaseId) -> None:
+        """Report nothing of a release until it is tracked again."""
+        if release := self._tracked.release(identity):
+            release.paused = True
+
+    def forget(self, identity: ReleaseId) -> None:
+        """Stop tracking a release."""
+        self._tracked.drop(identity)
+        self._watch()
+
+    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
+        """The known drift of a release."""
+        release = self._tracked.release(identity)
+        return tuple(release.found.values()) if release else ()
+
+    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
+        """Note that these objects are in sync again."""
+        if release := self._tracked.release(identity):
+            release.found = {
+                tracked_id: finding for tracked_id, finding in release.found.items() if finding not in findings
+            }
+
+    async def findings(self) -> AsyncGenerator[ObjectDrift, None]:
+        """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
+        or was undone."""
+        while True:
+            finding = await self._inspect(await self._recheck.next())
+            if finding is not None:
+                yield finding
+
+    def _watch(self) -> None:
+        """Open the watches that are needed and close the others."""
+        for kind in self._watched.keys() - self._tracked.kinds:
+            self._watched.pop(kind)[1].cancel()
+        for kind in self._tracked.kinds - self._watched.keys():
+            present = PresentObjects(kind[1])
+            selection = Selection(*kind, labels=MANAGED, metadata_only=True)
+            task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, present))
+            self._watched[kind] = (present, task)
+
+    async def _read(self, kind: Kind, selection: Selection, present: PresentObjects) -> None:
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                for fact in present.facts(reports):
+                    self._handle_fact(kind, fact, present)
+
+    def _handle_fact(self, kind: Kind, fact: Fact, present: PresentObjects) -> None:
+        """Add the objects to recheck because of a fact of the watch."""
+        match fact:
+            case Added(seen) | Modified(seen):
+                for tracked_id in self._tracked.named(kind, seen.key):
+                    self._handle_metadata(tracked_id, seen.obj["metadata"])
+            case Deleted(key):
+                for tracked_id in self._tracked.named(kind, key):
+                    self._handle_metadata(tracked_id, None)
+            case Synced():
+                for tracked_id in self._tracked.of(kind):
+                    if not present.has(tracked_id.namespace, tracked_id.name):
+                        self._recheck.add(tracked_id)
+            case WatchLost(brief=False):  # the kind itself may be gone
+                for tracked_id in self._tracked.of(kind):
+                    self._recheck.add(tracked_id)
+
+    def _handle_metadata(self, tracked_id: ObjectId, metadata: JSON | None) -> None:
+        """Handle an object's metadata from the watch, None if it was deleted."""
+        if (release := self._tracked.active(tracked_id)) is None:
+            return
+        if metadata is None:
+            self._recheck.add(tracked_id)
+        elif not release.changes_matter or not changed_fields(release.objects[tracked_id], metadata):
+            release.found.pop(tracked_id, None)
+        elif release.seen.get(tracked_id) != state_of(metadata):
+            self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+
+    async def _inspect(self, tracked_id: ObjectId) -> ObjectDrift | None:
+        """Read an object; its drift, if there is any to report. Its release may be paused or written meanwhile."""
+        if (release := self._tracked.active(tracked_id)) is None:
+            return None
+        try:
+            fields = await self._read_changed_fields(tracked_id, release)
+        except KubeError as error:
+            self._recheck.add(tracked_id, _RETRY_SOON if error.brief else _RETRY_LATER)
+            _LOG.log("debug" if error.brief else "warn", "object cannot be read", object=str(tracked_id), error=error)
+            return None
+        finding = None if fields == () else await self._to_finding(tracked_id, release, fields or ())
+        if self._tracked.active(tracked_id) is not release or not _is_news(tracked_id, release, finding):
+            return None
+        if finding and not finding.missing:
+            self._backoff.mark_changed(tracked_id, _now())
+        return finding
+
+    async def _read_changed_fields(self, tracked_id: ObjectId, release: TrackedRelease) -> tuple[str, ...] | None:
+        """Read an object; JSON pointers of the fields that differ, None if it is missing. An object without the label
+        counts as missing or changed, because the watch would report nothing more of it."""
+        try:
+            resource = await self._kinds.resolve(tracked_id.api_version, tracked_id.kind)
+            if not {"get", "watch"} <= {*resource.verbs}:
+                return ()
+            ref = ObjectRef(resource, tracked_id.namespace, tracked_id.name)
+            live = await writes.read(self._client, ref) if release.changes_matter else None
+            metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
+        except (NotFound, UnknownKind):
+            return None
+        labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
+        if not release.changes_matter:
+            return () if labelled else None
+        release.seen[tracked_id] = state_of(metadata)
+        changed = changed_fields(release.objects[tracked_id], metadata, live)
+        return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
+
+    async def _to_finding(self, tracked_id: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> ObjectDrift:
+        try:
+            namespaced = (await self._kinds.resolve(tracked_id.api_version, tracked_id.kind)).namespaced
+        except KubeError:
+            namespaced = True
+        namespace = tracked_id.namespace if namespaced else ""
+        return ObjectDrift(
+            release.identity.name, namespace, tracked_id.api_version, tracked_id.kind, tracked_id.name, fields
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _is_news(tracked_id: ObjectId, release: TrackedRelease, finding: ObjectDrift | None) -> bool:
+    """Note the drift; should it be reported? A missing object is reported each time, a change once for the same
+    fields."""
+    known = release.found.pop(tracked_id, None)
+    if finding is None:
+        return False
+    release.found[tracked_id] = finding
+    return finding.missing or finding != known
