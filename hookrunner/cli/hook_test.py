@@ -18,10 +18,9 @@ from hookrunner.cli.shared import kubeconfig_option, relative, run_to_end, timeo
 from hookrunner.errors import BadInput
 from hookrunner.printable import printable
 from hookrunner.testing.bench import bench
-from hookrunner.testing.cases import case_reports, case_runner, golden
+from hookrunner.testing.cases import case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
-from hookrunner.testing.cases.case_reports import CaseReport
-from hookrunner.testing.cases.case_runner import CaseOutcome
+from hookrunner.testing.cases.case_runner import CaseOutcome, CaseReport
 from hookrunner.testing.results import as_json
 from kubetypes.json_values import JSON
 
@@ -94,7 +93,7 @@ def write_junit(path: Path | None, reports: Sequence[CaseReport], seconds: float
     """Write a JUnit report, if there is a path. Raises BadInput."""
     if path:
         try:
-            path.write_bytes(case_reports.document(reports, seconds))
+            path.write_bytes(case_runner.to_junit(reports, seconds))
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -1,13 +1,20 @@
 """Checks of what a hook declares: bindings that load and cannot do what their author meant; in hooks that use the shell
-framework, bindings without a handler and handlers without a binding."""
+framework, bindings without a handler and handlers without a binding; jq filters whose result changes with every write
+or heartbeat, so that no event is ever held back.
+
+Filters are not judged by their text, which may hide anything: they run on two objects that differ in nothing else.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime
 from itertools import pairwise
 
 from hookrunner import cron
+from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.hooks.shapes import suggestion
+from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import (
@@ -20,6 +27,7 @@ from hookrunner.model.bindings import (
     QueuedBinding,
     Schedule,
 )
+from kubetypes.json_values import JSON
 
 _BUSY = 5.0
 """Seconds. A hook that is run more often than this is hardly meant to be."""
@@ -199,3 +207,89 @@ def _unknown(defined: dict[str, int], config: HookConfig) -> Iterator[Remark]:
         if kind in bindings and name not in names:
             mend = suggestion(name, names) or f"; bindings of this kind are named {sorted(names)}"
             yield Remark("handler-unknown", place, f"{handler} is never called: no binding is named '{name}'{mend}")
+
+
+_SAMPLE: JSON = {
+    "apiVersion": "v1",
+    "kind": "Sample",
+    "metadata": {
+        "name": "sample",
+        "namespace": "default",
+        "uid": "0e2ab2a0-5f8a-4d6c-9f6e-3a1a0e4fd3aa",
+        "resourceVersion": "1000",
+        "generation": 1,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {"app": "sample"},
+        "annotations": {"note": "sample"},
+        "ownerReferences": [],
+        "finalizers": [],
+        "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2026-01-01T00:00:00Z"}],
+    },
+    "spec": {"replicas": 1, "renewTime": "2026-01-01T00:00:00.000000Z"},
+    "data": {"key": "dmFsdWU="},
+    "status": {
+        "phase": "Running",
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "True",
+                "lastHeartbeatTime": "2026-01-01T00:00:00Z",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }
+        ],
+    },
+}
+_LATER = "2026-01-01T00:00:10Z"
+_NODES = ("node", "nodes", "no")
+_LEASES = ("lease", "leases")
+
+
+async def check_filters(source: Source, config: HookConfig, jq: Jq) -> list[Remark]:
+    """Remarks on filters that let through what changes by itself. One that fails on the sample is not judged."""
+    found: list[Remark] = []
+    for binding in config.kubernetes:
+        if binding.jq_filter and Change.MODIFIED in binding.changes:
+            found += [_noisy_filter(source, binding, what) for what in await _passing_field(binding, jq)]
+    return found
+
+
+async def _passing_field(binding: Kubernetes, jq: Jq) -> list[str]:
+    """The first of the moving fields that gets through the filter."""
+    changed = dict(_changed_samples(binding.kind.lower()))
+    try:
+        compiled = await jq.compile(binding.jq_filter)
+    except BadFilter:
+        return []
+    before, *after = await jq.apply(compiled, [_SAMPLE, *changed.values()])
+    if isinstance(before, FilterFailed):
+        return []
+    moving = [what for what, result in zip(changed, after, strict=True) if result != before]
+    return moving[:1]
+
+
+def _changed_samples(kind: str) -> Iterator[tuple[str, JSON]]:
+    """The sample with a field changed that the API server or a controller changes by itself."""
+    yield "metadata.resourceVersion", _with_field(_SAMPLE, ("metadata", "resourceVersion"), "1001")
+    fields = [{"manager": "kubectl", "operation": "Update", "time": _LATER}]
+    yield "metadata.managedFields", _with_field(_SAMPLE, ("metadata", "managedFields"), fields)
+    if kind in _NODES:
+        conditions = [_SAMPLE["status"]["conditions"][0] | {"lastHeartbeatTime": _LATER}]
+        yield "status.conditions[].lastHeartbeatTime", _with_field(_SAMPLE, ("status", "conditions"), conditions)
+    if kind in _LEASES:
+        yield "spec.renewTime", _with_field(_SAMPLE, ("spec", "renewTime"), _LATER)
+
+
+def _with_field(obj: Mapping[str, JSON], path: tuple[str, str], value: JSON) -> JSON:
+    copy: JSON = deepcopy(dict(obj))
+    copy[path[0]][path[1]] = value
+    return copy
+
+
+def _noisy_filter(source: Source, binding: Kubernetes, what: str) -> Remark:
+    line = binding.jq_filter.strip().partition("\n")[0]
+    return Remark(
+        "filter-noisy",
+        source.find(line, "jqFilter"),
+        f"the filter of '{binding.name}' lets {what} through, so each write is an event and none is held back; keep "
+        "only the fields that the hook reads, such as {labels: .metadata.labels}",
+    )

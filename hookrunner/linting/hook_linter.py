@@ -18,10 +18,9 @@ from hookrunner.hooks import catalog, hook_locations
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import without_cluster
-from hookrunner.linting.binding_checks import check_bindings, check_handlers
+from hookrunner.linting.binding_checks import check_bindings, check_filters, check_handlers
 from hookrunner.linting.context_checks import check_contexts, check_snapshots
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
-from hookrunner.linting.filter_checks import check_filters
 from hookrunner.linting.findings import Finding, Remark, without_ignored
 from hookrunner.linting.hook_source import Source
 from hookrunner.linting.served_kinds import check_kinds

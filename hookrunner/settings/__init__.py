@@ -21,11 +21,11 @@ from hookrunner.settings.groups import (
     LogLevel,
     LogSettings,
     LogType,
+    SandboxSettings,
     WebSettings,
 )
 from hookrunner.settings.modules import DEAD as DEAD_OF_MODULES
 from hookrunner.settings.modules import ModulesSettings
-from hookrunner.settings.sandbox import SandboxSettings
 from hookrunner.settings.webhooks import (
     CertificateSource,
     ConversionSettings,

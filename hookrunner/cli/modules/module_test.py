@@ -23,8 +23,7 @@ from hookrunner.testing.cases.case_files import CaseFile
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.modules import module_case_files, module_case_runner
 from hookrunner.testing.modules.module_case_files import ModuleFile
-from hookrunner.testing.modules.module_case_runner import ModuleOutcome
-from hookrunner.testing.modules.module_expectations import updated
+from hookrunner.testing.modules.module_case_runner import ModuleOutcome, updated
 from hookrunner.testing.results import as_json
 
 

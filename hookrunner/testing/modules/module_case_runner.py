@@ -1,20 +1,27 @@
-"""Runs the cases of modules side by side, in one render worker, and yields the outcomes in the order of the files."""
+"""Runs the cases of modules side by side, in one render worker, and yields the outcomes in the order of the files.
+
+`differences` compares a rendered module with what its case expects; `updated` returns what the case should expect
+instead.
+"""
 
 import asyncio
+import difflib
+import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from hookrunner import safe_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
-from hookrunner.testing.cases.case_reports import CaseReport
-from hookrunner.testing.cases.case_runner import results_in_order
-from hookrunner.testing.cases.expectations import Difference
+from hookrunner.testing.cases.case_runner import CaseReport, results_in_order
+from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
-from hookrunner.testing.modules.module_expectations import differences
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +84,108 @@ async def _case(
         except BadInput as error:
             return ModuleOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
     return ModuleOutcome(file, case, time.perf_counter() - began, "", made, wrong)
+
+
+GOLDEN = "golden"
+
+
+def differences(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> Iterator[Difference]:
+    """Everything in which a module is not as expected."""
+    expect = case.expect
+    if made.failure or "failure" in expect:
+        yield from _failure(expect, made.failure)
+    elif not made.failure:
+        yield from _rendered(expect, made)
+        if GOLDEN in expect:
+            yield from _golden(_beside(file, expect[GOLDEN]), expect[GOLDEN], made)
+    if "values" in expect and made.values is not None:
+        yield from of_mapping("values", expect["values"], made.values)
+
+
+def updated(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> JSON:
+    """What the case should expect. Writes its golden file, and gives it one if it expects nothing yet. Raises
+    BadInput."""
+    if made.failure:
+        return {"failure": made.failure}
+    expect = {key: value for key, value in case.expect.items() if key != "failure"} or {GOLDEN: _named(case)}
+    if GOLDEN in expect:
+        _write(_beside(file, expect[GOLDEN]), made.rendered.everything)
+    return {key: _current_value(key, value, made) for key, value in expect.items()}
+
+
+def _failure(expect: JSON, failure: str) -> Iterator[Difference]:
+    if "failure" not in expect:
+        yield Difference("failure", tuple(failure.splitlines()))
+    elif not failure:
+        yield Difference("failure", (f"expected to contain: {expect['failure']}", "nothing failed"))
+    else:
+        yield from of_text("failure", expect["failure"], failure)
+
+
+def _rendered(expect: JSON, made: RenderedModule) -> Iterator[Difference]:
+    rendered = made.rendered
+    if "objects" in expect:
+        yield from of_objects("objects", expect["objects"], rendered.objects)
+    if "hooks" in expect:
+        yield from of_objects("hooks", expect["hooks"], [hook.obj for hook in rendered.hooks])
+    if "notes" in expect:
+        yield from of_text("notes", expect["notes"], rendered.notes)
+    if expect.get("count", len(rendered.objects)) != len(rendered.objects):
+        kinds = ", ".join(f"{obj['kind']}/{obj['metadata'].get('name', '')}" for obj in rendered.objects)
+        yield Difference("count", (f"expected {expect['count']}, there are {len(rendered.objects)}: {kinds or '-'}",))
+
+
+def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference]:
+    try:
+        expected = safe_files.read_text(path).splitlines()
+    except FileNotFoundError:
+        yield Difference(GOLDEN, (f"{path} is not there; --update writes it",))
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    found, names = made.rendered.everything.splitlines(), (f"{shown}: expected", f"{shown}: actual")
+    if expected != found:
+        yield Difference(GOLDEN, tuple(difflib.unified_diff(expected, found, *names, lineterm="")))
+
+
+def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
+    """A key of `expect` as it would have to be."""
+    rendered = made.rendered
+    match key:
+        case "objects":
+            return _objects(expected, list(rendered.objects))
+        case "hooks":
+            return _objects(expected, [hook.obj for hook in rendered.hooks])
+        case "count":
+            return len(rendered.objects)
+        case "notes":
+            return expected if expected in rendered.notes else rendered.notes
+        case "values":
+            return projected(made.values, expected)
+    return expected
+
+
+def _objects(expected: JSON, found: list[JSON]) -> JSON:
+    """Of each expected object as much as was asked about of the one that is most like it. What is expected to be absent
+    is not taken back: that is for a person to decide."""
+    if isinstance(expected, list):
+        return [now for item in expected if (now := nearest(item, found)) is not None]
+    some = {"contain": _objects(expected["contain"], found)} if "contain" in expected else {}
+    return expected | some | ({"exactly": found} if "exactly" in expected else {})
+
+
+def _beside(file: ModuleFile, name: str) -> Path:
+    return file.path.parent / name
+
+
+def _named(case: ModuleCase) -> str:
+    slug = re.sub("[^a-z0-9]+", "-", case.name.lower()).strip("-")[:60] or "case"
+    return f"golden/{slug}.yaml"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases import case_reports, case_runner
+from hookrunner.testing.cases import case_runner
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from tests.testing.conftest import Author
 
@@ -110,7 +110,7 @@ async def test_junit_counts_and_names_what_failed(tools: Bench, write_hook: Auth
     write_tests(
         hook, f"{{name: a, {START}}}", f"{{name: b, {START}, expect: {{exit: 1}}}}", "{name: c, when: {to: v1}}"
     )
-    root = Xml.fromstring(case_reports.document([one.report for one in await outcomes(tools, hook)], 1.5))
+    root = Xml.fromstring(case_runner.to_junit([one.report for one in await outcomes(tools, hook)], 1.5))
     assert {key: root.get(key) for key in ("tests", "failures", "errors", "time")} == {
         "tests": "3",
         "failures": "1",

@@ -15,8 +15,7 @@ from hookrunner.settings import ModulesSettings, load
 from hookrunner.testing.modules import module_case_files
 from hookrunner.testing.modules.module_bench import RenderedModule
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile, ModuleGiven
-from hookrunner.testing.modules.module_case_runner import ModuleOutcome, run
-from hookrunner.testing.modules.module_expectations import differences, updated
+from hookrunner.testing.modules.module_case_runner import ModuleOutcome, differences, run, updated
 
 TEMPLATE = """
 {{- range until (int .Values.dns.replicas) }}
