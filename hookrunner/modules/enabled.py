@@ -16,7 +16,7 @@ from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.operations import Usage
 from hookrunner.modules import versions
 from hookrunner.modules.order import sequence
-from hookrunner.modules.statics import StaticFlag
+from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from kubetypes.json_values import JSON
 

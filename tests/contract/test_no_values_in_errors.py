@@ -21,7 +21,7 @@ from hookrunner.hooks.config import hook_config
 from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
 from hookrunner.model.operations import PatchOperation
-from hookrunner.modules.configured import of
+from hookrunner.modules.offline import to_config
 from hookrunner.values.config_sections import parse as parse_sections
 from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section_store import SectionStore
@@ -284,7 +284,9 @@ def test_errors_about_patches_of_values(judging: dict[str, Schemas], asked: list
 
 @given(SPOILED)
 def test_errors_about_static_values_and_files_of_tools(value: Any) -> None:
-    assert_hidden(" ".join(of({"dns": value, "dnsEnabled": value}).problems.values()) if value is not None else "")
+    assert_hidden(
+        " ".join(to_config({"dns": value, "dnsEnabled": value}).problems.values()) if value is not None else ""
+    )
 
 
 @given(texts(spoiled(OBJECT, NAMES)))

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.enabled import CONFIG, DYNAMIC, REQUIRES, STATIC, Facts, flagged, uncertain, unmet
-from hookrunner.modules.statics import StaticFlag
+from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from tests.modules.conftest import module, requiring
 from tests.tables import each

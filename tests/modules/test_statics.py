@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.modules import discovery, statics
-from hookrunner.modules.statics import Statics
+from hookrunner.modules import discovery
+from hookrunner.modules.shelf import Statics, read_statics
 from kubetypes.json_values import JSON
 from tests.modules.conftest import MakeTree
 
 
 def read(*directories: Path, strict: bool = False) -> Statics:
-    return statics.read(directories, discovery.find(directories, 1).modules, strict)
+    return read_statics(directories, discovery.find(directories, 1).modules, strict)
 
 
 def test_a_section_is_the_common_one_with_the_modules_own_above_it(tree: MakeTree) -> None:

@@ -13,7 +13,7 @@ from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
 from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
-from hookrunner.modules import configured, traits
+from hookrunner.modules import offline, traits
 from hookrunner.releases.records import record
 from hookrunner.testing import manifests as given
 from hookrunner.values import config_sections
@@ -96,7 +96,7 @@ SCHEMA = b"type: object\nproperties: {a: {type: string, pattern: '^a+$'}, b: {$r
 PARSERS: dict[str, Parser] = {
     "ConfigMap": Parser(_sections, (ValueError,), (VALUES, b"{}"), "yaml"),
     "Secret in a file": Parser(
-        _in_file("s.yaml", lambda path: _refused(configured.read([path]).plain.problems)),
+        _in_file("s.yaml", lambda path: _refused(offline.read_configured([path]).plain.problems)),
         (BadConfig, ValueError),
         (b"kind: Secret\napiVersion: v1\ndata: {foo: YTogMQ==}\n", b"foo: {a: 1}\n"),
         "yaml",

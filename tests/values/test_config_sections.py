@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrunner.modules import statics
+from hookrunner.modules import shelf
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
 from kubetypes.json_values import JSON
@@ -39,7 +39,7 @@ def test_the_global_section_is_read_as_values_yaml_is(tmp_path: Path) -> None:
     """Keys are the texts that were written."""
     (tmp_path / "values.yaml").write_text(f"global:\n{textwrap.indent(WORDS, '  ')}\n")
     found = config_sections.parse({"global": WORDS}).sections["global"]
-    assert found == statics.read([tmp_path], [], strict=False).sections["global"]
+    assert found == shelf.read_statics([tmp_path], [], strict=False).sections["global"]
     assert found == {"a": False, "b": [True, "no", {"c": True}], "day": "2020-01-01", "on": 1}
 
 

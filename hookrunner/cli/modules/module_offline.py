@@ -11,9 +11,9 @@ from hookrunner.cli.modules.module_options import ModuleFiles, paths
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.model.modules import Decision
-from hookrunner.modules import configured, shelf
 from hookrunner.modules import graph as drawn
-from hookrunner.modules.offline import Offline, list_rows, offline, stock_capabilities
+from hookrunner.modules import shelf
+from hookrunner.modules.offline import Offline, list_rows, offline, read_configured, stock_capabilities
 from hookrunner.modules.scripts import Scripts
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
@@ -36,7 +36,7 @@ def read_modules(files: ModuleFiles) -> Offline:
     """Read the modules with their values. Raises StartRefused, BadInput."""
     with quiet():
         loaded = load_settings(files)
-        given = configured.read(files.config, loaded.compat is Compat.ADDON)
+        given = read_configured(files.config, loaded.compat is Compat.ADDON)
         return offline(shelf.read(loaded.modules), given)
 
 

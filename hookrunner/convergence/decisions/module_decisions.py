@@ -20,7 +20,7 @@ from hookrunner.errors import BadValues, KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, Recalculation, ScriptValues, contradicts, flagged, uncertain
-from hookrunner.modules.statics import StaticFlag
+from hookrunner.modules.shelf import StaticFlag
 from hookrunner.values.config_sections import Config, parse
 from hookrunner.values.section_store import SectionStore
 from kubetypes import json_values

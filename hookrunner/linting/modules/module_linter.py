@@ -22,8 +22,7 @@ from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_
 from hookrunner.linting.modules.schema_checks import check_defaults, check_enums, check_schemas
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules import shelf, traits
-from hookrunner.modules.configured import Configured
-from hookrunner.modules.offline import Offline, offline
+from hookrunner.modules.offline import Configured, Offline, offline
 from hookrunner.modules.shelf import Shelf
 from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.settings import ModulesSettings

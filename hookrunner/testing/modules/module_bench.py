@@ -9,9 +9,8 @@ from hookrunner.errors import BadInput, HookrunnerError, StartRefused
 from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.operations import PatchOperation
 from hookrunner.model.releases import RenderedChart
-from hookrunner.modules import configured, shelf
-from hookrunner.modules.configured import Configured
-from hookrunner.modules.offline import Offline, offline, stock_capabilities
+from hookrunner.modules import shelf
+from hookrunner.modules.offline import Configured, Offline, offline, stock_capabilities, to_config
 from hookrunner.modules.shelf import Shelf
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.modules.module_case_files import ModuleGiven
@@ -56,7 +55,7 @@ class ModuleUnderTest:
         self._check(given)
         values: JSON = None
         try:
-            state = offline(self.shelf, Configured(configured.of(given.config)))
+            state = offline(self.shelf, Configured(to_config(given.config)))
             state.module(self.module.name)
             self._patch(state, given)
             values = state.values(self.module.name, whole=True)

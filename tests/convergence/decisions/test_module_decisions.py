@@ -13,7 +13,7 @@ from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
-from hookrunner.modules.statics import StaticFlag
+from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section_store import SectionStore

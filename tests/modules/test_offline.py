@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.modules.configured import read
+from hookrunner.modules.offline import read_configured
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_sections_stand_in_a_config_map_or_by_themselves(
     tmp_path: Path, text: str, sections: dict[str, object]
 ) -> None:
     (tmp_path / "config.yaml").write_text(text)
-    assert read([tmp_path / "config.yaml"]).plain.sections == sections
+    assert read_configured([tmp_path / "config.yaml"]).plain.sections == sections
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_sections_stand_in_a_config_map_or_by_themselves(
 )
 def test_the_values_of_a_secret_are_kept_apart(tmp_path: Path, said: str, sections: dict[str, int]) -> None:
     (tmp_path / "secret.yaml").write_text(f"{{kind: Secret, {said}}}")
-    found = read([tmp_path / "secret.yaml"])
+    found = read_configured([tmp_path / "secret.yaml"])
     assert found.secret
     assert (found.plain.sections, found.secret.sections) == ({}, {"dns": sections})
 
@@ -51,7 +51,7 @@ def test_the_values_of_a_secret_are_kept_apart(tmp_path: Path, said: str, sectio
 def test_a_bad_configuration_is_reported_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(BadInput) as raised:
-        read([tmp_path / "config.yaml"])
+        read_configured([tmp_path / "config.yaml"])
     assert str(raised.value).startswith(f"{tmp_path}/config.yaml: ")
     assert problem in str(raised.value)
 
@@ -64,6 +64,6 @@ def test_a_file_of_sections_is_read_as_the_cluster_reads_them(
 ) -> None:
     for text in ("global: {a: off, d: 2020-01-01}\nfoo: {a: off, d: 2020-01-01}", "global: 'a: off'\nfoo: |\n  a: off"):
         (tmp_path / "config.yaml").write_text(text)
-        found = read([tmp_path / "config.yaml"], as_addon).plain.sections
+        found = read_configured([tmp_path / "config.yaml"], as_addon).plain.sections
         assert found["global"]["a"] is False
         assert found["foo"] in (own, {"a": "off"})
