@@ -7,10 +7,14 @@
 A revision is recorded with its whole manifest before the first of its objects is written, and counts as deployed after
 the last: whenever the process dies, the next one knows what may be in the cluster. The labels of records are kept in
 memory, so a release that is in sync costs no request.
+
+Only this process writes the records of its releases while it runs, so a revision that is pending or uninstalling when
+we look was left by a process that has died: it is taken up again. (A `helm` that runs at the very same time would be
+overtaken; another `helm` would do the same to it.)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -24,11 +28,16 @@ from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records import revisions
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
+from hookrunner.releases.records.record import (
+    PENDING,
+    ReleaseRecord,
+    ReleaseRevision,
+    RevisionStatus,
+    live_revisions,
+    now,
+)
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
-from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
 from kubetypes.json_values import JSON
 
@@ -92,7 +101,7 @@ class Releases:
         """
         async with self._store.hold(desired.name, desired.namespace) as release:
             changed = 0
-            if release.broken or not revisions.is_in_sync(release.history, desired):
+            if release.broken or not _is_in_sync(release.history, desired):
                 changed = await self._upgrade(release, desired)
             await self._clean_history(release)
             return ReleaseResult(_head(release), changed)
@@ -105,7 +114,7 @@ class Releases:
         """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
         for `digest`, that of the desired release, until the desired release changes."""
         async with self._store.hold(name, namespace) as release:
-            target = await release.read(revisions.find_earlier(release.history, name, revision))
+            target = await release.read(_find_earlier(release.history, name, revision))
             previous = await release.read_previous()
             await self._roll_out(
                 release, previous, rollout.rollback_attempt(previous, target, digest, PINNED), ReleaseOptions()
@@ -205,7 +214,7 @@ class Releases:
     async def _mark_deployed(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
         """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
         valid."""
-        older = revisions.unfinished(release.history, record.revision)
+        older = _unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
     async def _roll_back(self, release: ReleaseHistory, desired: DesiredRelease) -> str:
@@ -232,17 +241,17 @@ class Releases:
 
     async def _clean_history(self, release: ReleaseHistory) -> None:
         """Leave only the head marked deployed, and keep no more revisions than configured."""
-        await _all([self._correct_record(release, revision) for revision in revisions.leftovers(release.history)])
+        await _all([self._correct_record(release, revision) for revision in _leftovers(release.history)])
         await self._prune_history(release)
 
     async def _correct_record(self, release: ReleaseHistory, revision: ReleaseRevision) -> None:
         if record := await release.read_or_report(revision):
-            await release.update(revisions.corrected(record))
+            await release.update(_corrected(record))
 
     async def _prune_history(self, release: ReleaseHistory) -> None:
         """Delete the oldest records, and before that the objects that only they name."""
-        surplus = revisions.surplus(release.history, self._keep)
-        doubtful = [revision for revision in surplus if revision in revisions.live_revisions(release.history)]
+        surplus = _surplus(release.history, self._keep)
+        doubtful = [revision for revision in surplus if revision in live_revisions(release.history)]
         if doubtful and (previous := await release.read_previous()).records:
             await rollout.delete_exclusive(self._tools, previous.records, {revision.number for revision in doubtful})
         await _all(map(release.delete, surplus))
@@ -272,3 +281,51 @@ def _head(release: ReleaseHistory) -> Head:
 
 def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:
     return obj["kind"], obj["metadata"].get("namespace", namespace), obj["metadata"]["name"]
+
+
+def _is_in_sync(history: Sequence[ReleaseRevision], desired: DesiredRelease) -> bool:
+    """Is the head in sync with the desired release? An unmanaged release that stays unmanaged always is."""
+    if not history or history[-1].status != RevisionStatus.DEPLOYED:
+        return False
+    head, unmanaged = history[-1].head, desired.options.unmanaged
+    return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
+
+
+_UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
+
+
+def _leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
+    """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
+    deployed = history and history[-1].status == RevisionStatus.DEPLOYED
+    return _unfinished(history, history[-1].number) if deployed else []
+
+
+def _unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
+    """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
+    return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
+
+
+def _corrected(record: ReleaseRecord) -> ReleaseRecord:
+    """The corrected record of a leftover."""
+    if record.status == RevisionStatus.DEPLOYED:
+        return record.with_status(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
+    return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
+
+
+def _surplus(history: Sequence[ReleaseRevision], keep: int) -> list[ReleaseRevision]:
+    """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed nor the
+    head."""
+    kept = {revision.number for revision in (*live_revisions(history)[:1], *history[-1:])}
+    spare = [revision for revision in history if revision.number not in kept]
+    return spare[: max(0, len(history) - keep)] if keep else []
+
+
+def _find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
+    """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
+    deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
+    for revision in reversed(history):
+        if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
+            return revision
+    existing = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
+    desired = f"revision {number}" if number else "earlier revision that was deployed"
+    raise ReleaseFailed(f"release {name} has no {desired}; it has: {existing}")

@@ -18,9 +18,17 @@ from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.record import APPLY_METHOD, ReleaseRecord, RevisionStatus, new_record, now
+from hookrunner.releases.records.record import (
+    APPLY_METHOD,
+    OURS,
+    ReleaseRecord,
+    ReleaseRevision,
+    RevisionStatus,
+    new_record,
+    now,
+    release_labels,
+)
 from hookrunner.releases.records.release_store import PreviousRevisions
-from hookrunner.releases.records.revisions import OURS, ReleaseRevision, release_labels
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

@@ -8,8 +8,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.record import RevisionStatus, new_record
-from hookrunner.releases.records.revisions import DIGEST
+from hookrunner.releases.records.record import DIGEST, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
 from tests.releases.wants import configmap, wanted

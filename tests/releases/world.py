@@ -6,9 +6,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.releases.records.record import ReleaseRecord
+from hookrunner.releases.records.record import ReleaseRecord, ReleaseRevision
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
-from hookrunner.releases.records.revisions import ReleaseRevision
 from hookrunner.releases.releases import RecordSettings, Releases
 from kubesandbox.sandbox import Sandbox
 

@@ -1,23 +1,26 @@
-"""A revision of a release as Helm stores it: the document, and its packed text.
+"""A revision of a release as Helm stores it: the document and its packed text, and the labels of its record.
 
 Helm 3 and 4 read and write JSON, packed by gzip, as base64. Unknown fields of documents that other clients wrote are
 kept.
+
+Helm copies a record's labels to the revisions that it makes itself, so a digest counts only with the number of the
+revision that it was written for.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; observed with helm 4.1.
 """
 
 import base64
 import binascii
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 import orjson
 
-from hookrunner import safe_files
+from hookrunner import log, safe_files
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import DesiredRelease, HelmHook
+from hookrunner.model.releases import DesiredRelease, Head, HelmHook
 from kubetypes import json_values
 from kubetypes.bounds import DOCUMENT
 from kubetypes.json_values import JSON
@@ -27,7 +30,12 @@ APPLY_METHOD = "csa"
 """How a stock helm 4 should continue our releases: by merging on the client side. An object that we have created and
 not changed since has no applied field (`object_writer`), and server-side apply would find a conflict in each."""
 
+_LOG = log.get("releases.records")
 _GZIP = b"\x1f\x8b\x08"
+
+_LARGEST = 1024 * 1024
+"""Bytes that the data of a Secret or a ConfigMap may have.
+Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
 MOST_UNPACKED = DOCUMENT.size
 """Bytes of a document. Packed it has 768 KiB at most, because a Secret holds 1 MiB. Manifests shrink to a tenth or a
@@ -161,6 +169,30 @@ def packed(document: JSON) -> str:
     return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
+def packed_to_fit(record: ReleaseRecord) -> str:
+    """The text of a record. If it would be too large, the chart's files other than templates are left out.
+
+    Raises ReleaseFailed if it is too large even then.
+    """
+    text = packed(record.document)
+    if len(text) <= _LARGEST:
+        return text
+    _LOG.warn(
+        "release record is too large, the chart's files other than templates are left out",
+        release=record.name,
+        revision=record.revision,
+        bytes=len(text),
+        allowed=_LARGEST,
+    )
+    text = packed(record.document | {"chart": record.document["chart"] | {"files": []}})
+    if len(text) > _LARGEST:
+        what = f"revision {record.revision} of release {record.name} takes {len(text):,} bytes, packed"
+        raise ReleaseFailed(
+            f"{what}, and a record may have {_LARGEST:,}: split the module, or make its manifest smaller"
+        )
+    return text
+
+
 def unpacked(text: str | bytes) -> JSON:
     """Unpack the document of a stored text. Raises ReleaseFailed if it is not a record."""
     try:
@@ -209,3 +241,80 @@ def _hook(stored: JSON, documents: list[JSON]) -> HelmHook:
         weight=stored.get("weight", 0),
         delete_policies=tuple(stored.get("delete_policies") or ("before-hook-creation",)),
     )
+
+
+DIGEST = "hookrunner.io/digest"
+NOTE = "hookrunner.io/note"
+CHECKSUM = "moduleChecksum"
+UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
+"""The last two are addon-operator's."""
+
+HOME = "hookrunner.io/home"
+"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME})
+HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRevision:
+    """The labels of one record. `version` is its resourceVersion."""
+
+    name: str
+    namespace: str
+    number: int
+    status: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def head(self) -> Head:
+        """The head of its release, if this is the latest revision."""
+        digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
+        valid = number == str(self.number)
+        return Head(
+            name=self.name,
+            namespace=self.namespace,
+            revision=self.number,
+            status=self.status,
+            digest=digest if valid else "",
+            owned=DIGEST in self.labels or CHECKSUM in self.labels,
+            unmanaged=self.labels.get(UNMANAGED) == "true",
+            note=self.labels.get(NOTE, "") if valid else "",
+        )
+
+
+def release_labels(head: Head, checksum: str) -> dict[str, str]:
+    """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
+    labels = {
+        DIGEST: f"{head.digest}.v{head.revision}",
+        CHECKSUM: checksum,
+        UNMANAGED: "true" if head.unmanaged else "false",
+    }
+    return labels | ({NOTE: head.note} if head.note else {})
+
+
+def revision_of(metadata: JSON) -> ReleaseRevision | None:
+    """The revision of a record with this metadata; None if Helm would not find it as a record."""
+    labels = metadata.get("labels") or {}
+    number = labels.get("version", "")
+    if not labels.get("name") or not number.isdecimal():
+        return None
+    return ReleaseRevision(
+        name=labels["name"],
+        namespace=metadata["namespace"],
+        number=int(number),
+        status=labels.get("status", ""),
+        labels={key: value for key, value in labels.items() if key not in HELMS_OWN},
+        version=int(metadata.get("resourceVersion") or 0),
+    )
+
+
+def live_revisions(history: Sequence[ReleaseRevision]) -> Sequence[ReleaseRevision]:
+    """The revisions whose objects may be in the cluster: from the last deployed one on. A `helm` that died between two
+    writes leaves no deployed revision; then the last superseded one was the last deployed."""
+    for status in (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED):
+        for index in range(len(history) - 1, -1, -1):
+            if history[index].status == status:
+                return history[index:]
+    return history

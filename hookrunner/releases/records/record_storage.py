@@ -1,18 +1,19 @@
-"""Reads and writes release records: Secrets, or ConfigMaps with `HELM_DRIVER=configmap`.
+"""Reads and writes release records: Secrets, or ConfigMaps with `HELM_DRIVER=configmap`. Keeps what their labels say.
 
     storage = RecordStorage(client, "secret")
     revisions, version = await storage.list_revisions("kube-system")   # one request, metadata only
     record = await storage.read(revisions[-1])
     revision = await storage.create(record)
 
-The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`.
+The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`. `RevisionCache` holds the labels,
+kept up to date by our own writes and by a watch.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
 """
 
 import asyncio
 import base64
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple
 
@@ -22,10 +23,21 @@ from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import METADATA_LIST, Client
+from hookrunner.kube.informer import Relist
 from hookrunner.kube.writes import ObjectRef, WriteOptions
+from hookrunner.model.bindings import Change
+from hookrunner.model.releases import Head
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
-from hookrunner.releases.records.revisions import HOME, ReleaseRevision, revision_of
+from hookrunner.releases.records.record import (
+    HOME,
+    PENDING,
+    ReleaseRecord,
+    ReleaseRevision,
+    RevisionStatus,
+    packed_to_fit,
+    revision_of,
+    unpacked,
+)
 from kubetypes.json_values import JSON
 
 Driver = Literal["secret", "configmap"]
@@ -36,9 +48,6 @@ _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
 _KIND = {"secret": "Secret", "configmap": "ConfigMap"}
 _TYPE = "helm.sh/release.v1"
 _VERBS = ["get", "list", "create", "update", "delete"]
-_LARGEST = 1024 * 1024
-"""Bytes that the data of a Secret or a ConfigMap may have.
-Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
 _QUICK = 16 * 1024
 """Bytes of JSON that are packed in a millisecond at most: a thread would cost more than it saves."""
@@ -227,29 +236,84 @@ async def _unpack(text: str) -> JSON:
 async def _pack(record: ReleaseRecord) -> str:
     """Pack a record. A large one takes some tens of milliseconds, so a thread does it."""
     if len(orjson.dumps(record.document)) <= _QUICK:
-        return _fit(record)
-    return await asyncio.to_thread(_fit, record)
+        return packed_to_fit(record)
+    return await asyncio.to_thread(packed_to_fit, record)
 
 
-def _fit(record: ReleaseRecord) -> str:
-    """The text of a record. If it would be too large, the chart's files other than templates are left out.
+class RevisionCache:
+    """The revisions of one namespace. A record that we deleted is remembered until the watch reports its deletion, so
+    that older watch events do not bring it back."""
 
-    Raises ReleaseFailed if it is too large even then.
-    """
-    text = packed(record.document)
-    if len(text) <= _LARGEST:
-        return text
-    _LOG.warn(
-        "release record is too large, the chart's files other than templates are left out",
-        release=record.name,
-        revision=record.revision,
-        bytes=len(text),
-        allowed=_LARGEST,
-    )
-    text = packed(record.document | {"chart": record.document["chart"] | {"files": []}})
-    if len(text) > _LARGEST:
-        what = f"revision {record.revision} of release {record.name} takes {len(text):,} bytes, packed"
-        raise ReleaseFailed(
-            f"{what}, and a record may have {_LARGEST:,}: split the module, or make its manifest smaller"
-        )
-    return text
+    def __init__(self) -> None:
+        self._known: dict[str, dict[int, ReleaseRevision]] = {}
+        self._removed: dict[tuple[str, int], int] = {}
+
+    def replace(self, revisions: Iterable[ReleaseRevision], version: int) -> set[str]:
+        """Replace the cache by a list at this resourceVersion. Names of the releases whose heads other clients have
+        changed."""
+        listed = {(revision.name, revision.number): revision for revision in revisions}
+        relist = Relist[tuple[str, int]]()
+        # Newer ones are our own writes.
+        relist.begin(key for key, revision in self._revisions() if revision.version <= version)
+        for key in listed:
+            relist.see(key)
+        gone = [self._known[name][number] for name, number in sorted(relist.end())]
+        changed = {revision.name for revision in gone if self.observe(Change.DELETED, revision)}
+        return changed | {revision.name for revision in listed.values() if self.observe(None, revision)}
+
+    def _revisions(self) -> Iterator[tuple[tuple[str, int], ReleaseRevision]]:
+        for name, known in self._known.items():
+            for number, revision in known.items():
+                yield (name, number), revision
+
+    def keep(self, revision: ReleaseRevision) -> None:
+        """Note that a record was written or seen."""
+        self._known.setdefault(revision.name, {})[revision.number] = revision
+
+    def remove(self, name: str, number: int) -> None:
+        """Note that we deleted a record."""
+        if gone := self._drop(name, number):
+            self._removed[name, number] = gone.version
+
+    def history(self, name: str) -> tuple[ReleaseRevision, ...]:
+        """The revisions of a release, the latest last."""
+        known = self._known.get(name, {})
+        return tuple(known[number] for number in sorted(known))
+
+    def head(self, name: str) -> Head | None:
+        """The latest revision of a release."""
+        known = self._known.get(name)
+        return known[max(known)].head if known else None
+
+    def heads(self) -> dict[str, Head]:
+        """The latest revisions of all releases, by name."""
+        return {name: known[max(known)].head for name, known in self._known.items()}
+
+    def observe(self, change: Change | None, revision: ReleaseRevision) -> bool:
+        """Take in a watch event of one record. Has another client changed the release's head?
+
+        Our own writes are known already, with their resourceVersions or higher ones. A pending revision is still in
+        progress: the change counts when it has ended.
+        """
+        before = self.head(revision.name)
+        self._take_in(change, revision)
+        after = self.head(revision.name)
+        return before != after and (after is None or after.status not in {*PENDING, RevisionStatus.UNINSTALLING})
+
+    def _take_in(self, change: Change | None, revision: ReleaseRevision) -> None:
+        key = revision.name, revision.number
+        known = self._known.get(revision.name, {}).get(revision.number)
+        last = known.version if known else self._removed.get(key, -1)
+        if change is Change.DELETED:
+            self._removed.pop(key, None)
+            if revision.version >= last:
+                self._drop(*key)
+        elif revision.version > last:
+            self.keep(revision)
+
+    def _drop(self, name: str, number: int) -> ReleaseRevision | None:
+        known = self._known.get(name, {})
+        dropped = known.pop(number, None)
+        if not known:
+            self._known.pop(name, None)
+        return dropped

@@ -25,10 +25,14 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.events import ObjectSeen, Report, Synced
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
-from hookrunner.releases.records import revisions
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus
-from hookrunner.releases.records.record_storage import RecordStorage
-from hookrunner.releases.records.revisions import ReleaseRevision, RevisionCache, revision_of
+from hookrunner.releases.records.record import (
+    ReleaseRecord,
+    ReleaseRevision,
+    RevisionStatus,
+    live_revisions,
+    revision_of,
+)
+from hookrunner.releases.records.record_storage import RecordStorage, RevisionCache
 
 _LOG = log.get("releases.archive")
 
@@ -124,7 +128,7 @@ class ReleaseHistory:
     async def read_previous(self) -> PreviousRevisions:
         """Read its history with the records whose objects may be in the cluster. Objects that only unreadable records
         name are left in the cluster."""
-        records = await asyncio.gather(*map(self.read_or_report, revisions.live_revisions(self.history)))
+        records = await asyncio.gather(*map(self.read_or_report, live_revisions(self.history)))
         return PreviousRevisions(self.history, tuple(record for record in records if record))
 
     async def read_or_report(self, revision: ReleaseRevision) -> ReleaseRecord | None:

@@ -10,9 +10,8 @@ import pytest
 from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import DesiredRelease, RenderedChart
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
+from hookrunner.releases.records.record import ReleaseRecord, ReleaseRevision, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
-from hookrunner.releases.records.revisions import ReleaseRevision
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 

@@ -4,16 +4,16 @@ from typing import Any
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.revisions import (
+from hookrunner.releases.records.record import (
     CHECKSUM,
     DIGEST,
     NOTE,
     UNMANAGED,
     ReleaseRevision,
-    RevisionCache,
     release_labels,
     revision_of,
 )
+from hookrunner.releases.records.record_storage import RevisionCache
 from tests.tables import each
 
 
