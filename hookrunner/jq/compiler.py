@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from hookrunner.errors import FilterFailed
-from hookrunner.jq.step_functions import (
+from hookrunner.jq.filters import (
     NAMES,
     PLAIN_CALLS,
     CompiledStep,
@@ -164,12 +164,12 @@ def _alternative(left: CompiledStep, right: CompiledStep) -> CompiledStep:
     """All outputs of `left` that are true, or else those of `right`. libjq 1.8.2 lets errors of `left` through."""
 
     def many(value: JSON) -> Iterator[JSON]:
-        found = False
+        has_true_output = False
         for out in left.many(value):
             if truth(out):
-                found = True
+                has_true_output = True
                 yield out
-        if not found:
+        if not has_true_output:
             yield from right.many(value)
 
     first, second = left.one, right.one

@@ -8,9 +8,7 @@ Whatever runs it, a result is JSON written by us, compact and with sorted keys, 
 Differences to shell-operator: docs/differences.md.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,39 +16,10 @@ import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.compiler import outputs_of
+from hookrunner.jq.filters import Filter
 from hookrunner.jq.pool import Pool
 from hookrunner.jq.syntax import NotSimple
-from kubetypes.json_values import JSON, written
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A program that compiles. `Jq.compile` makes it."""
-
-    program: str
-    _outputs: Callable[[JSON], Iterable[JSON]] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def simple(self) -> bool:
-        """Whether it runs in this process."""
-        return self._outputs is not None
-
-    def apply_now(self, obj: JSON) -> bytes:
-        """The result for one object: `null` for no output, the output if it is one, else the array of all.
-
-        Raises `FilterFailed`; ValueError if the program is not simple.
-        """
-        outputs = self.outputs_now(obj)
-        return _written(outputs[0] if len(outputs) == 1 else outputs or None)
-
-    def outputs_now(self, obj: JSON) -> list[JSON]:
-        """The outputs, which share parts with `obj`. Raises as `apply_now`."""
-        if self._outputs is None:
-            raise ValueError(f"not a simple program: {self.program}")
-        try:
-            return list(self._outputs(obj))
-        except RecursionError:
-            raise FilterFailed("the object is nested too deeply") from None
+from kubetypes.json_values import JSON
 
 
 class Jq:
@@ -100,28 +69,6 @@ def _outcome(filter: Filter, obj: JSON) -> bytes | FilterFailed:
         return filter.apply_now(obj)
     except FilterFailed as error:
         return error
-
-
-def _written(value: JSON) -> bytes:
-    try:
-        text = written(value, orjson.OPT_SORT_KEYS)
-        # Two spellings, as orjson's versions have it.
-        if b"e+16" in text or b"e16" in text:
-            text = written(_spelled(value), orjson.OPT_SORT_KEYS)
-        return text
-    except orjson.JSONEncodeError as error:
-        raise FilterFailed(f"the result cannot be written as JSON: {error}") from None
-
-
-def _spelled(value: JSON) -> JSON:
-    """libjq writes a float of 17 digits before the point, such as 1.2345678901234568e16, as an integer."""
-    if isinstance(value, dict):
-        return {key: _spelled(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_spelled(part) for part in value]
-    if isinstance(value, float) and Decimal(repr(value)).as_tuple().exponent == 0:
-        return int(Decimal(repr(value)))
-    return value
 
 
 def _input(obj: JSON) -> bytes | FilterFailed:

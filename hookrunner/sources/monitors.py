@@ -19,7 +19,8 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.jq.program import Filter, Jq
+from hookrunner.jq.filters import Filter
+from hookrunner.jq.program import Jq
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, field
 import orjson
 
 from hookrunner.errors import FilterFailed
-from hookrunner.jq.program import Filter, Jq
+from hookrunner.jq.filters import Filter
+from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Change, Kubernetes, label_of, owner_of
 from hookrunner.model.contexts import Entry

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hookrunner.errors import FilterFailed
 from hookrunner.jq.compiler import outputs_of
-from hookrunner.jq.program import Filter
+from hookrunner.jq.filters import Filter
 from hookrunner.jq.syntax import NotSimple
 from hookrunner.jq.worker import AFTER, BEFORE
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from hookrunner.errors import BadFilter
-from hookrunner.jq.program import Filter, Jq
+from hookrunner.jq.filters import Filter
+from hookrunner.jq.program import Jq
 
 PROGRAMS = 10_000
 SYNTAX = r"""

@@ -3,7 +3,7 @@
 from itertools import combinations
 from typing import Any
 
-from hookrunner.jq.step_functions import compare
+from hookrunner.jq.filters import compare
 from tests.tables import each
 
 ASCENDING: list[Any] = [

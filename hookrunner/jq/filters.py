@@ -1,5 +1,5 @@
-"""The steps of a compiled simple program: what each does to one value, and jq's order of values. Pure functions that
-fail where libjq fails. `compiler.py` composes them; what runs for each object is here.
+"""A compiled program (`Filter`) and what a simple one does to each object: its steps, and jq's order of values. Steps
+are pure functions that fail where libjq fails; `compiler.py` composes them.
 
 The order is null < false < true < numbers < strings < arrays < objects. Python's own comparison would be wrong: there
 `True == 1`, and a float beyond 2^53 is not the number that its digits say.
@@ -8,15 +8,70 @@ Source: https://jqlang.org/manual/#sort-sort_by
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import orjson
+
 from hookrunner.errors import FilterFailed
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, written
 
 One = Callable[[JSON], JSON]
 Many = Callable[[JSON], Iterable[JSON]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A program that compiles. `Jq.compile` makes it."""
+
+    program: str
+    _outputs: Many | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def simple(self) -> bool:
+        """Whether it runs in this process."""
+        return self._outputs is not None
+
+    def apply_now(self, obj: JSON) -> bytes:
+        """The result for one object: `null` for no output, the output if it is one, else the array of all.
+
+        Raises `FilterFailed`; ValueError if the program is not simple.
+        """
+        outputs = self.outputs_now(obj)
+        return _written(outputs[0] if len(outputs) == 1 else outputs or None)
+
+    def outputs_now(self, obj: JSON) -> list[JSON]:
+        """The outputs, which share parts with `obj`. Raises as `apply_now`."""
+        if self._outputs is None:
+            raise ValueError(f"not a simple program: {self.program}")
+        try:
+            return list(self._outputs(obj))
+        except RecursionError:
+            raise FilterFailed("the object is nested too deeply") from None
+
+
+def _written(value: JSON) -> bytes:
+    try:
+        text = written(value, orjson.OPT_SORT_KEYS)
+        # Two spellings, as orjson's versions have it.
+        if b"e+16" in text or b"e16" in text:
+            text = written(_spelled(value), orjson.OPT_SORT_KEYS)
+        return text
+    except orjson.JSONEncodeError as error:
+        raise FilterFailed(f"the result cannot be written as JSON: {error}") from None
+
+
+def _spelled(value: JSON) -> JSON:
+    """libjq writes a float of 17 digits before the point, such as 1.2345678901234568e16, as an integer."""
+    if isinstance(value, dict):
+        return {key: _spelled(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_spelled(part) for part in value]
+    if isinstance(value, float) and Decimal(repr(value)).as_tuple().exponent == 0:
+        return int(Decimal(repr(value)))
+    return value
+
 
 NAMES = {
     type(None): "null",
@@ -96,8 +151,8 @@ def path(keys: tuple[str, ...]) -> One:
     steps = tuple((key, _field(key)) for key in keys)
 
     def walk(value: JSON) -> JSON:
-        for key, field in steps:
-            value = value.get(key) if type(value) is dict else field(value)
+        for key, read in steps:
+            value = value.get(key) if type(value) is dict else read(value)
         return value
 
     return walk
@@ -198,8 +253,8 @@ def _numbers(left: int | float, right: int | float) -> int:
 
 
 def _arrays(left: list[Any], right: list[Any]) -> int:
-    for one, two in zip(left, right, strict=False):
-        if order := compare(one, two):
+    for item, other in zip(left, right, strict=False):
+        if order := compare(item, other):
             return order
     return len(left) - len(right)
 
