@@ -6,12 +6,13 @@ engine go. Stop (SIGTERM, Ctrl-C): give running hooks their grace, end those tha
 
 import asyncio
 import os
+import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import replace
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
@@ -34,7 +35,6 @@ from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings, WebSettings
-from hookrunner.signals import Signals
 from hookrunner.status_views import StatusViews
 from hookrunner.web import debug, listen, server
 from hookrunner.web.debug import OverTcp, Parameters, log_level
@@ -42,6 +42,8 @@ from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
 _log = log.get("app")
+
+T = TypeVar("T")
 
 StartModules: TypeAlias = Callable[[Background, Assembly], None]
 """Starts the tasks of the modules."""
@@ -77,7 +79,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         if loading is None:
             settings, loading = await _start_sandbox(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
-        found = await signals.unless_asked(_load(settings, children, jq, loading))
+        found = await signals.run_until_stop(_load(settings, children, jq, loading))
         if found is None:
             return 0
         hooks, connection = found
@@ -133,9 +135,9 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
     kubeconfig is a file that no other sandbox overwrites."""
     # 0.1 s, which a start on a real cluster need not pay.
-    from hookrunner.embedded import embedded, write_kubeconfig
+    from hookrunner.embedded import serve_embedded, write_kubeconfig
 
-    sandbox = await stack.enter_async_context(embedded(settings.sandbox, settings.hooks.tmp_dir))
+    sandbox = await stack.enter_async_context(serve_embedded(settings.sandbox, settings.hooks.tmp_dir))
     kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
     write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
@@ -209,12 +211,47 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
         raise refused.exceptions[0] from None
 
 
+@dataclass(eq=False)
+class Signals:
+    """SIGTERM and SIGINT as events: the first says to stop, a second one to hurry."""
+
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._receive)
+
+    def _receive(self) -> None:
+        (self.hurry if self.stop.is_set() else self.stop).set()
+
+    async def run_until_stop(self, work: Coroutine[None, None, T]) -> T | None:
+        """The result of some work, or None if the first signal came before; then the work is cancelled."""
+        return await _run_until(self.stop, work)
+
+    async def run_until_hurry(self, work: Coroutine[None, None, T]) -> T | None:
+        """As `run_until_stop`, for the second signal."""
+        return await _run_until(self.hurry, work)
+
+
+async def _run_until(event: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+    task, waiting = asyncio.create_task(work), asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    return None if task.cancelled() else task.result()
+
+
 async def _wait_for_end(signals: Signals, webhooks: LazyWebhooks, connection: Connection) -> None:
     """Run until a signal; a pod then answers reviews until the API server has found another."""
-    await signals.asked.wait()
+    await signals.stop.wait()
     if webhooks.open and connection.in_pod:
         webhooks.leave()
-        await signals.unless_hurried(asyncio.sleep(LEAVING))
+        await signals.run_until_hurry(asyncio.sleep(LEAVING))
 
 
 async def _stop(
@@ -222,9 +259,9 @@ async def _stop(
 ) -> int:
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
-    await signals.unless_hurried(_finish_running(settings, built.queues, webhooks))
+    await signals.run_until_hurry(_finish_running(settings, built.queues, webhooks))
     ended = len(children)
-    patience = 0.0 if signals.hurried.is_set() else KILL_AFTER
+    patience = 0.0 if signals.hurry.is_set() else KILL_AFTER
     await children.stop(patience)
     await built.queues.wait_for_workers(1.0)
     _log.info("stopped", ended_hooks=ended)

@@ -202,7 +202,7 @@ def options_of(group: type) -> dict[str, Option]:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SettingTexts:
     """What the user gave: flags by name without dashes, and variables."""
 
     flags: Mapping[str, str]

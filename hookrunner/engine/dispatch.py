@@ -10,7 +10,7 @@ from hookrunner.model.bindings import (
     MAIN,
     Admission,
     BindingType,
-    Conversion,
+    ConversionBinding,
     Hook,
     Kubernetes,
     QueuedBinding,
@@ -134,7 +134,7 @@ def in_own_queue(hook: Hook) -> Hook:
     return replace(hook, config=replace(config, kubernetes=kubernetes, schedules=schedules))
 
 
-def includes(hook: Hook, binding: QueuedBinding | Admission | Conversion) -> tuple[Include, ...]:
+def includes(hook: Hook, binding: QueuedBinding | Admission | ConversionBinding) -> tuple[Include, ...]:
     """The snapshots of a binding as places in the hook's config; `hooks/config` has made sure that each name is there.
 
     A name that several bindings have means the one in this binding's group, else the first.
@@ -214,7 +214,9 @@ def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_
     )
 
 
-def _review(hook: Hook, binding: Admission | Conversion, type: BindingType, place: int, context: Context) -> HookRun:
+def _review(
+    hook: Hook, binding: Admission | ConversionBinding, type: BindingType, place: int, context: Context
+) -> HookRun:
     return HookRun(
         hook.name, binding.name, type, "", (context,), binding.group, place=place, merges=False, module=hook.module
     )

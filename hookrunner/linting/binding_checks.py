@@ -21,7 +21,7 @@ from hookrunner.model.bindings import (
     MAIN,
     Admission,
     Change,
-    Conversion,
+    ConversionBinding,
     HookConfig,
     Kubernetes,
     QueuedBinding,
@@ -60,7 +60,7 @@ def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
     if config.lifecycle:
         return
     queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
-    others: tuple[Admission | Conversion, ...] = (*config.validating, *config.mutating, *config.conversions)
+    others: tuple[Admission | ConversionBinding, ...] = (*config.validating, *config.mutating, *config.conversions)
     running = (one for one in queued if isinstance(one, Schedule) or one.changes or one.run_on_synchronization)
     wanted = {name for one in (*running, *others) for name in one.snapshots}
     for binding in config.kubernetes:
@@ -187,7 +187,7 @@ def _of_objects(binding: Kubernetes) -> Iterator[tuple[str, list[str]]]:
             yield f"{change} of '{binding.name}'", [*(f"{general}::{event}" for event in _EVENTS[change]), general]
 
 
-def _of_conversions(binding: Conversion) -> Iterator[tuple[str, list[str]]]:
+def _of_conversions(binding: ConversionBinding) -> Iterator[tuple[str, list[str]]]:
     general = f"__on_conversion::{binding.name}"
     for rule in binding.rules:
         source, target = (version.replace("/", ".", 1) for version in rule)
@@ -195,7 +195,7 @@ def _of_conversions(binding: Conversion) -> Iterator[tuple[str, list[str]]]:
 
 
 def _unknown(defined: dict[str, int], config: HookConfig) -> Iterator[Remark]:
-    bindings: dict[str, Sequence[Kubernetes | Admission | Conversion]] = {
+    bindings: dict[str, Sequence[Kubernetes | Admission | ConversionBinding]] = {
         "__on_kubernetes": config.kubernetes,
         "__on_validating": config.validating,
         "__on_mutating": config.mutating,

@@ -8,7 +8,15 @@ from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.context_readers import ContextReads, read_python, read_shell
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Language, Source
-from hookrunner.model.bindings import Admission, Change, Conversion, HookConfig, Kubernetes, QueuedBinding, Schedule
+from hookrunner.model.bindings import (
+    Admission,
+    Change,
+    ConversionBinding,
+    HookConfig,
+    Kubernetes,
+    QueuedBinding,
+    Schedule,
+)
 
 
 def check_contexts(source: Source, config: HookConfig) -> Iterator[Remark]:
@@ -108,7 +116,7 @@ def check_snapshots(source: Source, config: HookConfig) -> Iterator[Remark]:
     if not _readable(source):
         return
     queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
-    others: tuple[Admission | Conversion, ...] = (*config.validating, *config.mutating, *config.conversions)
+    others: tuple[Admission | ConversionBinding, ...] = (*config.validating, *config.mutating, *config.conversions)
     yield from _unknown(source, {name for one in (*queued, *others) for name in one.snapshots})
     yield from _unused(source, config, (*queued, *others))
 
@@ -122,7 +130,7 @@ def _unknown(source: Source, included: set[str]) -> Iterator[Remark]:
 
 
 def _unused(
-    source: Source, config: HookConfig, including: tuple[QueuedBinding | Admission | Conversion, ...]
+    source: Source, config: HookConfig, including: tuple[QueuedBinding | Admission | ConversionBinding, ...]
 ) -> Iterator[Remark]:
     """Names in `includeSnapshotsFrom` that are nowhere else. Bindings of a group get each other's snapshots unasked, so
     those are not reported."""

@@ -92,10 +92,10 @@ class Linter:
             ]
         remarks = [*check_file(source), *check_keys(source), *(_refused(source, problem) if problem else ())]
         if config:
-            remarks += await self._check_declared(source, config)
+            remarks += await self._check_declarations(source, config)
         return _placed(shown, source, remarks)
 
-    async def _check_declared(self, source: Source, config: HookConfig) -> list[Remark]:
+    async def _check_declarations(self, source: Source, config: HookConfig) -> list[Remark]:
         return [
             *check_contexts(source, config),
             *check_handlers(source, config),

@@ -133,7 +133,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConversionBinding:
     """One `kubernetesCustomResourceConversion` binding; `rules` are (from, to) pairs as written."""
 
     name: str
@@ -156,7 +156,7 @@ class HookConfig:
     kubernetes: tuple[Kubernetes, ...] = ()
     validating: tuple[Admission, ...] = ()
     mutating: tuple[Admission, ...] = ()
-    conversions: tuple[Conversion, ...] = ()
+    conversions: tuple[ConversionBinding, ...] = ()
 
     @property
     def count(self) -> int:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
-from hookrunner.options import TEXT, YES_NO, Compat, Given, Option, one_of, options_of
+from hookrunner.options import TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
 from hookrunner.settings.groups import (
     BARE,
     EngineSettings,
@@ -104,11 +104,11 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
 
     Raises BadSetting, which names the flag or the variable, its value and what is allowed.
     """
-    given = Given(flags, environ)
+    given = SettingTexts(flags, environ)
     compat = Compat(program) if program in tuple(Compat) else None
     if given.text(COMPAT):
         compat = Compat(given.value(COMPAT, None))
-    given = Given(flags, _moved(environ)) if compat is Compat.ADDON else given
+    given = SettingTexts(flags, _moved(environ)) if compat is Compat.ADDON else given
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["validating"] = values["validating"].under(compat)
     values["modules"] = modules = values["modules"].under(compat)

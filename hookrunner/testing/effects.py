@@ -81,16 +81,16 @@ async def _plant(contents: SandboxContents, objects: Sequence[JSON], operations:
     for definition in definitions:
         contents.put(definition)
     for obj in (*objects, *written):
-        if obj.get("apiVersion") and not await _wait_until_served(contents, obj, definitions):
+        if obj.get("apiVersion") and not await _wait_for_kind(contents, obj, definitions):
             contents.put(_definition(obj))
-            await _wait_until_served(contents, obj, [obj])
+            await _wait_for_kind(contents, obj, [obj])
     for name in sorted({_namespace(obj) for obj in (*objects, *written)} - {""}):
         contents.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for obj in objects:
         contents.put(obj)
 
 
-async def _wait_until_served(contents: SandboxContents, obj: JSON, awaited: Sequence[JSON]) -> bool:
+async def _wait_for_kind(contents: SandboxContents, obj: JSON, awaited: Sequence[JSON]) -> bool:
     """Whether the kind is served; while definitions are awaited, it may take a moment."""
     for _ in range(_SERVED_WITHIN if awaited else 1):
         if contents.serves(obj):

@@ -12,7 +12,7 @@ from hookrunner.errors import BadInput
 from hookrunner.hooks.config import selectors
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
-from hookrunner.model.bindings import Conversion as ConversionBinding
+from hookrunner.model.bindings import ConversionBinding as ConversionBinding
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing.happenings import Conversion, NotRun, Review, find_binding, find_only_binding
 from hookrunner.testing.matching import failed_label, labels_of_namespace, plural

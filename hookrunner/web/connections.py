@@ -30,13 +30,13 @@ class Connections(http_connections.HttpServer):
         self._open = set[asyncio.WriteTransport]()
         self._left = asyncio.Event()
 
-    def __call__(self) -> "Connection":
-        return Connection(self, self._limits)
+    def __call__(self) -> "TimedConnection":
+        return TimedConnection(self, self._limits)
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         """Write the answer here, not in aiohttp, which would wait indefinitely for a client to read it."""
         connection = request.protocol
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, TimedConnection)
         connection.asked(request.content)
         response = await self._answer(request)
         response.headers["Server"] = "hookrunner"
@@ -53,9 +53,9 @@ class Connections(http_connections.HttpServer):
         return response
 
     @property
-    def alive(self) -> list["Connection"]:
+    def alive(self) -> list["TimedConnection"]:
         """Open connections, the oldest first."""
-        return [one for one in self.connections if isinstance(one, Connection) and one.transport is not None]
+        return [one for one in self.connections if isinstance(one, TimedConnection) and one.transport is not None]
 
     def spare(self) -> bool:
         """Close one connection without a running request, if there is one.
@@ -98,7 +98,7 @@ class Connections(http_connections.HttpServer):
         self._left.set()
 
 
-class Connection(http_connections.HttpConnection):
+class TimedConnection(http_connections.HttpConnection):
     """One with a limit on the time from a request's first byte to its last."""
 
     __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")

@@ -147,7 +147,7 @@ class Reviews:
         except TimeoutError:
             late = ReviewFailed("hookrunner had no answer by the deadline", ignorable=True)
             return _without_verdict(review, late), "failed"
-        return await _render_converted(review, objects), "converted"
+        return await _render_conversion(review, objects), "converted"
 
     def _count(self, kind: ReviewKind, name: str, result: str, began: float) -> None:
         """A path can be anything, and a label is never removed: only names that a hook has answered become labels."""
@@ -205,7 +205,7 @@ def _without_verdict(review: AdmissionReview | ConversionReview, failure: Review
     return _failed(str(failure)) if failure.ignorable else _json(review_answers.refused(review, failure))
 
 
-async def _render_converted(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
+async def _render_conversion(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
     """Large answers are made piece by piece, so that other reviews come in between."""
     pieces = []
     for piece in review_answers.converted(review, objects):

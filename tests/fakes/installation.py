@@ -22,7 +22,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
-from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig
+from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
@@ -67,7 +67,7 @@ class Installation:
             "v1",
             validating=(Admission("one.example.com", (rule,)),),
             mutating=(Admission("two.example.com", (rule,)),),
-            conversions=(Conversion("c", self.definition, (("v1", "v2"),)),),
+            conversions=(ConversionBinding("c", self.definition, (("v1", "v2"),)),),
         )
         return [Hook("hook.sh", Path("/hooks/hook.sh"), config)]
 

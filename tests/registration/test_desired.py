@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.model.bindings import Admission, Conversion
+from hookrunner.model.bindings import Admission, ConversionBinding
 from hookrunner.model.reviews import addon_of
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from tests.registration.world import a_hook
@@ -43,7 +43,10 @@ def test_only_mutating_entries_may_be_invoked_again(said: str, found: str) -> No
 
 
 def test_a_conversion_is_asked_for_once_however_many_hooks_have_steps_of_it() -> None:
-    steps = [Conversion("c", "things.example.com", (("v1", "v2"),)), Conversion("d", "things.example.com", ())]
+    steps = [
+        ConversionBinding("c", "things.example.com", (("v1", "v2"),)),
+        ConversionBinding("d", "things.example.com", ()),
+    ]
     conversions = wished(*(a_hook(step.name, conversions=(step,)) for step in steps)).conversions
     assert conversions == {
         "things.example.com": {

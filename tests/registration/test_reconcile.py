@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.model.bindings import Admission, Conversion
+from hookrunner.model.bindings import Admission, ConversionBinding
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import GENERATION, WANTED, Claim, InSync, WriteStep, Yielded, claim, next_step
 from hookrunner.registration.webhook_objects import (
@@ -32,7 +32,7 @@ def validating(*names: str, incomplete: bool = False) -> Registration:
 
 
 def converting() -> Registration:
-    hook = a_hook("h", conversions=(Conversion("c", "things.example.com", ()),))
+    hook = a_hook("h", conversions=(ConversionBinding("c", "things.example.com", ()),))
     return registrations(desired_registrations([hook], "hooks", TARGET, TARGET))[2]
 
 

@@ -23,7 +23,7 @@ from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import Admission, Change, Conversion, Hook, HookConfig
+from hookrunner.model.bindings import Admission, Change, ConversionBinding, Hook, HookConfig
 from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
@@ -91,7 +91,7 @@ class World:
         return {"apiGroups": [self.group], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
 
     def converting(self) -> Hook:
-        return a_hook("convert.sh", conversions=(Conversion("c", self.things, (("v1", "v2"),)),))
+        return a_hook("convert.sh", conversions=(ConversionBinding("c", self.things, (("v1", "v2"),)),))
 
     async def registrar(self, wanted: DesiredRegistrations, started: float = 1.0) -> tuple[Registrar, Meter]:
         """A process that lives since then, with a connection of its own."""

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.model.bindings import Admission, BindingType, Change, Conversion, Hook, HookConfig, Kubernetes, Schedule
+from hookrunner.model.bindings import (
+    Admission,
+    BindingType,
+    Change,
+    ConversionBinding,
+    Hook,
+    HookConfig,
+    Kubernetes,
+    Schedule,
+)
 from hookrunner.testing import happenings
 from hookrunner.testing.happenings import (
     Changed,
@@ -25,7 +34,7 @@ from tests.tables import each
 
 A, B = configmap("a"), configmap("b")
 PODS, OFTEN = Kubernetes("pods", "Pod"), Schedule("often", "* * * * *")
-POLICY, UP = Admission("p.example.com"), Conversion("up", "c.example.com", (("v1", "v2"),))
+POLICY, UP = Admission("p.example.com"), ConversionBinding("up", "c.example.com", (("v1", "v2"),))
 
 
 def hook(**parts: Any) -> Hook:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
+from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
 from hookrunner.options import Compat
 from hookrunner.settings import Settings, load
 from hookrunner.webhooks.plan import CertificateFiles, CertificateSecret, Surroundings, kinds, plan
@@ -24,7 +24,7 @@ def test_hooks_decide_what_is_served() -> None:
     def hook(config: HookConfig) -> Hook:
         return Hook("a", Path("/a"), config)
 
-    admission, conversion = Admission("a.b.c"), Conversion("up", "crontabs.example.com", (("v1", "v2"),))
+    admission, conversion = Admission("a.b.c"), ConversionBinding("up", "crontabs.example.com", (("v1", "v2"),))
     assert kinds([hook(HookConfig("v1"))]) == frozenset()
     assert kinds([hook(HookConfig("v1", mutating=(admission,)))]) == {"admission"}
     assert (

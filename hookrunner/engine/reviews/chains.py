@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.bindings import Conversion, Hook
+from hookrunner.model.bindings import ConversionBinding, Hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Step:
 
     hook: Hook
     place: int
-    binding: Conversion
+    binding: ConversionBinding
     source: str
     target: str
 

@@ -12,7 +12,7 @@ from hookrunner.model.bindings import (
     MAIN,
     Admission,
     Change,
-    Conversion,
+    ConversionBinding,
     HookConfig,
     HookSettings,
     Kubernetes,
@@ -162,8 +162,8 @@ def _admission(raw: JSON, groups: _Groups) -> Admission:
     )
 
 
-def _conversion(raw: JSON, groups: _Groups) -> Conversion:
-    return Conversion(
+def _conversion(raw: JSON, groups: _Groups) -> ConversionBinding:
+    return ConversionBinding(
         name=raw["name"],
         crd=raw["crdName"],
         rules=tuple((rule["fromVersion"], rule["toVersion"]) for rule in raw["conversions"]),

@@ -10,7 +10,7 @@ from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
-from hookrunner.model.bindings import Admission, Conversion, Hook, HookConfig, ReviewKind
+from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.registration.registrar import SETTLE
@@ -18,7 +18,9 @@ from kubetypes.json_values import JSON
 
 pytestmark = pytest.mark.looptime
 
-ASKED = HookConfig("v1", validating=(Admission("p.example.com"),), conversions=(Conversion("c", "things.a", ()),))
+ASKED = HookConfig(
+    "v1", validating=(Admission("p.example.com"),), conversions=(ConversionBinding("c", "things.a", ()),)
+)
 
 
 class Nobody:

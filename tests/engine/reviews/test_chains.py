@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hookrunner.engine.reviews.chains import Chains, Leg, Step, completed, matches, plan
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.bindings import Conversion, Hook, HookConfig
+from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig
 from tests.tables import each
 
 CRD = "crontabs.example.com"
@@ -22,7 +22,7 @@ MOVED = ("alpha.example.com/v1beta1->alpha.example.io/v1beta1",)
 def hook(name: str, *rules: str, crd: str = CRD) -> Hook:
     """A hook with one binding of these rules, each written `from->to`."""
     pairs = [rule.split("->") for rule in rules]
-    binding = Conversion(f"of {name}", crd, tuple((source, target) for source, target in pairs))
+    binding = ConversionBinding(f"of {name}", crd, tuple((source, target) for source, target in pairs))
     return Hook(name, Path("/hooks") / name, HookConfig("v1", conversions=(binding,)))
 
 
@@ -96,8 +96,8 @@ def test_of_equal_rules_the_first_hooks_is_taken() -> None:
 
 
 def test_a_step_knows_its_binding() -> None:
-    two = Conversion("two", CRD, (("v1", "v2"),))
-    one = Conversion("one", "others.example.com", (("v1", "v2"),))
+    two = ConversionBinding("two", CRD, (("v1", "v2"),))
+    one = ConversionBinding("one", "others.example.com", (("v1", "v2"),))
     (step,) = Chains([Hook("h", Path("/h"), HookConfig("v1", conversions=(one, two)))]).find(CRD, "v1", "v2") or ()
     assert (step.place, step.binding, str(step)) == (1, two, "hook 'h', binding 'two', v1→v2")
 

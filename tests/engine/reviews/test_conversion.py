@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hookrunner.engine.reviews.chains import Chains, Step, completed
 from hookrunner.engine.reviews.conversion import convert
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.bindings import Conversion, Hook, HookConfig
+from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig
 from hookrunner.model.reviews import ConversionReview, Converted
 from kubetypes.json_values import JSON
 from tests.tables import each
@@ -46,7 +46,7 @@ class Hooks:
 
     def chains(self) -> Chains:
         pairs = [rule.split("->") for rule in self.rules]
-        binding = Conversion("up", CRD, tuple((source, target) for source, target in pairs))
+        binding = ConversionBinding("up", CRD, tuple((source, target) for source, target in pairs))
         return Chains([Hook("crontabs.sh", Path("/h"), HookConfig("v1", conversions=(binding,)))])
 
     async def _run(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:

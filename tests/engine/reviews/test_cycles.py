@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.conversion import find_cycle
-from hookrunner.model.bindings import Conversion, Hook, HookConfig, Kubernetes
+from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig, Kubernetes
 from hookrunner.model.reviews import ConversionReview
 from tests.tables import each
 
@@ -14,7 +14,7 @@ CRD = "crontabs.example.com"
 
 
 def found(watched: Kubernetes, *snapshots: str) -> str:
-    conversion = Conversion("up", CRD, (("v1", "v2"),), snapshots=snapshots)
+    conversion = ConversionBinding("up", CRD, (("v1", "v2"),), snapshots=snapshots)
     hook = Hook("h", Path("/h"), HookConfig("v1", kubernetes=(watched,), conversions=(conversion,)))
     request = {"desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
     review = ConversionReview(CRD, "apiextensions.k8s.io/v1", request, 0.0)
