@@ -109,8 +109,8 @@ class Faults:
         return len(found)
 
     async def expire(self, match: str = "") -> int:
-        """Let open watches end with 410, as after a compaction; how many."""
-        refused = status.expired("too old resource version: the sandbox was told so")
+        """End open watches with 410, as after a compaction. Returns how many."""
+        refused = status.expired("too old resource version: a fault that the sandbox was given")
         return await self.inject({"type": "ERROR", "object": refused.json()}, match, end=True)
 
     async def inject(self, event: dict[str, Any] | bytes, match: str = "", *, end: bool = False) -> int:
@@ -228,6 +228,6 @@ def _fault(body: bytes) -> Fault:
 
 def _answered(fault: Fault) -> Refused:
     phrase = PHRASES.get(fault.status, "a fault")
-    refused = Refused(fault.status, REASONS.get(fault.status, ""), f"the sandbox was told to answer so: {phrase}")
+    refused = Refused(fault.status, REASONS.get(fault.status, ""), f"a fault that the sandbox was given: {phrase}")
     refused.retry_after = fault.retry_after
     return refused

@@ -1,8 +1,8 @@
-"""What slow clients make the sandbox hold: bodies that come byte by byte, answers that are not taken.
+"""Bounds for slow clients: how many bytes the sandbox holds for them, and for how long.
 
-A list may have a hundred megabytes, and a client that asks for it and never reads would keep them for ever. So all
-requests together hold so many bytes and no more: what is too much is taken from the one that began first. And nobody
-may take longer than a real API server's minute to send a body, to take an answer, or to take one event of a watch.
+A list may have a hundred megabytes, and a client that requests it and never reads would keep them in memory. So all
+requests together hold at most `MOST` bytes: beyond that the connections that began first are cut. As with a real API
+server, a client has one minute to send a body, to take an answer, or to take one event of a watch.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ _LOG = logging.getLogger("sandbox")
 
 
 class Held:
-    """The bytes that the request of each connection makes us hold."""
+    """The bytes that the sandbox holds for each connection's request."""
 
     def __init__(self) -> None:
         self._sizes = dict[web.RequestHandler, int]()
         self._all = 0
 
     def add(self, connection: web.RequestHandler, size: int) -> None:
-        """So many more. The oldest of the others are cut as long as that is too much."""
+        """Count more bytes for a connection. Cuts the oldest other connections until all fit."""
         self._sizes[connection] = self._sizes.get(connection, 0) + size
         self._all += size
         others = [other for other in self._sizes if other is not connection] if self._all > MOST else []
@@ -38,7 +38,7 @@ class Held:
 
     @asynccontextmanager
     async def sending(self, connection: web.RequestHandler, size: int) -> AsyncIterator[None]:
-        """So many until the client has taken them, inside the `with`. Raises ConnectionError as `in_time`."""
+        """Count the bytes while the client takes them, inside the `with`. Raises ConnectionError as `in_time`."""
         self.add(connection, size)
         try:
             async with in_time(connection):
@@ -53,8 +53,7 @@ class Held:
 
 @asynccontextmanager
 async def in_time(connection: web.RequestHandler) -> AsyncIterator[None]:
-    """What waits for the client inside the `with` ends within `PATIENCE`: then the connection is cut. Raises
-    ConnectionError."""
+    """Cut the connection if the client keeps the body of the `with` waiting for `PATIENCE`. Raises ConnectionError."""
     try:
         async with asyncio.timeout(PATIENCE):
             yield

@@ -2,7 +2,7 @@
 
 Documents of built-in group versions are served as a real API server wrote them. Those of custom kinds are put together
 from a real one's document with the names replaced, and the definition's schema as a real API server publishes it.
-OpenAPI v2 describes nothing: kubectl asks it about kinds that v3 does not know, and then says that there are none.
+OpenAPI v2 describes nothing: kubectl asks it about kinds that v3 does not know, and then reports them as unknown.
 
 https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3
 """

@@ -69,8 +69,8 @@ class SandboxServer:
         await self._gates.close()
 
     async def answer(self, http: web.BaseRequest) -> web.StreamResponse:
-        """The handler for every request. Answers are written here and not left to aiohttp, which would wait for ever
-        for a client to take them."""
+        """The handler for every request. Answers are written here and not left to aiohttp, which sets no limit to the
+        time in which a client takes them."""
         try:
             response = await self._response(http)
             if not response.prepared:

@@ -154,8 +154,9 @@ async def _follow(world: WatchSources, watch: Watch, since: int, deadline: float
 
 
 def _first(changes: Sequence[StoreChange], revision: int) -> tuple[Sequence[StoreChange], int]:
-    """The first changes of a few, and the revision up to which that is all: a client that is slow would otherwise keep
-    what history has forgotten long ago. It is told 410 then, as by a real API server."""
+    """A bounded first part of the changes, and the revision that it reaches. Without the bound a slow client would keep
+    changes in memory that history has dropped; with it the client gets 410 once history is gone, as from a real API
+    server."""
     size = 0
     for number, change in enumerate(changes, start=1):
         if (size := size + change.size) > AT_ONCE and number < len(changes):

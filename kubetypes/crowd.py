@@ -1,7 +1,7 @@
-"""The connections of a port that takes every client: so many and no more.
+"""The connections of a port that takes every client: a bounded number.
 
-One more cuts the one that has been idle for longest, or, where none is, the one whose answer takes longest. So a client
-that opens many, and does not ask, gives place to a probe that asks at once.
+A connection beyond the bound cuts the one that has been idle for longest or, without an idle one, the one whose answer
+takes longest. So a client that opens many connections without requests cannot keep out a probe.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ class Crowd(HttpServer):
     arguments of aiohttp's protocol."""
 
     def __init__(self, server: web.Server, most: int, **more: Any) -> None:
-        super().__init__(self._answered, request_factory=server.request_factory, **more)
+        super().__init__(self._answer_counted, request_factory=server.request_factory, **more)
         self._answer = server.request_handler
         self._most = most
         self._idle = dict[web.RequestHandler, None]()
         self._answering = dict[web.RequestHandler, None]()
 
-    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _answer_counted(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
         self._idle.pop(connection, None)
         self._answering[connection] = None

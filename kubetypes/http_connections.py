@@ -1,8 +1,8 @@
 """An HTTP server for any client: bytes that are not a request are the client's fault, and end its connection.
 
-aiohttp logs them as an error with a stack trace, so that every client could raise alarms. It also reads on after a
-request of HTTP/1.0 in chunks, of which a proxy of that version sees the end elsewhere (RFC 9112, section 6.1). And who
-reads a body is not told that it goes on as something else, and would wait for the rest.
+aiohttp logs such bytes as an error with a stack trace, so that every client could raise alarms. It also reads on after
+a chunked request of HTTP/1.0, whose end a proxy of that version sees elsewhere (RFC 9112, section 6.1). And when a body
+turns into something that is no body, aiohttp does not wake its reader, which would wait for the rest.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _LOG = logging.getLogger("http")
 
 
 class HttpConnection(web.RequestHandler):
-    """aiohttp's protocol, which answers what is no request with 400, and is cut if a body turns out to be none."""
+    """aiohttp's protocol; answers bytes that are no request with 400, and closes if a body turns out to be none."""
 
     __slots__ = ("_reading",)
 
@@ -28,7 +28,7 @@ class HttpConnection(web.RequestHandler):
         self._reading: StreamReader | None = None
 
     def begin(self, body: StreamReader) -> None:
-        """A request is being answered, whose body may still be on its way."""
+        """Note the body of the request that is being answered; it may still be on its way."""
         self._reading = body
 
     def data_received(self, data: bytes) -> None:
@@ -58,14 +58,14 @@ class HttpServer(web.Server):
     def __init__(
         self, answer: Answer, *, request_factory: Any = None, handler_cancellation: bool = False, **more: Any
     ) -> None:
-        super().__init__(self._framed, request_factory=request_factory, handler_cancellation=handler_cancellation)
+        super().__init__(self._answer_one, request_factory=request_factory, handler_cancellation=handler_cancellation)
         self._answer_request = answer
         self._more = more
 
     def __call__(self) -> web.RequestHandler:
         return HttpConnection(self, **self._more)
 
-    async def _framed(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _answer_one(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request.protocol, HttpConnection)
         request.protocol.begin(request.content)
         try:

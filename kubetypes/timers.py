@@ -1,9 +1,9 @@
 """Waits for a moment by the timers of an event loop, which may go off a little too early.
 
 asyncio runs a timer that is due within the resolution of its clock, and `now + (due - now)` may round to less than
-`due`. Code that sleeps until `due` and then still finds `now < due` would sleep for no time at all, again and again:
-for ever where the clock stands meanwhile, as the virtual one of tests does. So no wait for a moment is shorter than a
-tick: whoever finds that it is not time yet lets time pass.
+`due`. Code that sleeps until `due` and then still finds `now < due` would sleep for no time at all, again and again. On
+a clock that stands still meanwhile, such as the virtual one of tests, it would never end. So no wait is shorter than a
+tick: a caller that finds it too early lets time pass.
 """
 
 import asyncio

@@ -64,8 +64,8 @@ class MalformedMetadata(Exception):
 
 
 @dataclass(slots=True)
-class _Reading:
-    """Where in the metadata we are, as Go's messages name it, and what was unknown."""
+class _ReadPosition:
+    """The current field of the metadata, as Go's messages name it, and the unknown fields so far."""
 
     struct: str = "ObjectMeta"
     path: tuple[str, ...] = ()
@@ -84,67 +84,67 @@ def decoded(metadata: JSON) -> tuple[dict[str, JSON], list[str]]:
 
     Raises `MalformedMetadata`.
     """
-    reading = _Reading()
+    position = _ReadPosition()
     if metadata is None:
         return {}, []
     if not isinstance(metadata, dict):
-        reading.refuse(metadata, "v1.ObjectMeta")
-    return _struct(metadata, OBJECT_META, "", reading), reading.unknown
+        position.refuse(metadata, "v1.ObjectMeta")
+    return _struct(metadata, OBJECT_META, "", position), position.unknown
 
 
-def _struct(value: dict[str, JSON], fields: dict[str, str], where: str, reading: _Reading) -> dict[str, JSON]:
-    struct, path = reading.struct, reading.path
+def _struct(value: dict[str, JSON], fields: dict[str, str], where: str, position: _ReadPosition) -> dict[str, JSON]:
+    struct, path = position.struct, position.path
     found = {}
     for key, inner in value.items():
         if key not in fields:
-            reading.unknown.append(f"{where}{key}")
+            position.unknown.append(f"{where}{key}")
         elif inner is not None:
-            reading.path = (*path, key)
-            found[key] = _value(inner, fields[key], f"{where}{key}", reading)
-            reading.struct, reading.path = struct, path
+            position.path = (*path, key)
+            found[key] = _value(inner, fields[key], f"{where}{key}", position)
+            position.struct, position.path = struct, path
     kept = {key: inner for key, inner in found.items() if inner not in ("", 0, {}, []) or key in POINTERS}
     return kept | {key: found.get(key, "") for key in KEPT_EMPTY[struct]}
 
 
-def _value(value: JSON, wanted: str, where: str, reading: _Reading) -> JSON:
+def _value(value: JSON, wanted: str, where: str, position: _ReadPosition) -> JSON:
     """A value read as a Go type."""
     if wanted == LABELS:
-        return {key: _text(inner, reading) for key, inner in _of(dict, value, wanted, reading).items()}
+        return {key: _text(inner, position) for key, inner in _of(dict, value, wanted, position).items()}
     if wanted == TEXTS:
-        return [_text(inner, reading) for inner in _of(list, value, wanted, reading)]
+        return [_text(inner, position) for inner in _of(list, value, wanted, position)]
     if wanted.startswith("[]"):
-        return _structs(value, wanted[2:], where, reading)
+        return _structs(value, wanted[2:], where, position)
     if wanted == TIME:
-        return _time(value, reading)
+        return _time(value, position)
     if wanted != ANYTHING:
-        _of({"string": str, "int64": int, "bool": bool}[wanted], value, wanted, reading)
+        _of({"string": str, "int64": int, "bool": bool}[wanted], value, wanted, position)
     return value
 
 
-def _of(kind: type, value: JSON, wanted: str, reading: _Reading) -> JSON:
+def _of(kind: type, value: JSON, wanted: str, position: _ReadPosition) -> JSON:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        reading.refuse(value, wanted)
+        position.refuse(value, wanted)
     return value
 
 
-def _text(value: JSON, reading: _Reading) -> str:
-    return "" if value is None else str(_of(str, value, "string", reading))
+def _text(value: JSON, position: _ReadPosition) -> str:
+    return "" if value is None else str(_of(str, value, "string", position))
 
 
-def _structs(value: JSON, struct: str, where: str, reading: _Reading) -> list[JSON]:
-    _of(list, value, f"[]v1.{struct}", reading)
+def _structs(value: JSON, struct: str, where: str, position: _ReadPosition) -> list[JSON]:
+    _of(list, value, f"[]v1.{struct}", position)
     for entry in value:
         if not isinstance(entry, dict | None):
-            reading.refuse(entry, f"v1.{struct}")
-    reading.struct = struct
+            position.refuse(entry, f"v1.{struct}")
+    position.struct = struct
     result = []
     for index, entry in enumerate(value):
-        result.append(_struct(entry or {}, STRUCTS[struct], f"{where}[{index}].", reading))
+        result.append(_struct(entry or {}, STRUCTS[struct], f"{where}[{index}].", position))
     return result
 
 
-def _time(value: JSON, reading: _Reading) -> str:
-    text = str(_of(str, value, "string", reading))
+def _time(value: JSON, position: _ReadPosition) -> str:
+    text = str(_of(str, value, "string", position))
     if text and not RFC3339.fullmatch(text):
         layout = "2006-01-02T15:04:05Z07:00"
         raise MalformedMetadata(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"')

@@ -35,7 +35,7 @@ async def test_an_error_answer_becomes_its_error(
     api: ApiServer, client: Client, status: int, reason: str, leaf: type[ApiError]
 ) -> None:
     api.faults.add(Fault("answer", status=status))
-    with pytest.raises(leaf, match="the sandbox was told to answer so") as caught:
+    with pytest.raises(leaf, match="a fault that the sandbox was given") as caught:
         await client.get(MAPS)
     assert (caught.value.status, caught.value.reason) == (status, reason)
     assert len(api.requests) == 1

@@ -27,7 +27,7 @@ WIDGETS = Selection("example.com/v1", "Widget")
 # In the lines of watches that begin with a list, and of those that resume.
 LISTING, RESUMING = "sendInitialEvents=true", "&resourceVersion="
 
-TOLD = "the sandbox was told to answer so: "
+TOLD = "a fault that the sandbox was given: "
 DOWN = TOLD + "Service Unavailable"
 
 

@@ -50,7 +50,7 @@ BELOW: tuple[tuple[str, str, str], ...] = (
     ("min", "default", "default"),
     ("default", "max", "default"),
 )
-"""Of two amounts in a LimitRange: which may not be above which, and where it is told."""
+"""Amounts in a LimitRange: the first may not be above the second; the third is the field that the error names."""
 WORDS = {"min": "min", "max": "max", "default": "default", "defaultRequest": "default request"}
 
 

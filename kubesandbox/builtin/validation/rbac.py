@@ -50,12 +50,12 @@ def _rule(rule: Object, path: str, namespaced: bool) -> Causes:
 
 
 def role_binding(obj: Object, old: Object | None) -> Causes:
-    """Somebody gets a role in a namespace."""
+    """What is wrong with the grant of a role in one namespace."""
     yield from _binding(obj, old, ("Role", "ClusterRole"), namespaced=True)
 
 
 def cluster_role_binding(obj: Object, old: Object | None) -> Causes:
-    """Somebody gets a role everywhere."""
+    """What is wrong with the grant of a role in the whole cluster."""
     yield from _binding(obj, old, ("ClusterRole",), namespaced=False)
 
 

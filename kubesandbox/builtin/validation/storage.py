@@ -110,7 +110,7 @@ def attributes_class(obj: Object, old: Object | None) -> Causes:
 
 
 def ip_address(obj: Object, old: Object | None) -> Causes:
-    """An address that somebody has."""
+    """An address and its owner."""
     parent = (obj.get("spec") or {}).get("parentRef")
     if parent is None:
         yield required("spec.parentRef")

@@ -146,7 +146,7 @@ def _items(source: Object, path: str) -> Causes:
 
 
 def _local(value: str, field: str) -> Causes:
-    """A path below the volume's root that is nobody else's."""
+    """A relative path that stays inside the volume."""
     if value.startswith("/"):
         yield wrong(field, value, "must be a relative path")
     yield from no_backsteps(value, field)

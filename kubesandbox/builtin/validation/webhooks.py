@@ -77,7 +77,7 @@ def _full_name(name: str, field: str) -> Causes:
 
 
 def review_versions(versions: list[str], field: str, why: str = f"must specify one of {', '.join(REVIEWS)}") -> Causes:
-    """What is wrong with the versions of reviews that a webhook takes; `why` is said if there are none."""
+    """What is wrong with the versions of reviews that a webhook takes; `why` is the message for an empty list."""
     if not versions:
         yield required(field, why)
         return

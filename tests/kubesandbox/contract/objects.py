@@ -38,7 +38,7 @@ def config_map(name: str, data: JSON | None = None, **meta: Any) -> JSON:
 
 def pod(name: str, **meta: Any) -> JSON:
     """A Pod that no scheduler takes, so that it stays Pending on every server."""
-    spec = {"schedulerName": "nobody", "containers": [{"name": "main", "image": "busybox"}]}
+    spec = {"schedulerName": "unknown-scheduler", "containers": [{"name": "main", "image": "busybox"}]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **meta}, "spec": spec}
 
 

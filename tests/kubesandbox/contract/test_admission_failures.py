@@ -138,7 +138,7 @@ def unreachable(case: Case, what: str) -> tuple[JSON, str]:
     post = f'Post "{there["url"]}?timeout={SLOW}s": '
     wrong = base64.b64encode(stranger()).decode()
     return {
-        "nobody listens": (
+        "no listener": (
             {**there, "url": "https://127.0.0.1:1/a//b/"},
             f'Post "https://127.0.0.1:1/a/b?timeout={SLOW}s": dial tcp 127.0.0.1:1: connect: connection refused',
         ),
@@ -164,7 +164,7 @@ def unreachable(case: Case, what: str) -> tuple[JSON, str]:
 
 
 PLACES = [
-    "nobody listens",
+    "no listener",
     "another authority",
     "no authority",
     "another host",

@@ -40,7 +40,7 @@ def test_a_rule_says_what_is_asked_about(case: Case, rule: JSON, asked: bool) ->
     [(["pods"], 0), (["pods/status"], 1), (["*"], 0), (["pods/*"], 1), (["*/status"], 1), (["*/*"], 1)],
 )
 def test_what_is_below_an_object_is_a_resource_of_its_own(case: Case, resources: list[str], asked: int) -> None:
-    spec = {"containers": [{"name": "a", "image": "a"}], "schedulerName": "nobody"}
+    spec = {"containers": [{"name": "a", "image": "a"}], "schedulerName": "unknown-scheduler"}
     case.send("POST", "pods", {"metadata": {"name": case.name, "labels": {"case": case.name}}, "spec": spec})
     case.register("Validating", case.hook(rules=[CONFIG_MAPS | {"resources": resources}]))
     case.send("PATCH", f"pods/{case.name}/status", {"status": {"message": "x"}}, MERGE)

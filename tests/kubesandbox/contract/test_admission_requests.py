@@ -189,7 +189,7 @@ def test_a_deletion(both: Case) -> None:
 def test_a_deletion_that_waits_is_asked_about_again_unless_it_is_a_pods_grace(case: Case) -> None:
     """Of a Pod only when the grace becomes shorter."""
     meta = {"name": case.name, "labels": {"case": case.name}, "finalizers": ["example.com/hold"]}
-    spec = {"nodeName": "nobody", "containers": [{"name": "a", "image": "a"}]}
+    spec = {"nodeName": "no-such-node", "containers": [{"name": "a", "image": "a"}]}
     case.send("POST", "pods", {"metadata": meta, "spec": spec})
     case.send("POST", "configmaps", {"metadata": meta})
     rule = EVERYTHING | {"resources": ["pods", "configmaps"], "operations": ["DELETE"]}
@@ -301,7 +301,7 @@ def test_a_scale_may_be_patched(case: Case) -> None:
     ("below", "group", "content"),
     [
         ("eviction", "policy", {"apiVersion": "policy/v1", "kind": "Eviction"}),
-        ("binding", "", {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "nobody"}}),
+        ("binding", "", {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "no-such-node"}}),
     ],
 )
 def test_what_is_created_below_a_pod(case: Case, below: str, group: str, content: JSON) -> None:

@@ -75,7 +75,7 @@ FAILURES: dict[str, tuple[Decides | Raw, str]] = {
         broken(lambda obj: obj["metadata"].update(labels={"a": 1})),
         "{} returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
     ),
-    "labels that are none": (
+    "labels that are a list": (
         broken(lambda obj: obj["metadata"].update(labels=["a"])),
         "{} returned invalid metadata: invalid metadata.labels of type []interface {{}} in converted object",
     ),

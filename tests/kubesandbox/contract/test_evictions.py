@@ -16,7 +16,7 @@ def pod(api: Api, ns: str, name: str) -> str:
 
 def made(api: Api, ns: str, name: str, **meta: object) -> str:
     # A node of its own: what is on one that was missed for 40 s already is taken away within 20 s.
-    spec = {"nodeName": f"nobody-{name}", "containers": [{"name": "a", "image": "a"}]}
+    spec = {"nodeName": f"no-node-{name}", "containers": [{"name": "a", "image": "a"}]}
     api.post(at("pods", ns), {"metadata": {"name": name, **meta}, "spec": spec})
     return at("pods", ns, name)
 

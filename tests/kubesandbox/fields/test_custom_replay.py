@@ -130,7 +130,7 @@ FOREIGN: dict[str, JSON] = {
     "an apply": [{"operation": "Apply"}],
     "no such operation": [{"operation": "Foo"}],
     "no type": [{"fieldsType": ""}],
-    "a type that nobody knows": [{"fieldsType": "V2"}],
+    "an unknown type": [{"fieldsType": "V2"}],
     "no version": [{"apiVersion": ""}],
     "no manager": [{"manager": ""}],
     "no path elements": [{"fieldsV1": {"spec": {}}}],
