@@ -10,7 +10,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery, writable
-from hookrunner.hooks.config import admission, hook_config
+from hookrunner.hooks.config import hook_config, rules
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
@@ -120,7 +120,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
     hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
-    if problems := [*admission.misnamed(config, hook.addon)]:
+    if problems := [*rules.misnamed_webhooks(config, hook.addon)]:
         raise BadHookConfig(file.name, problems)
     return hook
 

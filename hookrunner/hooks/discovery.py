@@ -4,6 +4,9 @@ Only names, modes and Go sources are looked at; `catalog.py` runs hooks with `--
 itself with addon-operator's SDK is compiled into a program that imports its package: there is no file to execute, so
 that hook never runs here.
 
+Tools that get paths and have no settings ask where a file lies (`with_location`, `survey_by_location`). The start does
+not: it knows which directory is that of modules, and which that of global hooks.
+
 Sources: https://github.com/flant/addon-operator/blob/main/HOOKS.md#go-hooks and the SDK of batch hooks,
 https://github.com/deckhouse/module-sdk
 """
@@ -228,6 +231,38 @@ def _warn(skipped: Skipped, directory: Path) -> None:
             _log.debug(skipped.why.value, path=skipped.path)
         case Skip.LIBRARY:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))
+
+
+_ALWAYS = ("module.yaml", "enabled")
+"""A directory with one of these beside its `hooks` is a module; with one of the next, if its name has a number."""
+_IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
+
+
+def survey_by_location(directory: Path) -> Sequence[HookFile | Skipped]:
+    """As `survey`, each hook in its place. Raises StartRefused."""
+    found = survey(directory, ("lib", "venv") if _hooks_of(directory / "any") else ("lib",))
+    return [with_location(file) if isinstance(file, HookFile) else file for file in found]
+
+
+def with_location(file: HookFile) -> HookFile:
+    """The file as a hook of the module, or as the global hook, that its place says it is; it keeps its name."""
+    if top := _hooks_of(file.path):
+        return in_venv(replace(file, module=re.sub("^[0-9]+-", "", top.parent.name)), top)
+    is_global = any(directory.name == "global-hooks" for directory in file.path.parents)
+    return replace(file, module=GLOBAL) if is_global else file
+
+
+def _hooks_of(path: Path) -> Path | None:
+    """The directory `hooks` of the module in which the path lies."""
+    tops = (directory for directory in path.parents if directory.name == "hooks" and _is_module(directory.parent))
+    return next(tops, None)
+
+
+def _is_module(directory: Path) -> bool:
+    if directory.parent.name == "modules":
+        return True
+    marks = _ALWAYS + (_IF_NUMBERED if re.match("[0-9]+-", directory.name) else ())
+    return any((directory / mark).exists() for mark in marks)
 
 
 SUFFIX = ".go"

@@ -13,7 +13,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
@@ -213,7 +213,7 @@ def output_size(files: Workspace) -> int:
 def _read_value_patch(path: str, variable: str) -> tuple[PatchOperation, ...]:
     """Raises BadOutput."""
     try:
-        return json_patches.parse(text) if (text := read_file(path)) else ()
+        return patches.parse_values_patch(text) if (text := read_file(path)) else ()
     except BadOutput as error:
         raise BadOutput(f"{variable}: {error}") from None
 

@@ -1,7 +1,12 @@
-"""The file behind `KUBERNETES_PATCH_PATH`: its documents as operations on objects.
+"""The patches that hooks write: the file behind `KUBERNETES_PATCH_PATH` as operations on objects (`parse`), and patches
+of values (`parse_values_patch`). A JSON patch is checked before it is sent anywhere, so that an error names the step;
+that of a review too (`step_problems`).
 
 The whole file is read and checked before the first operation is carried out, which `kube/objects` does. Unknown keys
 are ignored, as the predecessor does. Texts are never guessed: `name: 0123` is refused instead of deleting object `83`.
+What a patch of values may change is decided in `values/patches.py`.
+
+Source: https://www.rfc-editor.org/rfc/rfc6902
 """
 
 import re
@@ -9,9 +14,9 @@ from collections.abc import Iterator
 
 from hookrunner import redaction
 from hookrunner.errors import BadOutput
-from hookrunner.hooks import documents, json_patches
-from hookrunner.hooks.shapes import FLAG, TEXT, Problem, Table, Text, check
-from hookrunner.model.operations import ObjectOperation, Verb
+from hookrunner.hooks import documents
+from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
+from hookrunner.model.operations import ObjectOperation, PatchOperation, Verb
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -95,7 +100,7 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
         yield from _unlike(body, Table({}, open=True), "mergePatch")
     if verb is Verb.JSON_PATCH:
         missing = list(_missing(body, "jsonPatch", "a list"))
-        yield from missing or json_patches.step_problems(body, "jsonPatch")
+        yield from missing or step_problems(body, "jsonPatch")
 
 
 def _unlike(body: JSON, shape: Table, key: str) -> Iterator[Problem]:
@@ -153,3 +158,62 @@ def _target(document: JSON) -> str:
 def _name(value: JSON) -> str:
     """The value if it can be the name of a kind or an object, else nothing: it may be anything."""
     return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
+
+
+_VALUE_OPERATIONS = ("add", "remove", "test")
+_UNSUPPORTED = ("replace", "move", "copy")
+"""Operations of RFC 6902 that neither the predecessor nor hookrunner supports in values."""
+
+
+def parse_values_patch(text: bytes) -> tuple[PatchOperation, ...]:
+    """The operations of a patch file: a stream of JSON, each an operation or a list of them. Other values in the
+    stream are ignored. Raises BadOutput."""
+    try:
+        items = documents.every_json(text)
+    except BadDocument as error:
+        raise BadOutput(f"the patch of values is {error}") from None
+    lists = (item if isinstance(item, list) else [item] for item in items if isinstance(item, list | dict))
+    return tuple(_value_operation(item) for items in lists for item in items)
+
+
+def _value_operation(item: JSON) -> PatchOperation:
+    """Keys in any case: that is how the predecessor reads them."""
+    if not isinstance(item, dict):
+        raise BadOutput(f"a patch of values is made of objects with op and path, not of {redaction.described(item)}")
+    fields = {key.lower(): value for key, value in item.items()}
+    op, path = fields.get("op"), fields.get("path")
+    if op not in _VALUE_OPERATIONS:
+        word = f" '{op}'" if op in _UNSUPPORTED else ""
+        mend = "; use add, which also replaces" if op == "replace" else f"; known are {', '.join(_VALUE_OPERATIONS)}"
+        raise BadOutput(f"unsupported patch operation{word}{_at_path(path)}: {redaction.described(item)}{mend}")
+    if not isinstance(path, str) or not _is_path(path):
+        raise BadOutput(f"the path of a patch operation begins with '/': {op} has {redaction.described(path)} there")
+    return PatchOperation(op, path, fields.get("value"))
+
+
+def _is_path(path: JSON) -> bool:
+    return isinstance(path, str) and path.startswith("/")
+
+
+def _at_path(path: JSON) -> str:
+    return f" for {path}" if _is_path(path) else ""
+
+
+_STEPS = Many(
+    Table(
+        {"op": Text(("add", "remove", "replace", "move", "copy", "test")), "path": TEXT, "from": TEXT},
+        required={"op": "replace", "path": "/spec/replicas"},
+        open=True,
+    )
+)
+_NEEDED = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
+
+
+def step_problems(steps: JSON, key: str) -> Iterator[Problem]:
+    """What is wrong with the value of `key`, which must be a list of steps."""
+    yield from check(steps, _STEPS, key)
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        operation = str(step.get("op")) if isinstance(step, dict) else ""
+        needed = _NEEDED.get(operation)
+        if needed and needed not in step:
+            yield Problem(f"{key}[{index}].{needed}", f"is required for {operation}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
-from hookrunner.hooks import documents, json_patches
+from hookrunner.hooks import documents, patches
 from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
@@ -41,7 +41,7 @@ def admission(text: bytes) -> Verdict | None:
     if response is None:
         return None
     patch = _decoded(response.get("patch"))
-    if patch != [] and (wrong := list(json_patches.step_problems(patch, "patch"))):
+    if patch != [] and (wrong := list(patches.step_problems(patch, "patch"))):
         raise _bad("validating", wrong)
     return Verdict(
         allowed=response.get("allowed", False),

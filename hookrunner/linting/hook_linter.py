@@ -1,7 +1,7 @@
 """Everything that the linter has to say about files and directories.
 
 The hooks are found and asked by the code of the start (`hooks.discovery`, `hooks.catalog`), so an error here is one
-there; whether they are those of a module follows from where they lie (`hooks/hook_locations.py`). The texts of those
+there; whether they are those of a module follows from where they lie (`hooks/discovery.py`). The texts of those
 that can be asked, and of those that cannot, are then read by the checks beside this file.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hookrunner import safe_files
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks import catalog, hook_locations
+from hookrunner.hooks import catalog, discovery
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import without_cluster
@@ -64,7 +64,7 @@ class Linter:
         """A file is asked as if its own directory were the hooks directory."""
         top = path.absolute()
         if top.is_dir():
-            found = hook_locations.survey(top)
+            found = discovery.survey_by_location(top)
         else:
             found, top = [_single(top)], top.parent
         shown = {
@@ -111,7 +111,7 @@ def _single(path: Path) -> HookFile | Skipped:
     """A file that was named is meant to be a hook, wherever it lies."""
     if why := why_no_hook(path, path.stat().st_mode):
         return Skipped(path, why)
-    return hook_locations.placed(HookFile(path.name, path))
+    return discovery.with_location(HookFile(path.name, path))
 
 
 def _read(path: Path) -> Source | None:

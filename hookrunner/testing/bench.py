@@ -20,7 +20,7 @@ import orjson
 from hookrunner.engine.reviews import conversion
 from hookrunner.engine.reviews.chains import Chains, Step
 from hookrunner.errors import BadOutput, HookFailed, ReviewFailed
-from hookrunner.hooks import catalog, discovery, hook_locations, json_patches, verdicts
+from hookrunner.hooks import catalog, discovery, patches, verdicts
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.hooks.hook_process import (
@@ -118,7 +118,7 @@ class Bench:
         directory = path if path.is_dir() else path.parent
         files: Sequence[HookFile] = discovery.find(path) if path.is_dir() else [HookFile(path.name, path)]
         return await catalog.ask(
-            map(hook_locations.placed, files), replace(self.settings, directory=directory), self.children, self.jq
+            map(discovery.with_location, files), replace(self.settings, directory=directory), self.children, self.jq
         )
 
     async def load(self, path: Path) -> Hook:
@@ -290,6 +290,6 @@ def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[Values
 
 def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
     try:
-        return json_patches.parse(read(path))
+        return patches.parse_values_patch(read(path))
     except BadOutput as error:
         raise BadOutput(f"got bad {what} patch: {error}") from None

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hookrunner import log, redaction
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import HookrunnerError
-from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
@@ -198,7 +198,7 @@ def test_errors_about_verdicts_and_conversions(verdict: bytes, conversion: bytes
 
 @given(texts(spoiled([OPERATION], NAMES) | spoiled(OPERATION, NAMES)))
 def test_errors_about_files_of_value_patches(text: bytes) -> None:
-    assert_hidden(told(lambda: json_patches.parse(text)))
+    assert_hidden(told(lambda: patches.parse_values_patch(text)))
 
 
 @example(f"it is {MARKER}: y".encode())

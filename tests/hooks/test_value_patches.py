@@ -4,7 +4,7 @@ tests/values/test_patches.py."""
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.json_patches import parse
+from hookrunner.hooks.patches import parse_values_patch as parse
 from hookrunner.model.operations import PatchOperation
 from tests.tables import each
 

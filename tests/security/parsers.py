@@ -11,7 +11,7 @@ from aiohttp import web
 from hookrunner import cron
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
-from hookrunner.hooks import json_patches, metric_operations, patches, verdicts
+from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.modules import offline, traits
 from hookrunner.releases.records import record
@@ -68,7 +68,7 @@ def _in_file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
 
 
 def _values_patch(text: bytes) -> Any:
-    return applied({"foo": {"a": {"b": [1, 2]}}}, json_patches.parse(text), "foo")
+    return applied({"foo": {"a": {"b": [1, 2]}}}, patches.parse_values_patch(text), "foo")
 
 
 def _patched(text: bytes) -> Any:

@@ -7,7 +7,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from hookrunner.hooks import json_patches
+from hookrunner.hooks import patches
 from tests.shell.conftest import Hook
 
 CONFIG = {"global": None, "m": {"a": 1}}
@@ -79,7 +79,9 @@ def test_changes_are_asked_for_in_their_order(run: Run, tmp_path: Path) -> None:
         """
     )
     assert (done.returncode, done.stderr) == (0, "")
-    asked = {kind: json_patches.parse((tmp_path / f"{kind}.patch").read_bytes()) for kind in ("values", "config")}
+    asked = {
+        kind: patches.parse_values_patch((tmp_path / f"{kind}.patch").read_bytes()) for kind in ("values", "config")
+    }
     assert [(one.op, one.path, one.value) for one in asked["values"]] == [
         ("add", "/m/password", 'a "b"'),
         ("add", "/m/count", 12345678901),

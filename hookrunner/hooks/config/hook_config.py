@@ -1,13 +1,18 @@
-"""The answer of a hook to `--config` as its `HookConfig`: which version it has, then the rules of that version. A v1
-configuration is read here, with every default and effective include; the legacy one in `v0.py`."""
+"""The answer of a hook to `--config` as its `HookConfig`: which version it has, then the rules of that version, every
+default and effective include.
 
-from collections.abc import Mapping, Sequence
+The legacy version v0 has no `configVersion`. Where shell-operator's v0 crashes or does nothing, this does what was
+meant: an omitted `event` means all three, and a selector that the API server would refuse is refused here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner import redaction
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks import documents
-from hookrunner.hooks.config import rules, selectors, v0
-from hookrunner.hooks.config.schema import HookKind, lifecycle
+from hookrunner.hooks import documents, shapes
+from hookrunner.hooks.config import rules, selectors
+from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
+from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.bindings import (
     MAIN,
     Admission,
@@ -33,12 +38,12 @@ def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConf
     try:
         raw = _mapping(output)
         is_v1 = _is_v1(raw)
-        raw = raw if is_v1 else v0.lenient(raw)
+        raw = raw if is_v1 else lenient_v0(raw)
     except ValueError as error:
         raise BadHookConfig(hook, [str(error)]) from None
-    if found := list(rules.problems(raw, kind) if is_v1 else v0.problems(raw, kind)):
-        raise BadHookConfig(hook, [*map(str, found)], values=[problem.value for problem in found])
-    return _read_v1(raw) if is_v1 else v0.read(raw)
+    if problems := list(rules.problems(raw, kind) if is_v1 else v0_problems(raw, kind)):
+        raise BadHookConfig(hook, [*map(str, problems)], values=[problem.value for problem in problems])
+    return _read_v1(raw) if is_v1 else read_v0(raw)
 
 
 def _mapping(output: bytes) -> dict[str, JSON]:
@@ -169,4 +174,62 @@ def _conversion(raw: JSON, groups: _Groups) -> ConversionBinding:
         rules=tuple((rule["fromVersion"], rule["toVersion"]) for rule in raw["conversions"]),
         group=raw.get("group", ""),
         snapshots=rules.effective_includes(raw, groups),
+    )
+
+
+_V0_CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.DELETED}
+
+
+def lenient_v0(raw: JSON) -> JSON:
+    """An answer whose items are read without a schema, as ever: nulls are nothing, `name: 1` is a text."""
+    return {key: shapes.lenient(value, V0.keys[key]) if key in V0.keys else value for key, value in raw.items()}
+
+
+def v0_problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
+    """All problems of the answer of a hook of this kind."""
+    wrong = list(check(raw, V0_OF[kind]))
+    yield from wrong
+    if wrong and "configVersion" not in raw:
+        yield Problem("configVersion", "is not there, so this was read as v0; add `configVersion: v1` if it is not")
+    for path, item in rules.items(raw, "schedule", wrong):
+        yield from rules.schedule(path, {"crontab": item.get("crontab", "")})
+    for path, item in rules.items(raw, "onKubernetesEvent", wrong):
+        yield from _v0_kubernetes_problems(path, item)
+
+
+def read_v0(raw: JSON) -> HookConfig:
+    """The configuration. `raw` has passed `v0_problems`."""
+    return HookConfig(
+        version="v0",
+        on_startup=float(raw["onStartup"]) if "onStartup" in raw else None,
+        lifecycle=lifecycle(raw),
+        schedules=tuple(
+            Schedule(item.get("name") or "schedule", item["crontab"], allow_failure=item.get("allowFailure", False))
+            for item in raw.get("schedule", [])
+        ),
+        kubernetes=tuple(map(_v0_kubernetes, raw.get("onKubernetesEvent", []))),
+    )
+
+
+def _v0_kubernetes_problems(path: str, item: JSON) -> Iterator[Problem]:
+    for event in item.get("event", []):
+        if event not in _V0_CHANGES:
+            yield Problem(f"{path}.event", "is invalid: the event is unsupported; use add, update or delete", event)
+    yield from selectors.label_problems(f"{path}.selector", item.get("selector"))
+
+
+def _v0_kubernetes(raw: JSON) -> Kubernetes:
+    """Objects themselves are never shown to a v0 hook, so none are kept; it never hears of a Synchronization."""
+    namespaces = raw.get("namespaceSelector", {})
+    return Kubernetes(
+        name=raw.get("name") or "onKubernetesEvent",
+        kind=raw.get("kind", ""),
+        changes=frozenset(_V0_CHANGES[event] for event in raw.get("event", _V0_CHANGES)),
+        run_on_synchronization=False,
+        keep_full_objects=False,
+        jq_filter=raw.get("jqFilter", ""),
+        names=(raw["objectName"],) if raw.get("objectName") else (),
+        namespaces=() if namespaces.get("any") else tuple(dict.fromkeys(namespaces.get("matchNames", []))),
+        labels=selectors.labels(raw.get("selector", {})),
+        allow_failure=raw.get("allowFailure", False),
     )

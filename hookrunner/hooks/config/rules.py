@@ -2,19 +2,34 @@
 
 A binding gets the snapshots that it names and those of its group. Several kubernetes bindings of one name are fine,
 unnamed ones are common; each keeps a snapshot of its own. A name is refused only where a snapshot is looked up by it
-and it could mean more than one."""
+and it could mean more than one.
+
+The API server's rules for webhooks are checked when a hook is loaded instead of when it is registered. shell-operator
+checks validating bindings only; the API server refuses the same things in mutating ones, so both are checked here.
+Source of the rules: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+"""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
-from hookrunner.hooks.config import admission, selectors
+from hookrunner.hooks.config import selectors
 from hookrunner.hooks.config.schema import V1_OF, HookKind
 from hookrunner.hooks.shapes import Problem, check, suggestion
+from hookrunner.model.bindings import HookConfig
+from hookrunner.model.reviews import webhook_name
 from hookrunner.options import duration
 from kubetypes.json_values import JSON
+
+_MOST_CONDITIONS = 64
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL}){{2,}}")
+
+_SUBDOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
+_CONDITION = re.compile(rf"(?:(?=.{{1,253}}/){_SUBDOMAIN}/)?(?=.{{1,63}}\Z)[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 
 def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
@@ -33,7 +48,7 @@ def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
             yield from include_problems(path, item, kubernetes) if named else ()
     yield from ambiguous_includes(kubernetes) if named else ()
     for key in ("kubernetesValidating", "kubernetesMutating"):
-        yield from admission.repeated_names(key, [item.get("name", "") for _, item in items(raw, key, wrong)])
+        yield from repeated_names(key, [item.get("name", "") for _, item in items(raw, key, wrong)])
 
 
 def items(raw: JSON, key: str, wrong: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
@@ -82,21 +97,103 @@ def _kubernetes(path: str, item: JSON) -> Iterator[Problem]:
     if "/" in group or (slash and not version):
         text = "is invalid: not `version` or `group/version`, such as v1 or apps/v1"
         yield Problem(f"{path}.apiVersion", text, item["apiVersion"])
-    yield from admission.label_selector(f"{path}.labelSelector", item.get("labelSelector"))
+    yield from selectors.label_problems(f"{path}.labelSelector", item.get("labelSelector"))
     namespace = item.get("namespace", {})
-    yield from admission.label_selector(f"{path}.namespace.labelSelector", namespace.get("labelSelector"))
+    yield from selectors.label_problems(f"{path}.namespace.labelSelector", namespace.get("labelSelector"))
     if item.get("nameSelector", {}).get("matchNames") and "fieldSelector" in item:
         for place in selectors.on_name(item["fieldSelector"]):
             text = "'metadata.name' and nameSelector.matchNames are mutually exclusive; keep one of them"
             yield Problem(f"{path}.fieldSelector.matchExpressions[{place}]", text)
 
 
+def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:
+    """What the API server would refuse about one binding whose shape is right."""
+    if "name" in binding and not _QUALIFIED.fullmatch(binding["name"]):
+        text = (
+            f"'{binding['name']}' is not a fully qualified name; write at least three lower-case parts: a.example.com"
+        )
+        yield Problem(f"{path}.name", text)
+    for place, rule in enumerate(binding.get("rules", [])):
+        yield from _rule(f"{path}.rules[{place}]", rule)
+    yield from selectors.label_problems(f"{path}.labelSelector", binding.get("labelSelector"))
+    namespaces = binding.get("namespace", {}).get("labelSelector")
+    yield from selectors.label_problems(f"{path}.namespace.labelSelector", namespaces)
+    yield from _conditions(f"{path}.matchConditions", binding.get("matchConditions", []))
+
+
+def misnamed_webhooks(config: HookConfig, addon: str) -> Iterator[str]:
+    """Webhooks of a module's hook that cannot be registered under their names, which the module's comes before. One
+    such would keep all others from being registered."""
+    for binding in (*config.validating, *config.mutating):
+        if not _QUALIFIED.fullmatch(name := webhook_name(binding.name, addon)):
+            text = f"would be registered as '{name}', which the API server refuses as a name; rename it or the module"
+            yield f"the webhook '{binding.name}' {text}"
+
+
+def conversion_problems(path: str, binding: JSON) -> Iterator[Problem]:
+    """What no CustomResourceDefinition can be called. Of its versions, those may be missing yet."""
+    crd = binding.get("crdName")
+    if crd is not None and ("." not in crd or not re.fullmatch(_SUBDOMAIN, crd)):
+        text = f"'{crd}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP: crontabs.stable.example.com"
+        yield Problem(f"{path}.crdName", text)
+    for place, rule in enumerate(binding.get("conversions", [])):
+        if rule["fromVersion"] == rule["toVersion"]:
+            text = f"leads from '{rule['toVersion']}' to itself; write two versions"
+            yield Problem(f"{path}.conversions[{place}]", text)
+
+
+def repeated_names(path: str, names: Sequence[str]) -> Iterator[Problem]:
+    """Names of webhooks must be unique within a hook."""
+    for name, count in Counter(names).items():
+        if name and count > 1:
+            yield Problem(path, f"has {count} bindings named '{name}'; names must be unique, rename all but one")
+
+
+def _conditions(path: str, conditions: Sequence[JSON]) -> Iterator[Problem]:
+    """Whether their expressions compile is a question of the linter: not everybody has CEL."""
+    if len(conditions) > _MOST_CONDITIONS:
+        yield Problem(path, f"has {len(conditions)} items, and {_MOST_CONDITIONS} are the most; join some by &&")
+    seen = set[str]()
+    for place, condition in enumerate(conditions):
+        name = condition["name"]
+        if not _CONDITION.fullmatch(name):
+            text = f"'{name}' is not a name of letters, digits, '-', '_' and '.'; write for example exclude-leases"
+            yield Problem(f"{path}[{place}].name", text)
+        if name in seen:
+            yield Problem(f"{path}[{place}].name", f"'{name}' is the name of an earlier one; rename it")
+        seen.add(name)
+        if not condition["expression"].strip():
+            yield Problem(f"{path}[{place}].expression", "is empty; write a CEL expression, or drop the condition")
+
+
+def _rule(path: str, rule: JSON) -> Iterator[Problem]:
+    for key in ("apiGroups", "apiVersions", "operations"):
+        if "*" in rule[key] and len(rule[key]) > 1:
+            yield Problem(f"{path}.{key}", "is invalid: '*' must stand alone; drop it or the others")
+    for key in ("apiVersions", "resources"):
+        if "" in rule[key]:
+            yield Problem(f"{path}.{key}", "is invalid: an empty text names nothing; drop it or write '*'")
+    yield from (Problem(f"{path}.resources", f"is invalid: {text}") for text in _resources(rule["resources"]))
+
+
+def _resources(resources: Sequence[str]) -> Iterator[str]:
+    if "*/*" in resources and len(resources) > 1:
+        yield "'*/*' must stand alone; drop it or the others"
+    if "*" in resources and any("/" not in item and item != "*" for item in resources):
+        yield "'*' already means every resource without a subresource; drop it or the others"
+    for place, item in enumerate(resources):
+        resource, slash, subresource = item.partition("/")
+        for wild in (f"{resource}/*", f"*/{subresource}"):
+            if slash and item != "*/*" and wild in resources[:place]:
+                yield f"'{wild}' already covers '{item}'; drop one of them"
+
+
 _RULES: dict[str, Callable[[str, JSON], Iterator[Problem]]] = {
     "kubernetes": _kubernetes,
     "schedule": schedule,
-    "kubernetesValidating": admission.problems,
-    "kubernetesMutating": admission.problems,
-    "kubernetesCustomResourceConversion": admission.conversion,
+    "kubernetesValidating": webhook_problems,
+    "kubernetesMutating": webhook_problems,
+    "kubernetesCustomResourceConversion": conversion_problems,
 }
 
 

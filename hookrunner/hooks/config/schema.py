@@ -2,8 +2,8 @@
 
 A key that is missing here does not exist. Ours alone are `schedule[].timezone`,
 `settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches}` and
-`kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`, `v0.py`,
-`selectors.py` and `admission.py`.
+`kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
+`selectors.py` and, for v0, `hook_config.py`.
 """
 
 from collections.abc import Mapping

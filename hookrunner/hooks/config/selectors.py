@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from hookrunner.errors import BadSelector
+from hookrunner.hooks.shapes import Problem
 from kubetypes.json_values import JSON
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -24,6 +25,14 @@ def labels(selector: JSON) -> str:
         {"key": key, "operator": "In", "values": [value]} for key, value in selector.get("matchLabels", {}).items()
     ]
     return ",".join(sorted(map(_expression, [*pairs, *selector.get("matchExpressions", [])])))
+
+
+def label_problems(path: str, selector: JSON) -> Iterator[Problem]:
+    """A selector that is there and that the API server would refuse."""
+    try:
+        labels(selector or {})
+    except BadSelector as error:
+        yield Problem(path, f"is invalid: {error}", error.value)
 
 
 def fields(selector: JSON) -> str:

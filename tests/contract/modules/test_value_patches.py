@@ -6,7 +6,7 @@ import json
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks import json_patches
+from hookrunner.hooks import patches
 from tests.contract.golden import Case, cases, plain
 
 
@@ -14,7 +14,7 @@ from tests.contract.golden import Case, cases, plain
 def test_patch_file(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:
-            json_patches.parse(case.given)
+            patches.parse_values_patch(case.given)
         assert str(error.value) == case.expected
     else:
-        assert plain(json_patches.parse(case.given)) == json.loads(case.expected)
+        assert plain(patches.parse_values_patch(case.given)) == json.loads(case.expected)

@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hookrunner.hooks.json_patches import parse
+from hookrunner.hooks.patches import parse_values_patch as parse
 from hookrunner.values import config_sections
 from hookrunner.values.schemas.schema_files import load
 from hookrunner.values.section_store import SectionStore

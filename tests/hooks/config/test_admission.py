@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.hooks.config.admission import misnamed
-from hookrunner.hooks.config.rules import problems
+from hookrunner.hooks.config.rules import misnamed_webhooks, problems
 from hookrunner.model.bindings import Admission, HookConfig
 from tests.tables import each
 
@@ -115,6 +114,6 @@ def test_a_conversion_leads_from_one_version_to_another() -> None:
 @each(("addon", "told"), [("", 0), ("dns", 0), ("my_dns", 1), ("d" * 250, 1)])
 def test_with_its_modules_name_before_it_a_webhook_still_needs_a_name(addon: str, told: int) -> None:
     config = HookConfig("v1", mutating=(Admission("policy.example.com"),))
-    found = [*misnamed(config, addon)]
+    found = [*misnamed_webhooks(config, addon)]
     assert len(found) == told
     assert all(f"'{addon}.policy.example.com'" in text for text in found)

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from hookrunner.hooks.config import v0
+from hookrunner.hooks.config.hook_config import lenient_v0, read_v0, v0_problems
 from hookrunner.model.bindings import Change, Kubernetes, Schedule
 from tests.tables import each
 
 
 def problems(**keys: Any) -> list[str]:
-    return [str(problem) for problem in v0.problems(keys)]
+    return [str(problem) for problem in v0_problems(keys)]
 
 
 def binding(**keys: Any) -> Kubernetes:
-    return v0.read({"onKubernetesEvent": [{"kind": "Pod", **keys}]}).kubernetes[0]
+    return read_v0({"onKubernetesEvent": [{"kind": "Pod", **keys}]}).kubernetes[0]
 
 
 def test_a_v0_binding_never_synchronizes_and_keeps_no_objects() -> None:
@@ -55,7 +55,7 @@ def test_any_namespace_means_all_whatever_else_is_named() -> None:
 
 def test_schedules_are_those_of_v1_without_queue_and_group() -> None:
     raw = {"schedule": [{"crontab": "* * * * *"}, {"name": "n", "crontab": "@daily", "allowFailure": True}]}
-    assert v0.read(raw).schedules == (
+    assert read_v0(raw).schedules == (
         Schedule("schedule", "* * * * *"),
         Schedule("n", "@daily", allow_failure=True),
     )
@@ -113,4 +113,4 @@ def test_what_can_never_work_is_refused(keys: dict[str, Any], fragment: str) -> 
     ],
 )
 def test_items_are_read_without_a_schema(item: dict[str, Any], meant: dict[str, Any]) -> None:
-    assert v0.lenient({"onKubernetesEvent": [item]}) == {"onKubernetesEvent": [meant]}
+    assert lenient_v0({"onKubernetesEvent": [item]}) == {"onKubernetesEvent": [meant]}

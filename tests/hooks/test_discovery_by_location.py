@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.hook_locations import placed, survey
+from hookrunner.hooks.discovery import HookFile, survey_by_location, with_location
 from tests.hooks.test_discovery import tree
 
 
@@ -26,12 +25,12 @@ from tests.hooks.test_discovery import tree
 )
 def test_a_hook_belongs_to_the_module_around_it(tmp_path: Path, files: tuple[str, ...], hook: str, module: str) -> None:
     tree(tmp_path, f"{hook}*", *files)
-    assert placed(HookFile("a.sh", tmp_path / hook)) == HookFile("a.sh", tmp_path / hook, module)
+    assert with_location(HookFile("a.sh", tmp_path / hook)) == HookFile("a.sh", tmp_path / hook, module)
 
 
 def test_a_virtual_environment_of_a_module_holds_no_hooks_but_runs_them(tmp_path: Path) -> None:
     tree(tmp_path, "modules/a/hooks/x.py*", "modules/a/hooks/venv/bin/python3*", "hooks/venv/x.sh*")
-    (hook,) = survey(tmp_path / "modules/a/hooks")
+    (hook,) = survey_by_location(tmp_path / "modules/a/hooks")
     assert isinstance(hook, HookFile)
     assert hook.prefix == (str(tmp_path / "modules/a/hooks/venv/bin/python3"),)
-    assert len(survey(tmp_path / "hooks")) == 1
+    assert len(survey_by_location(tmp_path / "hooks")) == 1
