@@ -20,7 +20,7 @@ from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
-from hookrunner.model.bindings import BindingType, Hook
+from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
 
@@ -211,7 +211,7 @@ class Converge:
             await task.over.wait()
 
     def _global_hooks(self, type: BindingType) -> list[Hook]:
-        return dispatch.by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
+        return by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
 
     async def _run_unless_urgent(self, work: Awaitable[None]) -> None:
         """Run a round until it ends, or until another one is requested at once."""

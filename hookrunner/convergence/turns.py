@@ -66,7 +66,7 @@ class Turns:
 
     def awaited(self, name: str) -> tuple[str, ...]:
         """The modules that it still has to wait for; of several lower weights only the nearest."""
-        if (required := self._order.required(name)) is not None:
+        if (required := self._order.required[name]) is not None:
             return tuple(other for other in required if not self._is_ready(other))
         below = self._below[self._order.modules[name].weight]
         proven = self.enabled[name].last_success and not self._rules.strict
@@ -74,14 +74,14 @@ class Turns:
 
     def overtakers(self, name: str) -> list[ModuleState]:
         """Those that wait for the weight of this module, have had their turn, and last ran before it was ready."""
-        if self._order.required(name) is not None:
+        if self._order.required[name] is not None:
             return []
         module, ready_at = self._order.modules[name], self.enabled[name].ready_at
         return [
             state
             for other, state in self.enabled.items()
             if state.turn and state.module.weight > module.weight and state.began_at < ready_at
-            if self._order.required(other) is None
+            if self._order.required[other] is None
         ]
 
     def is_overtaken(self, state: ModuleState) -> bool:

@@ -116,11 +116,6 @@ def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRu
     return HookRun(hook.name, type, type, queue, (context,), merges=False, module=hook.module, activation=activation)
 
 
-def by_lifecycle(hooks: Iterable[Hook], type: BindingType) -> list[Hook]:
-    """The hooks that have such a binding, by its number, then by name."""
-    return sorted((h for h in hooks if type in h.config.lifecycle), key=lambda h: (h.config.lifecycle[type], h.name))
-
-
 def in_own_queue(hook: Hook) -> Hook:
     """A module's hook whose bindings name no queue, or `main`: they wait in the module's own queue, where they
     hold up no other module and never run beside the module's Helm."""

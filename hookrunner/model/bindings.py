@@ -3,7 +3,7 @@
 `hooks/config` is the only maker of these; all others read them. Field meanings: docs/hooks.md.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -221,6 +221,11 @@ class Hook:
     def fields(self) -> dict[str, str]:
         """The hook in a log record."""
         return fields_of(self.label, self.module)
+
+
+def by_lifecycle(hooks: Iterable[Hook], type: BindingType) -> list[Hook]:
+    """The hooks that have such a binding, by its number, then by name."""
+    return sorted((h for h in hooks if type in h.config.lifecycle), key=lambda h: (h.config.lifecycle[type], h.name))
 
 
 def label_of(name: str, module: str) -> str:

@@ -42,25 +42,26 @@ class WeightStep:
 
 class ModuleOrder:
     """The order of some modules, without cycles. Only requirements among them count. `steps` has every weight, from the
-    lowest on."""
+    lowest on; `required` has the modules that each one requires, None for one that waits for weights and gates
+    instead."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self.modules = {module.name: module for module in sorted(modules, key=sort_key)}
         self.sequence = sequence(tuple(self.modules.values()))
         self.steps = tuple(_steps(self.modules.values()))
+        self.required = {name: self._required(module) for name, module in self.modules.items()}
         self._waits = _waits(self.modules.values())
-
-    def required(self, name: str) -> tuple[str, ...] | None:
-        """The modules that it requires; None if it requires none and waits for weights and gates instead."""
-        pairs = self.modules[name].traits.modules
-        return tuple(other for other, _ in pairs if other in self.modules) if pairs else None
 
     def waits_for(self, name: str) -> tuple[Wait, ...]:
         """What its first run waits for. Of lower weights only the nearest that has a module in the chain: the modules
         of that one have waited for the rest."""
-        if (required := self.required(name)) is not None:
+        if (required := self.required[name]) is not None:
             return tuple(Wait(other, "requires") for other in required)
         return self._waits[self.modules[name].weight]
+
+    def _required(self, module: Module) -> tuple[str, ...] | None:
+        pairs = module.traits.modules
+        return tuple(other for other, _ in pairs if other in self.modules) if pairs else None
 
 
 def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:

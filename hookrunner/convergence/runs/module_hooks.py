@@ -15,7 +15,7 @@ from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.errors import BadModule
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.model.bindings import BindingType
+from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Module, Phase
 from hookrunner.model.status import some
 from hookrunner.model.tasks import HookRun, own_queue
@@ -61,13 +61,13 @@ class ModuleHooks:
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks, state.activation):
                 await self._direct.run(self._engine.hooks[order.hook], order)
-        for hook in dispatch.by_lifecycle(state.hooks, type):
+        for hook in by_lifecycle(state.hooks, type):
             await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
     async def run_once(self, state: ModuleState, type: BindingType) -> None:
         """Run those that have such a binding and have not run since the deletion began. Raises the first failure; the
         next attempt begins with the hook that failed."""
-        for hook in dispatch.by_lifecycle(state.hooks, type):
+        for hook in by_lifecycle(state.hooks, type):
             if not state.has_ended(type, hook.name):
                 await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
                 state.end_hook(type, hook.name)
