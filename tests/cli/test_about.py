@@ -9,13 +9,13 @@ from tests.fakes.command_line import Command
 
 
 @pytest.mark.parametrize("program", ["hookrunner", "shell-operator"])
-def test_version_says_the_name_it_was_called_by_and_which_jq(program: str, command: Command) -> None:
+def test_version_prints_the_programs_name_and_jq(program: str, command: Command) -> None:
     first, second = command("version", program=program).out.splitlines()
     assert first == f"{program} {__version__}"
     assert second.startswith("jqFilter implementation: ")
 
 
-def test_shell_lib_prints_a_file_that_is_there(command: Command) -> None:
+def test_shell_lib_prints_an_existing_file(command: Command) -> None:
     assert Path(command("shell-lib").out.strip()).is_file()
 
 
@@ -26,7 +26,7 @@ def test_completion_prints_a_script_for_each_shell(shell: str, command: Command)
     assert "_HOOKRUNNER_COMPLETE" in ended.out
 
 
-def test_debug_options_are_those_that_the_help_of_start_leaves_out(command: Command) -> None:
+def test_debug_options_lists_flags_hidden_from_start_help(command: Command) -> None:
     listed = {line.split()[0] for line in command("debug-options").out.splitlines() if line.startswith("  --")}
     shown = command("start", "--help").out
     assert "--debug-unix-socket" in listed

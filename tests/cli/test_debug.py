@@ -49,21 +49,21 @@ def test_an_http_error_goes_to_stderr_and_ends_with_1(endpoint: Endpoint, comman
     assert "404 page not found (HTTP 404 for /nothing)" in ended.err
 
 
-def test_without_a_running_hookrunner_the_places_are_named(tmp_path: Path, command: Command) -> None:
+def test_error_without_a_running_hookrunner_names_the_sockets(tmp_path: Path, command: Command) -> None:
     ended = command("queue", "list", "--debug-unix-socket", str(tmp_path / "a.socket"))
     assert ended.code == 1
     assert f"{tmp_path / 'a.socket'}: No such file or directory" in ended.err
     assert "Is it running" in ended.err
 
 
-def test_a_socket_left_behind_by_a_dead_process_is_passed_over(endpoint: Endpoint, command: Command) -> None:
+def test_socket_of_a_dead_process_is_skipped(endpoint: Endpoint, command: Command) -> None:
     (stale := endpoint.socket.with_name("stale")).touch()
     endpoint.answers["/queue/main.text"] = "main"
     assert command("queue", "main", "--debug-unix-socket", f"{stale},{endpoint.socket}").out == "main\n"
 
 
 @pytest.mark.parametrize("variable", ["HOOKRUNNER_DEBUG_UNIX_SOCKET", "DEBUG_UNIX_SOCKET"])
-def test_the_socket_may_come_from_a_variable(
+def test_variable_names_the_debug_socket(
     variable: str, endpoint: Endpoint, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, str(endpoint.socket))
@@ -71,9 +71,7 @@ def test_the_socket_may_come_from_a_variable(
     assert command("hook", "list").out == "[]\n"
 
 
-def test_watching_shows_fresh_answers_until_ctrl_c(
-    endpoint: Endpoint, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_redraws_until_ctrl_c(endpoint: Endpoint, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = []
 
     def interrupt_second_pause(seconds: float) -> None:

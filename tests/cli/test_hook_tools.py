@@ -56,7 +56,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_config_as_a_table_has_every_default(place: Path, command: Command) -> None:
+def test_config_table_shows_every_default(place: Path, command: Command) -> None:
     ended = command("hook", "config", "hooks")
     rows = dict(line.split(maxsplit=1) for line in ended.out.splitlines() if len(line.split(maxsplit=1)) == 2)
     assert ended.code == 0
@@ -80,7 +80,7 @@ def test_config_of_a_bad_hook_ends_with_1_and_shows_the_others(place: Path, comm
     assert command("hook", "config", "hooks/bad.sh").out == ""
 
 
-def test_run_shows_what_the_hook_says_and_wants_as_a_diff(place: Path, command: Command) -> None:
+def test_run_shows_output_and_wanted_changes_as_a_diff(place: Path, command: Command) -> None:
     ended = command("hook", "run", "hooks/copy.sh", "--event", "added", "--object", "cm.json")
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -92,7 +92,7 @@ def test_run_shows_what_the_hook_says_and_wants_as_a_diff(place: Path, command: 
     assert "  - name: seen" in lines
 
 
-def test_run_as_json_says_everything(place: Path, command: Command) -> None:
+def test_run_json_is_complete(place: Path, command: Command) -> None:
     ended = command("hook", "run", "hooks/copy.sh", "-e", "Added", "--object", "cm.json", "-o", "json")
     found = json.loads(ended.out)
     assert (found["run"], found["exit"], found["logs"]) == (True, 0, ["hello from the hook"])
@@ -100,7 +100,7 @@ def test_run_as_json_says_everything(place: Path, command: Command) -> None:
     assert found["changes"][0]["after"]["data"] == {"x": "1", "y": "2"}
 
 
-def test_a_context_can_be_looked_at_without_a_run(place: Path, command: Command) -> None:
+def test_context_only_prints_the_context_without_a_run(place: Path, command: Command) -> None:
     words = ["hook", "run", "hooks/copy.sh", "--binding", "hourly", "--given", "*.json", "--context-only"]
     (context,) = json.loads(command(*words).out)
     assert (context["binding"], [entry["object"] for entry in context["snapshots"]["cms"]]) == ("hourly", [CM])
@@ -141,7 +141,7 @@ def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
         ("-e Startup --timeout soon", 2, "'soon' is not a duration"),
     ],
 )
-def test_how_a_run_ends(words: str, code: int, said: str, place: Path, command: Command) -> None:
+def test_exit_code_of_a_run_tells_its_outcome(words: str, code: int, said: str, place: Path, command: Command) -> None:
     ended = command("hook", "run", "hooks/copy.sh", *words.split())
     assert ended.code == code
     assert said in (ended.err if code == 2 else ended.out)
@@ -165,7 +165,7 @@ def cases(place: Path) -> Path:
     return path
 
 
-def test_test_tells_of_each_case_and_counts(cases: Path, command: Command) -> None:
+def test_test_reports_each_case_and_totals(cases: Path, command: Command) -> None:
     ended = command("hook", "test")
     lines = ended.out.splitlines()
     assert ended.code == 1
@@ -178,14 +178,14 @@ def test_test_tells_of_each_case_and_counts(cases: Path, command: Command) -> No
     assert lines[-1].startswith("1 passed, 1 failed in ")
 
 
-def test_test_of_a_part_passes(cases: Path, command: Command) -> None:
+def test_test_runs_only_the_selected_cases(cases: Path, command: Command) -> None:
     ended = command("hook", "test", "hooks/copy.sh", "-k", "new", "-j", "1")
     assert (ended.code, ended.out.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed")
     ended = command("hook", "test", "-k", "nothing")
     assert (ended.code, "no case has 'nothing' in its name" in ended.err) == (2, True)
 
 
-def test_test_with_update_rewrites_what_was_wrong(cases: Path, command: Command) -> None:
+def test_test_update_rewrites_wrong_expectations(cases: Path, command: Command) -> None:
     ended = command("hook", "test", "--update")
     assert (ended.code, ended.out.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed, 1 updated")
     expect = "  expect:\n    exit: 0\n    logs:\n      - hello from the hook\n"
@@ -201,7 +201,7 @@ def test_test_writes_junit_and_json(cases: Path, command: Command) -> None:
     assert Xml.parse("out.xml").getroot().get("failures") == "1"
 
 
-def test_a_report_that_cannot_be_written_ends_with_2(cases: Path, command: Command) -> None:
+def test_unwritable_report_ends_with_2(cases: Path, command: Command) -> None:
     ended = command("hook", "test", "--junit", "no/such/directory.xml")
     assert (ended.code, ended.err) == (
         2,
@@ -233,7 +233,7 @@ def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:
     )
 
 
-def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Command) -> None:
+def test_new_hook_lists_its_files_and_the_next_steps(place: Path, command: Command) -> None:
     ended = command("new", "hook", "mine", "--lang", "python", "--dir", "h")
     assert ended.out.startswith("h/mine.py\nh/mine.py.test.yaml\n\nNext:\n  hookrunner hook test h/mine.py ")
     assert (ended.code, command("hook", "test", "h").code) == (0, 0)
@@ -246,7 +246,7 @@ def test_new_hook_says_what_it_made_and_what_is_next(place: Path, command: Comma
     [(signal.SIGINT, "\n", 130), (signal.SIGTERM, "", -signal.SIGTERM), (signal.SIGHUP, "", -signal.SIGHUP)],
 )
 @pytest.mark.parametrize("words", [["hook", "run", "hooks/slow.sh"], ["hook", "test"]])
-def test_a_signal_ends_the_hook_and_leaves_nothing(
+def test_signal_ends_the_hook_and_removes_its_files(
     words: list[str], number: signal.Signals, said: str, code: int, place: Path
 ) -> None:
     hook = place / "hooks" / "slow.sh"
@@ -278,7 +278,7 @@ def test_a_signal_ends_the_hook_and_leaves_nothing(
 
 
 @pytest.mark.usefixtures("launcher")
-def test_a_reader_that_has_seen_enough_is_no_bug(cases: Path) -> None:
+def test_closed_output_pipe_is_not_reported_as_a_bug(cases: Path) -> None:
     command = [sys.executable, "-m", "hookrunner", "hook", "test"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout

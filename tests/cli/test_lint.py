@@ -40,7 +40,7 @@ def test_bad_usage_ends_in_2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ar
     assert CliRunner().invoke(lint, arguments).exit_code == 2
 
 
-def test_without_a_path_the_hooks_directory_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_checks_the_hooks_directory_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAMPLES)
     monkeypatch.setenv("HOOKRUNNER_HOOKS_DIR", "bom")
     assert run().stdout.startswith("bom/bad.sh:1:1: bom warning: ")
@@ -54,7 +54,7 @@ def test_the_summary_is_not_among_the_findings(monkeypatch: pytest.MonkeyPatch) 
     assert run("bom/good.sh").stderr == "1 hook: nothing to tell\n"
 
 
-def test_the_next_runs_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_runs_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAMPLES)
     assert run("cron-never/good.sh").stdout == ""
     assert "fires next: 2028-02-29T00:00:00+01:00, 2032-" in run("cron-never/good.sh", "-v").stdout
@@ -67,6 +67,6 @@ def test_json_is_all_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == ""
 
 
-def test_annotations_for_github(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_github_output_is_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAMPLES)
     assert run("-o", "github", "crlf").stdout.startswith("::warning file=crlf/bad.sh,line=2,col=")

@@ -14,7 +14,7 @@ from hookrunner.errors import StartRefused
 from tests.fakes.command_line import Command
 
 
-def test_without_a_command_the_help_is_shown(command: Command) -> None:
+def test_help_is_shown_without_a_command(command: Command) -> None:
     ended = command()
     assert ended.code == 0
     assert "hookrunner start --hooks-dir hooks" in ended.out
@@ -44,7 +44,7 @@ def test_bad_usage_ends_with_2_and_names_the_mistake(words: list[str], said: str
     assert said in ended.err
 
 
-def test_a_bad_variable_is_bad_usage_too(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_variable_is_bad_usage(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOKRUNNER_SHUTDOWN_GRACE", "long")
     ended = command("start")
     assert ended.code == 2
@@ -72,7 +72,7 @@ def test_every_end_has_its_exit_code(
 
 
 @pytest.mark.parametrize("program", ["shell-operator", "addon-operator"])
-def test_under_a_predecessors_name_start_is_the_default_command(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_is_the_default_command_under_a_predecessors_name(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     monkeypatch.setattr(main, "run", lambda arguments, name: called.append((arguments, name)))
     monkeypatch.setattr(sys, "argv", [f"/{program}"])
@@ -91,7 +91,7 @@ def imported_by(*words: str, directory: Path | None = None) -> set[str]:
 
 
 @pytest.mark.usefixtures("launcher")
-def test_the_help_loads_neither_the_settings_nor_the_application() -> None:
+def test_help_loads_neither_the_settings_nor_the_application() -> None:
     assert not imported_by("--help") & {"hookrunner.settings", "hookrunner.app", "aiohttp", "structlog", "yaml"}
 
 
@@ -111,7 +111,7 @@ def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_cluste
 
 
 @pytest.mark.usefixtures("launcher")
-def test_the_debug_commands_do_without_aiohttp() -> None:
+def test_debug_commands_load_neither_aiohttp_nor_asyncio() -> None:
     loaded = imported_by("queue", "list")
     assert "hookrunner.cli.debug" in loaded
     assert not loaded & {"aiohttp", "asyncio", "structlog", "orjson", "hookrunner.app"}
@@ -136,6 +136,6 @@ def test_the_help_of_each_command_that_takes_something_has_an_example() -> None:
     assert without == []
 
 
-def test_the_command_line_completes_its_commands() -> None:
+def test_shell_completion_completes_commands() -> None:
     complete = ShellComplete(main.cli, {}, "hookrunner", "_HOOKRUNNER_COMPLETE")
     assert [item.value for item in complete.get_completions(["queue"], "m")] == ["main"]

@@ -72,12 +72,12 @@ def test_adopt_is_a_post(form: str, extension: str, endpoint: Endpoint, command:
     assert endpoint.asked == [("POST", f"/module/dns/adopt{extension}", "")]
 
 
-def test_a_module_that_is_not_there_ends_with_1(endpoint: Endpoint, command: Command) -> None:
+def test_unknown_module_ends_with_1(endpoint: Endpoint, command: Command) -> None:
     ended = command("module", "values", "nothing", "--debug-unix-socket", str(endpoint.socket))
     assert (ended.code, ended.out) == (1, "")
 
 
-def test_list_names_what_modules_lack(endpoint: Endpoint, command: Command) -> None:
+def test_list_names_hooks_that_never_run(endpoint: Endpoint, command: Command) -> None:
     row = ROW | {"ready": True, "lacks": ["hooks/discover.go"]}
     endpoint.answers["/module/list.json"] = orjson.dumps({"modules": [row]}).decode()
     ended = command("module", "list", "--debug-unix-socket", str(endpoint.socket))
@@ -93,13 +93,13 @@ def test_list_is_a_table(endpoint: Endpoint, command: Command) -> None:
     assert row.endswith("dns: it failed")
 
 
-def test_under_its_predecessors_name_list_is_yaml(endpoint: Endpoint, command: Command) -> None:
+def test_list_is_yaml_under_the_predecessors_name(endpoint: Endpoint, command: Command) -> None:
     endpoint.answers["/module/list.yaml"] = "enabledModules: []"
     flags = ("--debug-unix-socket", str(endpoint.socket))
     assert command("module", "list", *flags, program="addon-operator").out == "enabledModules: []\n"
 
 
-def test_the_table_tells_the_age_and_what_is_refused_or_not_as_applied() -> None:
+def test_table_shows_age_refused_values_and_drift() -> None:
     bad = {"refused": "dns: size must be of type integer", "drift": ["kube-system/ConfigMap/dns"]}
     text = table([ROW | {"ready": True, **bad}], 1000.0 + 7300)
     assert " 2h " in text
@@ -134,7 +134,7 @@ def modules(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_say_what_would_be_on_and_why(modules: Path, command: Command) -> None:
+def test_list_of_files_shows_what_would_be_on_and_why(modules: Path, command: Command) -> None:
     asked = ("module", "list", "--modules-dir", str(modules / "modules"), "-o", "json")
     [dns, web] = orjson.loads(command(*asked).out)["modules"]
     assert (dns["state"], web["state"]) == ("off", "off")
@@ -143,7 +143,7 @@ def test_files_say_what_would_be_on_and_why(modules: Path, command: Command) -> 
     assert [row["by"] for row in found["modules"]] == ["KubeConfig", "KubeConfig"]
 
 
-def test_explained_values_of_files_name_each_layer(modules: Path, command: Command) -> None:
+def test_explain_names_the_layer_of_each_value(modules: Path, command: Command) -> None:
     config = [word for name in ("config", "secret") for word in ("--config", str(modules / f"{name}.yaml"))]
     ended = command("module", "values", "dns", "--explain", "--modules-dir", str(modules / "modules"), *config)
     assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [
@@ -160,7 +160,7 @@ def test_sections_may_be_plain_yaml(modules: Path, command: Command) -> None:
     assert command("global", "config", *flags).out == "null\n"
 
 
-def test_the_graph_of_files_has_all_unless_a_config_says_what_is_on(modules: Path, command: Command) -> None:
+def test_graph_of_files_shows_all_modules_without_a_config(modules: Path, command: Command) -> None:
     flags = ("--modules-dir", str(modules / "modules"))
     assert "requires dns" in command("module", "graph", *flags).out
     only_dns = command("module", "graph", *flags, "--config", str(modules / "sections.yaml")).out
@@ -182,7 +182,7 @@ def test_the_graph_of_files_has_all_unless_a_config_says_what_is_on(modules: Pat
         ("module list --modules-dir modules --config modules/020-web/enabled", 2, "sections are wanted"),
     ],
 )
-def test_what_cannot_be_looked_at_is_told(
+def test_unreadable_modules_are_reported(
     words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (modules / "bad.yaml").write_text("dns: {replicas: many}")
@@ -193,7 +193,9 @@ def test_what_cannot_be_looked_at_is_told(
 
 
 @pytest.mark.parametrize(("typed", "found"), [("d", ["dns"]), ("", ["dns", "web"]), ("x", [])])
-def test_names_of_modules_are_completed(typed: str, found: list[str], modules: Path, endpoint: Endpoint) -> None:
+def test_shell_completion_completes_module_names(
+    typed: str, found: list[str], modules: Path, endpoint: Endpoint
+) -> None:
     of_files = ["module", "values", "--modules-dir", str(modules / "modules")]
     of_sockets = ["module", "rollback", "--debug-unix-socket", str(endpoint.socket)]
     endpoint.answers["/module/list.json"] = '{"modules": [{"name": "dns"}, {"name": "web"}]}'

@@ -31,7 +31,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("empty", 2, "there is no module in it; `hookrunner new module NAME --dir empty` makes one"),
     ],
 )
-def test_the_exit_code_says_how_bad_it_is(words: str, code: int, said: str, modules: Path, command: Command) -> None:
+def test_exit_code_follows_the_worst_severity(
+    words: str, code: int, said: str, modules: Path, command: Command
+) -> None:
     (modules.parent / "empty").mkdir()
     ended = command("module", "lint", *words.split())
     assert ended.code == code
@@ -39,7 +41,7 @@ def test_the_exit_code_says_how_bad_it_is(words: str, code: int, said: str, modu
     assert "level=" not in ended.err, "what is told is not logged, too"
 
 
-def test_findings_are_there_for_programs(modules: Path, command: Command) -> None:
+def test_findings_are_printed_as_json(modules: Path, command: Command) -> None:
     found = orjson.loads(command("module", "lint", "-o", "json").out)
     assert [(one["path"], one["line"], one["code"]) for one in found] == [
         ("modules/010-warned/module.yaml", 1, "key-unknown"),

@@ -39,7 +39,7 @@ def modules(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("flags", "query"), [("", ""), ("--debug", "?debug=true"), ("--diff --debug", "?diff=true&debug=true")]
 )
-def test_a_running_hookrunner_is_asked(flags: str, query: str, endpoint: Endpoint, command: Command) -> None:
+def test_render_asks_a_running_hookrunner(flags: str, query: str, endpoint: Endpoint, command: Command) -> None:
     endpoint.answers[f"/module/dns/render{query}"] = "No diff found\n"
     ended = command("module", "render", "dns", *flags.split(), "--debug-unix-socket", str(endpoint.socket))
     assert (ended.code, ended.out) == (0, "No diff found\n")
@@ -75,7 +75,7 @@ def test_files_are_rendered_for_a_made_up_cluster(modules: Path, command: Comman
         ("dns --modules-dir m --kube-config nowhere", 2, "there is no file 'nowhere'"),
     ],
 )
-def test_what_cannot_be_rendered_is_told(
+def test_render_errors_are_reported(
     words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(modules)
@@ -106,7 +106,7 @@ async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox
 
 
 @pytest.mark.slow
-async def test_a_context_says_where_templates_look_things_up(
+async def test_lookup_in_templates_uses_the_chosen_context(
     modules: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The current one of the same kubeconfig, and what the environment says, are asked nothing."""

@@ -43,7 +43,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_failures_are_told_and_accepted_by_update(modules: Path, command: Command) -> None:
+def test_failures_are_reported_and_accepted_by_update(modules: Path, command: Command) -> None:
     failed = command("module", "test", "--junit", "report.xml")
     assert failed.code == 1
     assert "-  zone: b" in failed.out
@@ -61,7 +61,7 @@ def test_failures_are_told_and_accepted_by_update(modules: Path, command: Comman
     assert [one["passed"] for one in orjson.loads(passed.out)["cases"]] == [True] * 3
 
 
-def test_directories_are_named_as_for_the_other_commands(
+def test_directories_are_given_as_for_other_commands(
     modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = modules.parent / "elsewhere"
@@ -85,7 +85,7 @@ def test_directories_are_named_as_for_the_other_commands(
         ("empty", "no test cases"),
     ],
 )
-def test_nothing_to_test_is_bad_usage(words: str, said: str, modules: Path, command: Command) -> None:
+def test_no_test_cases_is_bad_usage(words: str, said: str, modules: Path, command: Command) -> None:
     (modules.parent / "empty/hooks").mkdir(parents=True)
     ended = command("module", "test", *words.split())
     assert ended.code == 2

@@ -48,14 +48,14 @@ async def kubectl(tmp_path: Path, *arguments: str) -> str:
     return (await child.communicate())[0].decode()
 
 
-async def test_it_prints_one_line_for_the_shell_and_kubectl_works(tmp_path: Path) -> None:
+async def test_sandbox_prints_one_line_for_the_shell_and_kubectl_works(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as (_, line):
         assert line == f"export KUBECONFIG={tmp_path / 'kc'}\n"
         assert "default" in await kubectl(tmp_path, "get", "namespaces")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_it_ends_at_once_when_asked_even_with_a_watch_open(tmp_path: Path, number: signal.Signals) -> None:
+async def test_sandbox_ends_at_once_with_an_open_watch(tmp_path: Path, number: signal.Signals) -> None:
     async with sandbox(tmp_path) as (child, _):
         url = f"{server(tmp_path)}/api/v1/pods?watch=1"
         with await asyncio.to_thread(urllib.request.urlopen, url):
@@ -63,7 +63,7 @@ async def test_it_ends_at_once_when_asked_even_with_a_watch_open(tmp_path: Path,
             assert await asyncio.wait_for(child.wait(), 30) == 0
 
 
-async def test_it_is_on_loopback_and_says_so(tmp_path: Path) -> None:
+async def test_sandbox_listens_on_loopback_and_prints_that(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as (child, _):
         assert server(tmp_path).startswith("http://127.0.0.1:")
         child.terminate()
@@ -71,7 +71,7 @@ async def test_it_is_on_loopback_and_says_so(tmp_path: Path) -> None:
         assert b"for only this machine" in said
 
 
-async def test_the_kubeconfig_is_for_its_owner_only(tmp_path: Path) -> None:
+async def test_kubeconfig_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     async with sandbox(tmp_path):
         assert stat.S_IMODE((tmp_path / "kc").stat().st_mode) == 0o600
 
@@ -82,7 +82,7 @@ async def test_seeds_are_there_from_the_beginning(tmp_path: Path) -> None:
         assert "configmap/c" in await kubectl(tmp_path, "get", "configmap", "-n", "new", "-o", "name")
 
 
-async def test_others_may_come_with_a_token_over_tls(tmp_path: Path) -> None:
+async def test_remote_clients_need_a_token_and_tls(tmp_path: Path) -> None:
     certificates = make_server_certificate(tmp_path, "server")
     flags = ("--address", "0.0.0.0", "--token", "secret", "--tls-cert", str(certificates.certificate))
     async with sandbox(tmp_path, *flags, "--tls-key", str(certificates.key)) as (_, line):
@@ -115,7 +115,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_bad_usage_is_told(tmp_path: Path, name: str) -> None:
+async def test_bad_sandbox_flags_are_reported(tmp_path: Path, name: str) -> None:
     flags, code, message = REFUSED[name]
     (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: [1]}" + "\n" * 200)
     (tmp_path / "odd.yaml").write_text("just: text")
@@ -127,7 +127,7 @@ async def test_bad_usage_is_told(tmp_path: Path, name: str) -> None:
         assert message in said.decode()
 
 
-async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+async def test_occupied_sandbox_port_is_reported(tmp_path: Path) -> None:
     async with sandbox(tmp_path):
         port = server(tmp_path).rpartition(":")[2]
         async with sandbox(tmp_path, "--port", port) as (child, _):

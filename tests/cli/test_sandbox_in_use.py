@@ -80,7 +80,7 @@ async def test_no_write_of_many_counting_clients_is_lost(tmp_path: Path) -> None
         assert conflicts
 
 
-async def test_watchers_that_are_cut_off_and_resume_all_tell_the_same_story(tmp_path: Path) -> None:
+async def test_watchers_that_reconnect_see_the_same_events(tmp_path: Path) -> None:
     dice = random.Random(7)
     async with sandbox(tmp_path), connected(tmp_path) as session:
         async with session.get(CONFIGMAPS) as answer:
@@ -128,7 +128,7 @@ async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path
         assert (await child.stderr.read()).count(b"\n") == 1  # what it said when it began
 
 
-async def test_a_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp_path: Path) -> None:
+async def test_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp_path: Path) -> None:
     """What it has not taken yet waits in the history, which everybody shares, and not for it alone."""
     async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
         url = f"{CONFIGMAPS}?watch=1"
@@ -143,7 +143,7 @@ async def test_a_watcher_that_never_reads_costs_no_memory_and_delays_no_client(t
 
 
 @pytest.mark.slow
-async def test_what_was_answered_is_there_after_a_kill_in_the_middle_of_writes(tmp_path: Path) -> None:
+async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     kept: set[str] = set()
     flags = ("--data", str(tmp_path / "data"))
     async with sandbox(tmp_path, *flags) as (child, _), connected(tmp_path) as session:

@@ -45,7 +45,7 @@ def refused(*flags: str) -> str:
 
 
 @pytest.mark.usefixtures("launcher")
-def test_a_start_that_is_refused_ends_with_1_and_says_why() -> None:
+def test_refused_start_ends_with_1_and_a_reason() -> None:
     said = refused()
     assert said.startswith("Error: ")
     assert "/nowhere" in said
@@ -53,13 +53,13 @@ def test_a_start_that_is_refused_ends_with_1_and_says_why() -> None:
 
 
 @pytest.mark.usefixtures("launcher")
-def test_dead_flags_are_warned_of_before_anything_else() -> None:
+def test_dead_flags_are_warned_about_first() -> None:
     assert refused("--kube-server", "x").startswith(
         "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
     )
 
 
-def test_a_sandboxs_flags_without_one_are_refused_before_a_real_cluster_is_touched(command: Command) -> None:
+def test_sandbox_flags_without_sandbox_are_refused_before_the_cluster_is_touched(command: Command) -> None:
     ended = command("start", "--simulate", "--sandbox=false", "--seed", "docs/demo.yaml")
     assert ended.code == 2
     assert "--seed is for a sandbox only; without --sandbox hooks run on your cluster" in ended.err

@@ -14,9 +14,7 @@ from tests.fakes.command_line import Command
 from tests.fakes.installation import Installation
 
 
-def test_everything_of_an_installation_goes_and_then_there_is_nothing(
-    installation: Installation, command: Command
-) -> None:
+def test_remove_deletes_everything_of_an_installation(installation: Installation, command: Command) -> None:
     installation.register()
     assert len(installation.configurations()) == 2
     ended = command("webhooks", "remove", *installation.flags)
@@ -31,7 +29,7 @@ def test_everything_of_an_installation_goes_and_then_there_is_nothing(
     assert "nothing of this installation is registered" in again.out
 
 
-def test_a_dry_run_takes_nothing(installation: Installation, command: Command) -> None:
+def test_dry_run_removes_nothing(installation: Installation, command: Command) -> None:
     installation.register()
     ended = command("webhooks", "remove", "--dry-run", *installation.flags)
     assert ended.code == 0
@@ -40,7 +38,7 @@ def test_a_dry_run_takes_nothing(installation: Installation, command: Command) -
     assert installation.conversion()["strategy"] == "Webhook"
 
 
-def test_what_leads_elsewhere_is_left_and_told(installation: Installation, command: Command) -> None:
+def test_webhooks_that_lead_elsewhere_are_kept_and_reported(installation: Installation, command: Command) -> None:
     installation.register()
     ended = command("webhooks", "remove", *installation.flags, "--namespace=wrong")
     assert ended.code == 0
@@ -52,7 +50,7 @@ def test_what_leads_elsewhere_is_left_and_told(installation: Installation, comma
     assert len(installation.configurations()) == 2
 
 
-def test_what_leads_to_a_url_is_removed_by_the_flag_that_is_told(installation: Installation, command: Command) -> None:
+def test_webhooks_with_a_url_are_removed_with_the_suggested_flag(installation: Installation, command: Command) -> None:
     url = f"https://{installation.name}.example.com"  # for all tests together, what leads to one URL is one's own
     replace(installation, url=url).register()
     left = command("webhooks", "remove", *installation.flags).out
@@ -61,7 +59,7 @@ def test_what_leads_to_a_url_is_removed_by_the_flag_that_is_told(installation: I
     assert installation.configurations() == []
 
 
-def test_the_list_has_every_way_to_hookrunner(installation: Installation, command: Command) -> None:
+def test_list_shows_every_registration_of_hookrunner(installation: Installation, command: Command) -> None:
     installation.register()
     flag = f"--kube-config={installation.cluster.kubeconfig}"
     service = f"Service {installation.namespace}/hooks"
@@ -78,7 +76,7 @@ def test_the_list_has_every_way_to_hookrunner(installation: Installation, comman
     } in found
 
 
-def test_whoever_may_not_is_told_which_right_is_missing(
+def test_missing_permission_is_named(
     installation: Installation, cluster: Cluster, namespace: str, command: Command
 ) -> None:
     installation.register()
@@ -90,7 +88,7 @@ def test_whoever_may_not_is_told_which_right_is_missing(
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) -> None:
+def test_unreachable_cluster_is_named(command: Command, tmp_path: Path) -> None:
     (kubeconfig := tmp_path / "kubeconfig").write_text(
         '{"clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:9"}}], "users": [], '
         '"contexts": [{"name": "a", "context": {"cluster": "a", "user": ""}}], "current-context": "a"}'
@@ -101,7 +99,7 @@ def test_a_cluster_that_is_not_there_is_named(command: Command, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_while_hookrunner_runs_it_repairs_what_goes_and_the_command_says_so(installation: Installation) -> None:
+async def test_remove_warns_that_a_running_hookrunner_repairs_registrations(installation: Installation) -> None:
     command = (sys.executable, "-m", "hookrunner", "webhooks", "remove", *installation.flags)
     async with installation.running():
         for _ in range(5):  # on a busy machine the repair may come after the command's look

@@ -72,7 +72,7 @@ def test_no_text_makes_a_check_fail(text: str, name: str) -> None:
 
 
 @given(st.text(), st.sampled_from(["hook", "hook.py", "hook.sh"]))
-def test_nor_does_any_other(text: str, name: str) -> None:
+def test_no_random_text_makes_a_check_fail(text: str, name: str) -> None:
     looked_at(text, name)
 
 
@@ -93,7 +93,7 @@ def test_nor_does_any_other(text: str, name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("first", ["#!/bin/sh\n", "#!/usr/bin/python3\n"])
-def test_the_cost_of_a_check_grows_with_the_text(piece: str, first: str) -> None:
+def test_cost_of_checks_is_linear_in_the_text(piece: str, first: str) -> None:
     def work(size: int) -> None:
         looked_at(first + piece * (size // len(piece)))
 

@@ -28,7 +28,7 @@ TICK = Schedule("tick", "* * * * *")
         ((GROUPED,), (Schedule("tick", "* * * * *", group="all"),), False),
     ],
 )
-def test_events_meet_in_one_queue_but_ticks_of_one_schedule_and_runs_of_one_group_are_as_good_as_one(
+def test_contexts_combine_only_across_different_bindings_of_a_queue(
     kubernetes: tuple[Kubernetes, ...], schedules: tuple[Schedule, ...], meet: bool
 ) -> None:
     assert may_combine(HookConfig("v1", kubernetes=kubernetes, schedules=schedules)) is meet

@@ -19,13 +19,13 @@ def test_every_code_has_a_section_in_the_order_of_the_code() -> None:
     assert list(SECTIONS) == list(CODES)
 
 
-def test_the_severity_is_told_where_it_is_not_a_warning() -> None:
+def test_page_states_severities_other_than_warning() -> None:
     told = {code: re.search(r"^\*(Error|Info)", text, re.MULTILINE) for code, text in SECTIONS.items()}
     assert {code: found[1].lower() if found else "warning" for code, found in told.items()} == CODES
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code not in NOT_SHOWN])
-async def test_the_bad_example_is_told_and_the_good_one_is_not(linter: Linter, write: Write, code: str) -> None:
+async def test_page_examples_are_reported_and_accepted(linter: Linter, write: Write, code: str) -> None:
     bad, good = re.findall(r"^```(?:sh|python)\n(.*?)^```$", SECTIONS[code], re.MULTILINE | re.DOTALL)
     # What is wrong with a first line is also why the hook cannot be asked.
     assert {code} <= await told(linter, write("hook", bad)) <= {code, "refused"}

@@ -32,7 +32,7 @@ async def test_all_problems_of_a_configuration_are_errors_at_their_keys(linter: 
     assert "found '61 * * * *'" in findings[1].text
 
 
-async def test_what_every_user_may_change_is_told(linter: Linter, write: Write) -> None:
+async def test_world_writable_files_are_reported(linter: Linter, write: Write) -> None:
     path, library = write("hooks/a.sh", QUIET), write("hooks/lib/l.sh", "")
     path.chmod(0o777)
     library.chmod(0o666)
@@ -43,7 +43,7 @@ async def test_what_every_user_may_change_is_told(linter: Linter, write: Write) 
 
 
 @pytest.mark.parametrize(("place", "refused"), [("modules/dns/hooks/a.sh", False), ("hooks/a.sh", True)])
-async def test_a_lifecycle_binding_is_fine_where_it_belongs(
+async def test_lifecycle_binding_is_accepted_in_a_module(
     linter: Linter, write: Write, place: str, refused: bool
 ) -> None:
     path = write(place, QUIET.replace("onStartup", "beforeHelm"))
@@ -72,12 +72,12 @@ async def test_a_filter_that_does_not_compile_is_an_error(linter: Linter, write:
     assert "compile jqFilter: syntax error" in finding.text
 
 
-async def test_a_hook_that_cannot_answer_is_told_with_what_it_said(linter: Linter) -> None:
+async def test_hook_that_fails_on_config_is_reported_with_its_output(linter: Linter) -> None:
     (finding,) = await found(linter, SAMPLES / "refused/bad-exit.py")
     assert finding.text == "it cannot be asked: exit status 1; hook --config error output: no such thing"
 
 
-async def test_a_hook_that_hangs_is_an_error(linter: Linter, write: Write) -> None:
+async def test_hanging_hook_is_an_error(linter: Linter, write: Write) -> None:
     path = write("hook", "#!/bin/sh\nexec sleep 60\n")
     quick = replace(linter, settings=replace(linter.settings, config_timeout=0.05))
     (finding,) = await found(quick, path)
@@ -92,7 +92,7 @@ async def test_hooks_are_asked_side_by_side(linter: Linter, write: Write, tmp_pa
     assert (linted.hooks, linted.findings) == (2, ())
 
 
-async def test_a_directory_is_looked_through_as_at_the_start(linter: Linter, write: Write, tmp_path: Path) -> None:
+async def test_directory_is_searched_as_at_the_start(linter: Linter, write: Write, tmp_path: Path) -> None:
     for name in ("b.sh", "a/z.sh", ".git/x.sh", "notes.txt", "values.yaml"):
         write(name, "#!/bin/sh\nexit 1\n")
     assert [one.path for one in await found(linter, tmp_path)] == [f"{tmp_path}/a/z.sh", f"{tmp_path}/b.sh"]
@@ -107,12 +107,12 @@ async def test_paths_are_shown_as_they_were_given(
     assert [one.path for one in await found(linter, Path("hooks/a.sh"))] == ["hooks/a.sh"]
 
 
-async def test_a_path_within_another_is_told_once(linter: Linter, write: Write, tmp_path: Path) -> None:
+async def test_nested_paths_are_reported_once(linter: Linter, write: Write, tmp_path: Path) -> None:
     path = write("a.sh", "#!/bin/sh\nexit 1\n")
     assert len(await found(linter, tmp_path, path)) == 1
 
 
-async def test_a_symlink_to_a_directory_is_told(linter: Linter, write: Write, tmp_path: Path) -> None:
+async def test_symlink_to_a_directory_is_reported(linter: Linter, write: Write, tmp_path: Path) -> None:
     write("elsewhere/a.sh", QUIET)
     (tmp_path / "hooks").mkdir()
     (tmp_path / "hooks/link").symlink_to("../elsewhere")
@@ -120,14 +120,14 @@ async def test_a_symlink_to_a_directory_is_told(linter: Linter, write: Write, tm
     assert (finding.path, finding.code) == (f"{tmp_path}/hooks/link", "not-found")
 
 
-async def test_a_symlink_to_nothing_is_an_error(linter: Linter, tmp_path: Path) -> None:
+async def test_broken_symlink_is_an_error(linter: Linter, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     (finding,) = await found(linter, tmp_path)
     assert finding.code == "refused"
     assert "the file is not there" in finding.text
 
 
-async def test_a_directory_that_is_not_there_is_refused(linter: Linter, tmp_path: Path) -> None:
+async def test_missing_directory_is_refused(linter: Linter, tmp_path: Path) -> None:
     (tmp_path / "hooks").mkdir(mode=0o000)
     (tmp_path / "hooks").rmdir()
     with pytest.raises((StartRefused, FileNotFoundError)):
@@ -153,12 +153,12 @@ async def test_next_runs_are_shown_in_the_zone_of_the_schedule(
 
 
 @pytest.mark.parametrize("text", ["\x7fELF\0\0", "", "\n", "#!", "# hookrunner: ignore=", "\ud7ff", "def (:\n"])
-async def test_any_text_can_be_looked_at(linter: Linter, write: Write, text: str) -> None:
+async def test_lint_accepts_any_bytes(linter: Linter, write: Write, text: str) -> None:
     findings = await found(linter, write("hook.py", text))
     assert "refused" in {one.code for one in findings}
 
 
-async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter, tmp_path: Path) -> None:
+async def test_compiled_program_is_run_but_not_read(linter: Linter, tmp_path: Path) -> None:
     (tmp_path / "true").symlink_to("/bin/true")
     assert {one.code for one in await found(linter, tmp_path / "true")} == {"refused"}
 
@@ -184,24 +184,22 @@ async def test_a_program_that_was_compiled_is_asked_and_not_read(linter: Linter,
         ("cron-busy/bad-every.sh", "('@every 1s': 2026-01-01T12:00:01+00:00, 2026-01-01T12:00:02+00:00, "),
     ],
 )
-async def test_a_finding_says_what_why_and_how_to_mend_it(linter: Linter, sample: str, text: str) -> None:
+async def test_finding_states_problem_reason_and_remedy(linter: Linter, sample: str, text: str) -> None:
     assert text in "\n".join(finding.text for finding in await found(linter, SAMPLES / sample))
 
 
-async def test_who_looks_for_the_framework_where_it_is_in_the_image_is_told_where_it_is(
-    linter: Linter, write: Write
-) -> None:
+async def test_framework_path_of_the_image_is_reported_with_a_remedy(linter: Linter, write: Write) -> None:
     (finding,) = await found(linter, write("a.sh", "#!/bin/bash\nsource /no/such/shell_lib.sh\nhook::run $@\n"))
     assert finding.text.endswith('write source "$(hookrunner shell-lib)"')
 
 
-async def test_of_many_values_the_one_that_is_wrong_is_shown(linter: Linter, write: Write) -> None:
+async def test_wrong_value_is_located_among_many(linter: Linter, write: Write) -> None:
     config = '{"configVersion": "v1", "schedule": [{"crontab": "1 * * * *"},\n{"crontab": "61 * * * *"}]}'
     (finding,) = await found(linter, write("a.sh", f"#!/bin/sh\necho '{config}'\n"))
     assert (finding.line, finding.column) == (3, 14)
 
 
-async def test_a_hook_that_is_asked_for_its_configuration_finds_no_cluster(linter: Linter, write: Write) -> None:
+async def test_hook_finds_no_cluster_during_lint(linter: Linter, write: Write) -> None:
     """To lint is to look at files."""
     mine = {**linter.settings.environ, "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
     script = f'#!/bin/sh\necho "$KUBECONFIG ${{KUBERNETES_SERVICE_HOST-none}}" > {linter.settings.tmp_dir}/seen\n'

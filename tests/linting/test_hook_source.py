@@ -46,18 +46,18 @@ def test_the_language_is_that_of_the_first_line_or_of_the_name(first: str, name:
         ("echo the source of it", False),
     ],
 )
-def test_files_that_are_taken_in_are_seen(line: str, others: bool) -> None:
+def test_sourced_files_are_recognized(line: str, others: bool) -> None:
     assert source(f"#!/bin/bash\n{line}\n").sources_others is others
 
 
-def test_comments_are_blank_and_everything_else_stays_where_it_is() -> None:
+def test_comments_become_blanks_and_offsets_stay() -> None:
     shell = source("#!/bin/sh\n  # jq\nx=1 # y\n")
     assert shell.code == "#!/bin/sh\n      \nx=1 # y\n"
     python = source('#!/usr/bin/python3\nx = "#"  # jq\n"""# y"""\n')
     assert python.code == f'{" " * 18}\nx = "#"{" " * 6}\n"""# y"""\n'
 
 
-def test_a_form_feed_ends_no_line_of_python() -> None:
+def test_form_feed_ends_no_line_of_python() -> None:
     python = source("#!/usr/bin/python3\n\f\nx = y[0]  # z\n")
     assert python.code == f"{' ' * 18}\n\f\nx = y[0]{' ' * 5}\n"
     assert python.tree is not None
@@ -65,12 +65,12 @@ def test_a_form_feed_ends_no_line_of_python() -> None:
     assert python.text[python.offset(found) :].startswith("y[0]")
 
 
-def test_a_key_that_is_written_in_two_ways_is_found_in_its_line() -> None:
+def test_key_in_either_spelling_is_located() -> None:
     shell = source('#!/bin/bash\ncat <<E\nconfigVersion: v1\n"configVersi\\u006fn": v1\nE\n')
     [remark] = check_keys(shell)
     assert shell.place(remark.offset) == (4, 1)
 
 
-def test_a_place_counts_lines_and_columns_from_one() -> None:
+def test_position_counts_lines_and_columns_from_one() -> None:
     text = source("#!/bin/sh\nä z\n")
     assert [text.place(text.text.index(word)) for word in ("#", "ä", "z")] == [(1, 1), (2, 1), (2, 3)]

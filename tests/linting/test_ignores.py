@@ -23,11 +23,11 @@ def left(text: str, *findings: Finding) -> list[str]:
         ("hookrunner: ignore=crlf", ["crlf"]),
     ],
 )
-def test_a_comment_silences_its_codes_on_its_line_or_at_the_top(text: str, codes: list[str]) -> None:
+def test_comment_silences_codes_on_its_line_or_in_the_file(text: str, codes: list[str]) -> None:
     assert left(text, Finding("a", 1, 1, "crlf", "")) == codes
 
 
-def test_far_below_a_comment_silences_its_own_line_only() -> None:
+def test_comment_below_the_head_silences_its_line_only() -> None:
     text = f"{TEN}x # hookrunner: ignore=crlf"
     findings = [Finding("a", line, 1, "crlf", "") for line in (10, 11, 12)]
     assert [one.line for one in without_ignored("a", text, findings)] == [10, 12]
@@ -39,7 +39,7 @@ def test_errors_cannot_be_silenced() -> None:
     assert "mend it" in unused.text
 
 
-def test_an_unknown_code_is_told_with_the_nearest() -> None:
+def test_unknown_code_is_reported_with_a_suggestion() -> None:
     (unused,) = without_ignored("a", "# hookrunner: ignore=first-onyl", [])
     assert unused.text == "there is no code 'first-onyl'; did you mean 'first-only'?"
     assert (unused.line, unused.column, unused.severity) == (1, 1, "info")

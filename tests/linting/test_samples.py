@@ -25,12 +25,12 @@ def test_every_code_has_a_bad_and_a_good_sample() -> None:
 
 
 @pytest.mark.parametrize("sample", BAD, ids=told)
-async def test_a_bad_sample_is_told(linter: Linter, sample: Path) -> None:
+async def test_bad_sample_is_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings
     assert sample.parent.name in {finding.code for finding in findings}
 
 
 @pytest.mark.parametrize("sample", GOOD, ids=told)
-async def test_nothing_is_told_of_a_good_sample(linter: Linter, sample: Path) -> None:
+async def test_good_sample_is_not_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings
     assert [str(finding) for finding in findings if finding.code != "next-runs"] == []

@@ -70,7 +70,7 @@ async def asking(
 
 
 @pytest.mark.parametrize(("setting", "seconds"), [({}, 9.8), ({"timeoutSeconds": 7}, 6.8)])
-async def test_admission_is_told_its_timeout(
+async def test_api_server_sends_the_timeout_of_an_admission_webhook(
     cluster: Cluster, namespace: str, setting: dict[str, Any], seconds: float
 ) -> None:
     told, clock = Told(), asyncio.get_running_loop().time
@@ -85,7 +85,7 @@ async def test_admission_is_told_its_timeout(
         assert [earliest <= deadline <= clock() + seconds for deadline in deadlines] == [True]
 
 
-async def test_a_refusal_has_its_code_its_message_and_its_warnings(cluster: Cluster, namespace: str) -> None:
+async def test_refusal_reaches_the_client_with_code_message_and_warnings(cluster: Cluster, namespace: str) -> None:
     told = Told(Verdict(False, "two\nlines", 418, warnings=("be\ncareful",), audit={"a/b": "v"}))
     async with asking(cluster, namespace, told) as asks:
         reply = await asks.create()
@@ -93,7 +93,7 @@ async def test_a_refusal_has_its_code_its_message_and_its_warnings(cluster: Clus
     assert (reply.status, reply.body["message"]) == (418, message)
 
 
-async def test_a_warning_of_two_lines_is_shown(cluster: Cluster, namespace: str) -> None:
+async def test_warning_of_two_lines_reaches_the_client(cluster: Cluster, namespace: str) -> None:
     async with asking(cluster, namespace, Told(Verdict(False, "no", warnings=("be\ncareful",)))):
         create = ("create", "configmap", "warned", "-n", namespace)
         with contextlib.suppress(Exception):
@@ -103,7 +103,7 @@ async def test_a_warning_of_two_lines_is_shown(cluster: Cluster, namespace: str)
 
 
 @pytest.mark.parametrize(("policy", "status"), [("Fail", 500), ("Ignore", 201)])
-async def test_a_failed_call_leaves_it_to_the_policy(
+async def test_failed_call_is_decided_by_the_failure_policy(
     cluster: Cluster, namespace: str, policy: str, status: int
 ) -> None:
     async with asking(cluster, namespace, Told(failed("Hook failed", ignorable=True)), failurePolicy=policy) as asks:
@@ -111,7 +111,7 @@ async def test_a_failed_call_leaves_it_to_the_policy(
     assert (reply.status, "Hook failed" in str(reply.body)) == (status, status == 500)
 
 
-async def test_a_review_for_which_there_was_no_room_is_asked_again(cluster: Cluster, namespace: str) -> None:
+async def test_api_server_repeats_a_review_that_found_no_room(cluster: Cluster, namespace: str) -> None:
     told = Told()
     async with asking(cluster, namespace, told, Setup(most=1)) as asks:
         told.going_on.clear()
@@ -124,7 +124,7 @@ async def test_a_review_for_which_there_was_no_room_is_asked_again(cluster: Clus
         assert [(await task).status for task in (first, second)] == [201, 201]
 
 
-async def test_when_its_time_is_over_the_api_server_hangs_up(cluster: Cluster, namespace: str) -> None:
+async def test_api_server_closes_the_connection_at_the_timeout(cluster: Cluster, namespace: str) -> None:
     told = Told()
     async with asking(cluster, namespace, told, timeoutSeconds=1) as asks:
         told.going_on.clear()
@@ -135,7 +135,9 @@ async def test_when_its_time_is_over_the_api_server_hangs_up(cluster: Cluster, n
     assert (reply.status, "context deadline exceeded" in reply.body["message"]) == (500, True)
 
 
-async def test_a_conversion_is_told_half_a_minute(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_api_server_sends_half_a_minute_for_a_conversion(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(reviews.DEFAULT_TIMEOUT, "conversion", 5.0)
     group = f"x{secrets.token_hex(4)}.example.com"
     told = Told(objects=failed("no way to v2"))

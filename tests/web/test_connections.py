@@ -39,7 +39,7 @@ def descriptors() -> int:
 
 
 @pytest.mark.parametrize("sent", [b"P", b"POST /hooks/a HTTP/1.1\r\nHost: x\r\n", WHOLE[:-1]])
-async def test_a_request_that_does_not_end_is_cut(sent: bytes) -> None:
+async def test_incomplete_request_is_cut(sent: bytes) -> None:
     told = Told()
     async with (
         served(told, Setup(limits=HASTY)) as server,
@@ -50,7 +50,7 @@ async def test_a_request_that_does_not_end_is_cut(sent: bytes) -> None:
         assert (await reader.read(), told.asked) == (b"", [])
 
 
-async def test_a_drip_of_bytes_does_not_prolong_the_time() -> None:
+async def test_single_bytes_do_not_extend_the_time_limit() -> None:
     async with (
         served(Told(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
@@ -65,7 +65,7 @@ async def test_a_drip_of_bytes_does_not_prolong_the_time() -> None:
             assert await reading == b""
 
 
-async def test_a_request_that_does_not_end_is_cut_behind_another_one_too() -> None:
+async def test_incomplete_request_after_another_one_is_cut() -> None:
     async with (
         served(Told(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
@@ -76,7 +76,7 @@ async def test_a_request_that_does_not_end_is_cut_behind_another_one_too() -> No
         assert await reader.read() == b""
 
 
-async def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> None:
+async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
     async with (
         served(Told(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
@@ -88,7 +88,7 @@ async def test_a_connection_may_be_idle_for_longer_than_a_request_may_take() -> 
             assert (await head(reader)).startswith(b"HTTP/1.1 200")
 
 
-async def test_an_answer_may_take_longer_than_a_request() -> None:
+async def test_answer_may_take_longer_than_a_request() -> None:
     told = Told()
     told.going_on.clear()
     async with (
@@ -103,7 +103,7 @@ async def test_an_answer_may_take_longer_than_a_request() -> None:
         assert (await head(reader)).startswith(b"HTTP/1.1 200")
 
 
-async def test_an_idle_connection_is_closed_in_the_end() -> None:
+async def test_idle_connection_is_closed_eventually() -> None:
     async with (
         served(Told(), Setup(limits=replace(PATIENT, idle=0.05))) as server,
         asyncio.timeout(PATIENCE),
@@ -112,7 +112,7 @@ async def test_an_idle_connection_is_closed_in_the_end() -> None:
         assert await reader.read() == b""
 
 
-async def test_an_answer_that_nobody_takes_is_given_up() -> None:
+async def test_unread_answer_is_abandoned() -> None:
     told = Told(Verdict(False, "x" * 16_000_000))
     async with served(told, Setup(limits=HASTY)) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
@@ -125,7 +125,7 @@ async def test_an_answer_that_nobody_takes_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00garbage", b"\x00" * 1000, b""])
-async def test_what_is_not_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_connection_without_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with served(Told(), Setup(limits=replace(PATIENT, handshake=0.1))) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -140,7 +140,7 @@ async def test_what_is_not_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(
     "sent", [b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", b"\x16\x03\x01\r\n\r\n"]
 )
-async def test_what_is_not_http_is_answered_400(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_request_that_is_not_http_is_answered_400(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with served(Told()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
         writer.write(sent)
         assert b" 400 Bad Request" in await reader.readline()
@@ -148,7 +148,7 @@ async def test_what_is_not_http_is_answered_400(sent: bytes, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST", WHOLE[:-1], WHOLE])
-async def test_clients_that_vanish_leave_nothing_behind(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_vanished_clients_leave_nothing_behind(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
     told = Told()
     told.going_on.clear()
     async with served(told, Setup(limits=PATIENT)) as server, asyncio.timeout(PATIENCE):
@@ -163,7 +163,7 @@ async def test_clients_that_vanish_leave_nothing_behind(sent: bytes, caplog: pyt
     assert caplog.records == []
 
 
-async def test_when_the_system_is_out_of_descriptors_clients_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_clients_wait_while_the_system_is_out_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
     async with served(Told()) as server, asyncio.timeout(PATIENCE):
         context, limits = server.ca.client_context(), resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -179,7 +179,7 @@ async def test_when_the_system_is_out_of_descriptors_clients_wait(monkeypatch: p
         writer.transport.abort()
 
 
-async def test_of_too_many_connections_the_idle_one_that_has_asked_least_goes() -> None:
+async def test_idle_connection_with_the_fewest_requests_gives_way() -> None:
     async with (
         served(Told(), Setup(limits=ReviewLimits(connections=2))) as server,
         asyncio.timeout(PATIENCE),
@@ -194,7 +194,7 @@ async def test_of_too_many_connections_the_idle_one_that_has_asked_least_goes() 
                 assert (await head(answers)).startswith(b"HTTP/1.1 200")
 
 
-async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -> None:
+async def test_silent_clients_do_not_shut_out_others() -> None:
     async with served(Told(), Setup(limits=ReviewLimits(connections=10))) as server, asyncio.timeout(PATIENCE):
         silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(50)]
         assert (await server.post("/hooks/a", admission()))[0] == 200
@@ -202,7 +202,7 @@ async def test_clients_that_open_connections_and_say_nothing_shut_out_nobody() -
             writer.transport.abort()
 
 
-async def test_clients_that_do_not_end_their_requests_shut_out_nobody() -> None:
+async def test_clients_with_incomplete_requests_do_not_shut_out_others() -> None:
     setup = Setup(limits=ReviewLimits(connections=2))
     async with served(Told(), setup) as server, asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
         for _ in range(2):
@@ -212,7 +212,7 @@ async def test_clients_that_do_not_end_their_requests_shut_out_nobody() -> None:
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-async def test_while_all_connections_are_busy_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_new_clients_wait_while_all_connections_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
     told = Told()
     told.going_on.clear()
@@ -229,7 +229,7 @@ async def test_while_all_connections_are_busy_others_wait(monkeypatch: pytest.Mo
 # ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_running_review_is_answered_after_the_stop_was_asked_for() -> None:
+async def test_running_review_is_answered_after_the_stop_request() -> None:
     told = Told()
     told.going_on.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
@@ -242,7 +242,7 @@ async def test_a_running_review_is_answered_after_the_stop_was_asked_for() -> No
         assert (answer.status, answer.headers["Connection"]) == (200, "close")
 
 
-async def test_a_review_that_outlives_its_grace_is_cancelled() -> None:
+async def test_review_that_outlives_the_grace_is_cancelled() -> None:
     told = Told()
     told.going_on.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
@@ -255,7 +255,7 @@ async def test_a_review_that_outlives_its_grace_is_cancelled() -> None:
     assert told.cancelled == 1
 
 
-async def test_a_review_that_is_waited_for_no_longer_can_still_be_answered() -> None:
+async def test_review_can_still_be_answered_after_the_grace() -> None:
     told = Told()
     told.going_on.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
@@ -269,7 +269,7 @@ async def test_a_review_that_is_waited_for_no_longer_can_still_be_answered() -> 
 
 
 @pytest.mark.looptime
-async def test_a_review_is_waited_for_as_long_as_its_grace_and_no_longer() -> None:
+async def test_stop_waits_for_a_review_no_longer_than_the_grace() -> None:
     """Its own deadline, 25 s for most, may be far away."""
     told, now = Told(), asyncio.get_running_loop().time
     told.going_on.clear()
@@ -286,7 +286,7 @@ async def test_a_review_is_waited_for_as_long_as_its_grace_and_no_longer() -> No
         assert (await asking).status == 200
 
 
-async def test_a_handshake_that_has_just_ended_keeps_its_descriptor() -> None:
+async def test_descriptor_of_a_finished_handshake_is_kept() -> None:
     """Whoever got it next could not use it, nor could the connection."""
     async with served(Told()) as server, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         context, greeting = server.ca.client_context(), server.listener._greeting
@@ -301,7 +301,7 @@ async def test_a_handshake_that_has_just_ended_keeps_its_descriptor() -> None:
         writer.transport.abort()
 
 
-async def test_a_certificate_that_comes_after_the_end_is_not_shown() -> None:
+async def test_certificate_after_the_stop_is_not_used() -> None:
     async with served(Told()) as server:
         pass
     pair = server.ca.server()
@@ -310,7 +310,7 @@ async def test_a_certificate_that_comes_after_the_end_is_not_shown() -> None:
         await asyncio.open_connection("127.0.0.1", server.port)
 
 
-async def test_a_handshake_under_way_does_not_hold_up_the_end() -> None:
+async def test_unfinished_handshake_does_not_delay_the_stop() -> None:
     async with asyncio.timeout(PATIENCE), served(Told(), Setup(limits=PATIENT)) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         _, late = await asyncio.open_connection("127.0.0.1", server.port)
@@ -322,14 +322,14 @@ async def nobody(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
     raise AssertionError("nobody can ask")
 
 
-async def test_a_listener_that_never_had_a_certificate_can_be_closed() -> None:
+async def test_listener_without_a_certificate_can_be_closed() -> None:
     sock = on_port("127.0.0.1", 0, "--webhook-port")
     async with listening(sock, nobody):
         pass
     assert sock.fileno() == -1
 
 
-async def test_whoever_leaves_answers_as_before_and_closes_each_connection() -> None:
+async def test_leaving_listener_answers_and_closes_each_connection() -> None:
     async with served(Told()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
         server.listener.leave()
         async with connected(server) as (fresh_reader, fresh):
@@ -344,7 +344,7 @@ def still(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
     return context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost")
 
 
-async def test_the_end_leaves_no_socket_open_also_of_a_client_that_does_not_hang_up() -> None:
+async def test_stop_closes_the_sockets_of_clients_that_stay() -> None:
     before = descriptors()
     limits = replace(PATIENT, parting=0.05)  # shorter than `farewell`, within which TLS would end by itself
     async with asyncio.timeout(PATIENCE), served(Told(), Setup(limits=limits)) as server:

@@ -31,7 +31,7 @@ def app(found: ConvergeDump, *conditions: Condition, unready: int = 503) -> web.
     ],
 )
 @pytest.mark.parametrize("accept", ["*/*", "text/html,*/*;q=0.8"])
-async def test_readiness_has_the_words_of_the_predecessor(
+async def test_readiness_uses_the_texts_of_addon_operator(
     browse: Browse, found: ConvergeDump, status: int, text: str, accept: str
 ) -> None:
     async with browse(app(found, READY)) as session:
@@ -40,7 +40,7 @@ async def test_readiness_has_the_words_of_the_predecessor(
 
 
 @pytest.mark.parametrize(("found", "status"), [(STARTED, 500), (WAITING, 200)])
-async def test_under_its_name_what_is_not_ready_is_a_500(browse: Browse, found: ConvergeDump, status: int) -> None:
+async def test_unready_is_a_500_under_addon_operators_name(browse: Browse, found: ConvergeDump, status: int) -> None:
     async with browse(app(found, READY, unready=500)) as session:
         assert (await session.get("/readyz")).status == status
         assert (await session.get("/readyz?output=json")).status == status
@@ -49,7 +49,7 @@ async def test_under_its_name_what_is_not_ready_is_a_500(browse: Browse, found: 
 @pytest.mark.parametrize(
     ("path", "accept"), [("/readyz?output=json", "*/*"), ("/readyz", "application/json"), ("/readyz?output=json", "")]
 )
-async def test_json_names_the_modules_that_were_set_aside(browse: Browse, path: str, accept: str) -> None:
+async def test_readiness_json_names_parked_modules(browse: Browse, path: str, accept: str) -> None:
     async with browse(app(WAITING, READY, PARKED)) as session:
         answer = await session.get(path, headers={"Accept": accept})
         assert await answer.text() == (
@@ -60,7 +60,7 @@ async def test_json_names_the_modules_that_were_set_aside(browse: Browse, path: 
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/readyz?output=text"])
-async def test_what_else_holds_back_after_the_converge_is_named(browse: Browse, path: str) -> None:
+async def test_unready_conditions_after_the_converge_are_named(browse: Browse, path: str) -> None:
     async with browse(app(WAITING, READY, UNREADY)) as session:
         answer = await session.get(path)
         assert (answer.status, await answer.text()) == (
@@ -100,12 +100,14 @@ async def test_what_else_holds_back_after_the_converge_is_named(browse: Browse, 
         ),
     ],
 )
-async def test_the_state_of_the_converge(browse: Browse, found: ConvergeDump, text: str, json: str) -> None:
+async def test_converge_page_reports_begun_done_and_tasks(
+    browse: Browse, found: ConvergeDump, text: str, json: str
+) -> None:
     async with browse(app(found)) as session:
         assert await (await session.get("/status/converge")).text() == text
         assert await (await session.get("/status/converge?output=json")).text() == json
 
 
-async def test_without_modules_there_is_no_converge(browse: Browse) -> None:
+async def test_converge_page_is_missing_without_modules(browse: Browse) -> None:
     async with browse(application(Pages(list, list, list))) as session:
         assert (await session.get("/status/converge")).status == 404

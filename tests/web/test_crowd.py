@@ -26,7 +26,7 @@ class Held:
         return web.Response(text="hello")
 
 
-async def test_the_connection_that_was_idle_for_longest_gives_place() -> None:
+async def test_longest_idle_connection_gives_way() -> None:
     page, sock = Held(), listen.on_port("127.0.0.1", 0, "--listen-port")
     page.going_on.set()
     async with asyncio.timeout(60), listen.serve(page.app, sock, most=2), AsyncExitStack() as stack:
@@ -41,7 +41,7 @@ async def test_the_connection_that_was_idle_for_longest_gives_place() -> None:
             await reader.readuntil(b"hello")
 
 
-async def test_a_connection_that_waits_for_its_answer_stays() -> None:
+async def test_connection_that_waits_for_its_answer_stays() -> None:
     page, sock = Held(), listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(page.app, sock, most=2), AsyncExitStack() as stack:
         waiting, asks = await stack.enter_async_context(reading(sock))
@@ -53,7 +53,7 @@ async def test_a_connection_that_waits_for_its_answer_stays() -> None:
         await waiting.readuntil(b"hello")
 
 
-async def test_where_all_wait_for_answers_the_newest_is_answered_still() -> None:
+async def test_oldest_waiting_connection_gives_way_to_the_newest() -> None:
     """As a probe among clients that do not take their answers."""
     page, sock = Held(), listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(page.app, sock, most=2), AsyncExitStack() as stack:

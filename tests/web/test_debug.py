@@ -65,25 +65,25 @@ async def test_routes_and_formats(browse: Browse, path: str, kind: str, text: st
         assert (answer.status, answer.content_type, await answer.text()) == (200, kind, text)
 
 
-async def test_text_says_its_charset(browse: Browse) -> None:
+async def test_text_answer_names_its_charset(browse: Browse) -> None:
     async with browse(app([])) as session:
         assert (await session.get("/queue/list.text")).headers["Content-Type"] == "text/plain; charset=utf-8"
 
 
-async def test_the_summary_is_in_yaml_too(browse: Browse) -> None:
+async def test_yaml_contains_the_summary(browse: Browse) -> None:
     async with browse(app([])) as session:
         shown = yaml.safe_load(await (await session.get("/queue/list.yaml?showEmpty=true")).text())
         assert shown["summary"]["otherQueues"] == {"active": 0, "empty": 1, "tasks": 0}
         assert shown["empty"] == [{"name": "q", "tasksCount": 0}]
 
 
-async def test_words_that_yaml_takes_for_something_else_are_quoted(browse: Browse) -> None:
+async def test_words_that_yaml_reads_otherwise_are_quoted(browse: Browse) -> None:
     async with browse(app([])) as session:
         text = await (await session.get("/hook/a.sh/snapshots.yaml")).text()
         assert "'on': 'yes'" in text
 
 
-async def test_empty_queues_are_shown_if_asked_for(browse: Browse) -> None:
+async def test_empty_queues_are_shown_on_request(browse: Browse) -> None:
     async with browse(app([])) as session:
         assert "Empty queues (1):\n- q\n" in await (await session.get("/queue/list.text?showEmpty=true")).text()
         assert "Empty" not in await (await session.get("/queue/list.text")).text()
@@ -104,7 +104,7 @@ async def test_errors_are_one_line_of_text(browse: Browse, path: str, status: in
         assert (answer.status, answer.content_type, await answer.text()) == (status, "text/plain", text)
 
 
-async def test_an_answer_that_breaks_is_a_500_with_the_reason(browse: Browse) -> None:
+async def test_failing_view_is_a_500_with_the_reason(browse: Browse) -> None:
     def broken() -> list[str]:
         raise RuntimeError("no hooks yet")
 
@@ -113,7 +113,7 @@ async def test_an_answer_that_breaks_is_a_500_with_the_reason(browse: Browse) ->
         assert (answer.status, await answer.text()) == (500, "no hooks yet\n")
 
 
-async def test_a_parameter_is_set_and_listed(browse: Browse) -> None:
+async def test_parameter_is_set_and_listed(browse: Browse) -> None:
     applied: list[str] = []
     async with browse(app(applied)) as session:
         form = {"name": "log.level", "value": "error", "duration": "1h30m"}
@@ -139,7 +139,7 @@ async def test_a_parameter_is_set_and_listed(browse: Browse) -> None:
         ),
     ],
 )
-async def test_a_bad_setting_is_a_400_that_says_what(browse: Browse, form: dict[str, str], text: str) -> None:
+async def test_bad_setting_is_a_400_with_the_reason(browse: Browse, form: dict[str, str], text: str) -> None:
     applied: list[str] = []
     async with browse(app(applied)) as session:
         answer = await session.post("/config/set", data=form)

@@ -18,7 +18,7 @@ SLOW = QueueDump("slow", "sleep after fail for 5s", ((1, "HookRun:slow:schedule:
 EMPTY, OTHER = QueueDump("a"), QueueDump("b")
 
 
-def test_a_queue_as_json() -> None:
+def test_queue_json_has_name_status_and_tasks() -> None:
     assert queue_json(SLOW) == {
         "name": "slow",
         "tasksCount": 1,
@@ -27,11 +27,11 @@ def test_a_queue_as_json() -> None:
     }
 
 
-def test_an_idle_queue_leaves_empty_keys_out() -> None:
+def test_idle_queue_omits_empty_keys() -> None:
     assert queue_json(IDLE) == {"name": "main", "tasksCount": 0}
 
 
-def test_a_main_queue_that_is_not_there_yet_says_so() -> None:
+def test_missing_main_queue_is_reported_in_its_status() -> None:
     assert queue_json(main_queue([SLOW])) == {"name": "main", "tasksCount": 0, "status": "Queue is not created"}
 
 
@@ -41,7 +41,7 @@ def test_positions_are_right_aligned_in_two_columns() -> None:
     )
 
 
-def test_all_queues_as_json() -> None:
+def test_queues_json_sums_up_all_queues() -> None:
     shown = queues_json([SLOW, EMPTY, BUSY], show_empty=True)
     assert [queue["name"] for queue in shown["active"]] == ["main", "slow"]
     assert shown["empty"] == [{"name": "a", "tasksCount": 0}]
@@ -61,7 +61,7 @@ def test_all_queues_as_json() -> None:
         ([BUSY, SLOW], True, None),
     ],
 )
-def test_empty_queues_are_named_only_if_asked_for(queues: list[QueueDump], show_empty: bool, empty: Any) -> None:
+def test_empty_queues_are_named_only_on_request(queues: list[QueueDump], show_empty: bool, empty: Any) -> None:
     assert queues_json(queues, show_empty).get("empty") == empty
 
 
@@ -94,11 +94,11 @@ def test_empty_queues_are_named_only_if_asked_for(queues: list[QueueDump], show_
         ),
     ],
 )
-def test_all_queues_as_text(queues: list[QueueDump], show_empty: bool, text: str) -> None:
+def test_queues_text_sums_up_all_queues(queues: list[QueueDump], show_empty: bool, text: str) -> None:
     assert queues_text(queues, show_empty) == text
 
 
-def test_a_snapshot_shows_what_was_kept_and_the_counts() -> None:
+def test_snapshot_shows_kept_objects_and_counts() -> None:
     key = ObjectKey("default", "Pod", "p")
     entries = [Entry(key, b'{"kind":"Pod"}', b"null"), Entry(key, None, b'"x"'), Entry(key, None, None)]
     shown = snapshots_json([SnapshotDump("pods", entries, {"sinceStart": {"count": 3}})])

@@ -41,7 +41,7 @@ async def ask(place: Path) -> str:
         return await (await session.get("http://localhost/")).text()
 
 
-def test_a_taken_port_refuses_the_start_and_says_what_to_do() -> None:
+def test_occupied_port_refuses_the_start_with_a_remedy() -> None:
     with closing(listen.on_port("127.0.0.1", 0, "--listen-port")) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StartRefused, match=rf"'127.0.0.1', port {port}: another process .* with --listen-port"):
@@ -52,19 +52,19 @@ def test_a_taken_port_refuses_the_start_and_says_what_to_do() -> None:
     ("address", "words"),
     [("192.0.2.1", "this machine has no such address"), ("a..b", "choose another place with")],
 )
-def test_an_address_that_is_not_ours_refuses_the_start(address: str, words: str) -> None:
+def test_foreign_address_refuses_the_start(address: str, words: str) -> None:
     with pytest.raises(StartRefused, match=words):
         listen.on_port(address, 0, "--listen-address")
 
 
-async def test_an_ipv6_address_of_all_interfaces_answers_ipv4_too() -> None:
+async def test_ipv6_wildcard_address_answers_ipv4() -> None:
     sock = listen.on_port("::", 0, "--listen-port")
     async with listen.serve(hello(), sock), aiohttp.ClientSession() as session:
         answer = await session.get(f"http://127.0.0.1:{sock.getsockname()[1]}/")
         assert await answer.text() == "hello"
 
 
-async def test_the_unix_socket_is_for_its_user_only_and_goes_at_the_end(tmp_path: Path) -> None:
+async def test_unix_socket_is_private_and_removed_at_the_end(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "down" / "debug.socket"
     async with listen.on_path([place]) as sock, listen.serve(hello(), sock):
         assert await ask(place) == "hello"
@@ -73,13 +73,13 @@ async def test_the_unix_socket_is_for_its_user_only_and_goes_at_the_end(tmp_path
     assert not place.exists()
 
 
-async def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
+async def test_existing_directory_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     async with listen.on_path([tmp_path / "s"]):
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
-async def test_a_socket_that_a_dead_process_left_is_replaced(tmp_path: Path) -> None:
+async def test_socket_of_a_dead_process_is_replaced(tmp_path: Path) -> None:
     place = tmp_path / "s"
     with closing(socket.socket(socket.AF_UNIX)) as dead:
         dead.bind(str(place))
@@ -87,7 +87,7 @@ async def test_a_socket_that_a_dead_process_left_is_replaced(tmp_path: Path) -> 
         assert await ask(place) == "hello"
 
 
-async def test_a_socket_on_which_somebody_answers_refuses_the_start(tmp_path: Path) -> None:
+async def test_socket_of_a_living_process_refuses_the_start(tmp_path: Path) -> None:
     place = tmp_path / "s"
     async with listen.on_path([place]) as sock, listen.serve(hello("first"), sock):
         with pytest.raises(StartRefused, match="another hookrunner answers"):
@@ -96,14 +96,14 @@ async def test_a_socket_on_which_somebody_answers_refuses_the_start(tmp_path: Pa
         assert await ask(place) == "first"
 
 
-async def test_of_several_places_the_first_that_can_be_made_is_taken(tmp_path: Path) -> None:
+async def test_first_usable_socket_path_is_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     blocked, free = tmp_path / "file" / "s", tmp_path / "free" / "s"
     async with listen.on_path([blocked, free]):
         assert free.exists()
 
 
-async def test_a_directory_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.geteuid() == 0:
         os.chown(tmp_path, 4242, -1)
     monkeypatch.setattr(os, "geteuid", lambda: 1)
@@ -120,7 +120,7 @@ async def test_one_application_answers_on_several_sockets(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("level", "logged"), [("info", False), ("debug", True)])
-async def test_a_request_is_logged_while_debugging_only(
+async def test_requests_are_logged_at_debug_level_only(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], level: str, logged: bool
 ) -> None:
     log.set_level(level)
@@ -132,7 +132,7 @@ async def test_a_request_is_logged_while_debugging_only(
     assert ("msg=complete" in capfd.readouterr().err) == logged
 
 
-async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(tmp_path: Path) -> None:
+async def test_no_usable_socket_path_refuses_the_start_with_all_reasons(tmp_path: Path) -> None:
     (file := tmp_path / "file").write_text("precious")
     long = tmp_path / ("x" * 120)
     with pytest.raises(StartRefused, match=r"file: there is a file that is not a socket\n.*AF_UNIX path too long"):
@@ -141,7 +141,7 @@ async def test_without_any_place_the_start_is_refused_and_all_reasons_are_told(t
     assert file.read_text() == "precious"
 
 
-async def test_a_client_that_sends_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_client_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "KEEP_ALIVE", 0.05)
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(hello(), sock), reading(sock) as (reader, writer):
@@ -149,7 +149,7 @@ async def test_a_client_that_sends_nothing_is_cut(monkeypatch: pytest.MonkeyPatc
         assert await reader.read() == b""
 
 
-async def test_a_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "TIMEOUT", 0.05)
     monkeypatch.setattr(listen, "GRACE", 3600)
     asked = asyncio.Event()
@@ -165,7 +165,7 @@ async def test_a_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest
         await asked.wait()  # the end of `serve` then waits for the answer
 
 
-async def test_idle_connections_do_not_hold_up_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_connections_do_not_delay_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TIMEOUT", "KEEP_ALIVE", "GRACE"):
         monkeypatch.setattr(listen, name, 3600)
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
@@ -173,7 +173,7 @@ async def test_idle_connections_do_not_hold_up_the_stop(monkeypatch: pytest.Monk
         await (await session.get(f"http://127.0.0.1:{sock.getsockname()[1]}/")).text()
 
 
-async def test_an_answer_that_has_begun_may_finish_after_the_stop_was_asked_for() -> None:
+async def test_running_answer_may_finish_after_the_stop_request() -> None:
     asked, go = asyncio.Event(), asyncio.Event()
 
     async def slow(_request: web.Request) -> web.Response:
@@ -192,7 +192,7 @@ async def test_an_answer_that_has_begun_may_finish_after_the_stop_was_asked_for(
         assert await (await answer).text() == "done"
 
 
-async def test_a_client_that_leaves_before_its_answer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+async def test_client_that_leaves_before_its_answer_causes_no_error(caplog: pytest.LogCaptureFixture) -> None:
     """As a scraper does that gives up."""
     asked, gone, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 

@@ -7,7 +7,7 @@ import pytest
 from hookrunner.web.review_limits import BudgetExhausted, MemoryBudget
 
 
-def test_bodies_take_one_half_and_give_it_back() -> None:
+def test_bodies_reserve_one_half_and_release_it() -> None:
     budget = MemoryBudget(200)
     with budget.taking() as take:
         take(60)
@@ -18,7 +18,7 @@ def test_bodies_take_one_half_and_give_it_back() -> None:
         take(100)
 
 
-async def test_what_is_parsed_waits_in_its_order_for_the_other_half() -> None:
+async def test_parsed_reviews_wait_in_order_for_the_other_half() -> None:
     budget, order, end = MemoryBudget(200), list[str](), asyncio.Event()
 
     async def parse(name: str, cost: int) -> None:
@@ -37,7 +37,7 @@ async def test_what_is_parsed_waits_in_its_order_for_the_other_half() -> None:
     assert order == ["first", "large", "small"]
 
 
-async def test_who_gives_up_waiting_holds_nobody_up() -> None:
+async def test_cancelled_waiter_does_not_delay_others() -> None:
     budget = MemoryBudget(200)
     async with budget.parsing(100):
         waiting = asyncio.create_task(budget.parsing(1).__aenter__())

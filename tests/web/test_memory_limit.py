@@ -21,7 +21,7 @@ from hookrunner.web.review_limits import bytes_of, memory_limit
         ("nonsense\n", {"memory.max": "1000\n"}, None),
     ],
 )
-def test_the_least_limit_counts(tmp_path: Path, groups: str, files: dict[str, str], limit: int | None) -> None:
+def test_lowest_memory_limit_applies(tmp_path: Path, groups: str, files: dict[str, str], limit: int | None) -> None:
     for name, text in {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{n}": t for n, t in files.items()}}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -30,5 +30,5 @@ def test_the_least_limit_counts(tmp_path: Path, groups: str, files: dict[str, st
     assert bytes_of(Memory(size=7), tmp_path) == 7
 
 
-def test_where_there_are_no_control_groups_there_is_no_limit(tmp_path: Path) -> None:
+def test_no_control_group_means_no_memory_limit(tmp_path: Path) -> None:
     assert memory_limit(tmp_path) is None

@@ -114,7 +114,7 @@ async def test_routes_and_formats(browse: Browse, path: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["", ".text", ".json"])
-async def test_the_list_has_the_names_of_those_that_are_on_and_all_that_is_known(browse: Browse, form: str) -> None:
+async def test_list_names_enabled_modules_and_describes_all(browse: Browse, form: str) -> None:
     async with browse(app()) as session:
         assert await (await session.get(f"/module/list{form}")).text() == (
             '{"enabledModules":["broken","node-dns"],"modules":[{"name":"node-dns","weight":10,"version":"1.2",'
@@ -134,7 +134,7 @@ async def test_the_list_has_the_names_of_those_that_are_on_and_all_that_is_known
         ("/module/node-dns/rollback", 405, "Method Not Allowed\n"),
     ],
 )
-async def test_errors_are_no_success(browse: Browse, path: str, status: int, text: str) -> None:
+async def test_module_errors_answer_with_error_codes(browse: Browse, path: str, status: int, text: str) -> None:
     async with browse(app()) as session:
         answer = await session.get(path)
         assert (answer.status, await answer.text()) == (status, text)
@@ -149,7 +149,7 @@ async def test_errors_are_no_success(browse: Browse, path: str, status: int, tex
         ("?revision=-1", 400, "'revision' parameter is invalid: '-1' is no number of a revision\n"),
     ],
 )
-async def test_a_revision_is_brought_back(browse: Browse, query: str, status: int, text: str) -> None:
+async def test_rollback_restores_a_revision(browse: Browse, query: str, status: int, text: str) -> None:
     async with browse(app()) as session:
         answer = await session.post(f"/module/node-dns/rollback{query}")
         assert (answer.status, await answer.text()) == (status, text)
@@ -171,14 +171,14 @@ async def test_a_revision_is_brought_back(browse: Browse, query: str, status: in
         ("nope/adopt", 404, "unknown module nope\n"),
     ],
 )
-async def test_what_was_taken_over_is_told(browse: Browse, path: str, status: int, text: str) -> None:
+async def test_adopt_answers_with_the_adopted_objects(browse: Browse, path: str, status: int, text: str) -> None:
     async with browse(app()) as session:
         answer = await session.post(f"/module/{path}")
         assert (answer.status, await answer.text()) == (status, text)
 
 
 @pytest.mark.parametrize("path", ["/module/list.json", "/global/values.json", "/module/a/render", "/graph"])
-async def test_without_modules_that_is_said(browse: Browse, path: str) -> None:
+async def test_routes_answer_404_without_modules(browse: Browse, path: str) -> None:
     async with browse(app(lambda: None)) as session:
         answer = await session.get(path)
         assert (answer.status, (await answer.text()).startswith("there are no modules: ")) == (404, True)

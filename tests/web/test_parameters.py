@@ -29,7 +29,7 @@ def shown(found: Parameters) -> dict[str, str]:
     return dict(one)
 
 
-def test_a_new_parameter_has_its_default() -> None:
+def test_new_parameter_has_its_default() -> None:
     assert shown(recorded()[0]) == {
         "name": "log.level",
         "description": "Level of the log.",
@@ -38,14 +38,14 @@ def test_a_new_parameter_has_its_default() -> None:
     }
 
 
-async def test_a_value_without_a_duration_lasts() -> None:
+async def test_value_without_a_duration_is_permanent() -> None:
     found, applied = recorded()
     found.set("log.level", "error")
     assert (applied, shown(found)["value"], "expireAt" in shown(found)) == (["error"], "error", False)
 
 
 @pytest.mark.looptime
-async def test_a_temporary_value_ends_and_the_last_lasting_one_comes_back() -> None:
+async def test_expired_value_restores_the_last_permanent_one() -> None:
     found, applied = recorded()
     found.set("log.level", "error")
     found.set("log.level", "info", 60)
@@ -56,7 +56,7 @@ async def test_a_temporary_value_ends_and_the_last_lasting_one_comes_back() -> N
 
 
 @pytest.mark.looptime
-async def test_debug_without_a_duration_ends_after_half_an_hour() -> None:
+async def test_debug_level_expires_after_half_an_hour_by_default() -> None:
     found, applied = recorded()
     found.set("log.level", "debug")
     await asyncio.sleep(1801)
@@ -64,7 +64,7 @@ async def test_debug_without_a_duration_ends_after_half_an_hour() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_later_change_replaces_the_end_of_the_one_before() -> None:
+async def test_later_change_replaces_an_earlier_expiry() -> None:
     found, applied = recorded()
     found.set("log.level", "debug", 60)
     found.set("log.level", "error")
@@ -73,7 +73,7 @@ async def test_a_later_change_replaces_the_end_of_the_one_before() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_lasting_debug_from_the_settings_comes_back_for_good() -> None:
+async def test_debug_level_of_the_settings_is_permanent() -> None:
     applied: list[str] = []
     found = Parameters([Parameter("log.level", "", "debug", applied.append, (("debug", 1800.0),))])
     found.set("log.level", "info", 60)
@@ -81,7 +81,7 @@ async def test_a_lasting_debug_from_the_settings_comes_back_for_good() -> None:
     assert (applied, "expireAt" in shown(found)) == (["info", "debug"], False)
 
 
-def test_a_wrong_value_is_refused_and_shown_until_a_right_one_comes() -> None:
+def test_wrong_value_is_refused_and_shown_until_a_valid_one() -> None:
     found, applied = recorded()
     with pytest.raises(BadConfig, match="'value' parameter is invalid: no level 'loud'"):
         found.set("log.level", "loud")
@@ -90,13 +90,13 @@ def test_a_wrong_value_is_refused_and_shown_until_a_right_one_comes() -> None:
     assert "lastError" not in shown(found)
 
 
-def test_an_unknown_name_is_refused() -> None:
+def test_unknown_parameter_is_refused() -> None:
     with pytest.raises(BadConfig, match=r'unknown runtime parameter "log\.colour"'):
         recorded()[0].set("log.colour", "red")
 
 
 @pytest.mark.looptime
-async def test_the_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parameter_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 0.0)
     found, _ = recorded()
     found.set("log.level", "debug", 60)
@@ -109,7 +109,7 @@ async def test_the_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.Monk
     assert f"{'Error: no level ' + repr('loud'):40}\n" in found.as_text()
 
 
-def test_the_level_of_the_log_is_set_for_real() -> None:
+def test_log_level_parameter_changes_the_log() -> None:
     before = log.current_level()
     found = Parameters([log_level(before)])
     try:

@@ -80,12 +80,12 @@ def taken(text: bytes) -> int:
 
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), *HONEST.values()], ids=[*HOSTILE, *HONEST])
-def test_parsing_takes_no_more_than_was_told(text: bytes) -> None:
+def test_parsing_takes_no_more_than_estimated(text: bytes) -> None:
     assert taken(text) * 0.9 <= estimate(text)
 
 
 @each("text", HONEST.values(), ids=HONEST)
-def test_little_more_is_told_than_objects_and_texts_take(text: bytes) -> None:
+def test_estimate_is_close_to_what_objects_and_texts_take(text: bytes) -> None:
     assert estimate(text) < 2.2 * taken(text)
 
 
@@ -95,12 +95,12 @@ def test_little_more_is_told_than_objects_and_texts_take(text: bytes) -> None:
     ),
     st.integers(1, 5),
 )
-def test_how_a_text_is_cut_changes_next_to_nothing(value: object, part: int) -> None:
+def test_estimate_does_not_depend_on_the_pieces(value: object, part: int) -> None:
     """A `{}` that is cut counts for an object with something in it."""
     text = orjson.dumps(value)
     assert estimate(text) <= estimate(text, part) <= estimate(text) + 150 * (text.count(b"{}") + text.count(b"[]"))
 
 
 @each("text", [b"", b'"', b"\\", b'\\\\\\"{', b'"\\', b"\xff" * 100, b'"\xf0' * 50])
-def test_what_is_no_json_is_counted_without_complaint(text: bytes) -> None:
+def test_estimate_accepts_text_that_is_not_json(text: bytes) -> None:
     assert estimate(text, 1) >= 0

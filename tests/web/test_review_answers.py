@@ -42,22 +42,22 @@ def converted(*objects: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_verdict_says_no_more_than_it_has(verdict: Verdict, expected: dict[str, Any]) -> None:
+def test_verdict_omits_empty_fields(verdict: Verdict, expected: dict[str, Any]) -> None:
     assert response(verdict) == expected
 
 
-def test_a_patch_is_base64_of_its_steps() -> None:
+def test_patch_is_base64_of_its_steps() -> None:
     steps = ({"op": "add", "path": "/metadata/labels/a", "value": "ä"},)
     answer = response(Verdict(True, patch=steps))
     assert (answer["patchType"], orjson.loads(base64.b64decode(answer["patch"]))) == ("JSONPatch", list(steps))
 
 
 @each("code", [-1, 0, 200, 399, 600, 1000, 2**40])
-def test_a_code_that_is_no_refusal_is_403(code: int) -> None:
+def test_code_that_is_no_refusal_becomes_403(code: int) -> None:
     assert response(Verdict(False, "no", code))["status"]["code"] == 403
 
 
-def test_warnings_are_one_line_each_and_not_empty() -> None:
+def test_warnings_become_one_line_each_and_empty_ones_go() -> None:
     given = Verdict(True, warnings=("two\r\nlines\x7f\x85", "", " \n", "\ttab"))
     assert response(given)["warnings"] == ["two lines", "tab"]
 
@@ -73,21 +73,21 @@ def test_warnings_are_one_line_each_and_not_empty() -> None:
         ("für alle", "f-r-alle"),
     ],
 )
-def test_audit_keys_fit_behind_the_webhooks_name(key: str, mended: str) -> None:
+def test_audit_keys_are_made_valid(key: str, mended: str) -> None:
     assert response(Verdict(True, audit={key: "v"}))["auditAnnotations"] == {mended: "v"}
 
 
-def test_an_audit_key_of_which_nothing_remains_is_left_out() -> None:
+def test_audit_key_without_valid_characters_is_dropped() -> None:
     assert "auditAnnotations" not in response(Verdict(True, audit={"///": "v"}))
 
 
-def test_texts_that_utf_8_cannot_say_do_not_spoil_an_answer() -> None:
+def test_text_that_is_not_utf_8_is_replaced() -> None:
     answer = response(Verdict(False, "a\udcffb", warnings=("\udc80",), audit={"k": "\ud800"}))
     assert answer["status"]["message"] == "a?b"
     assert (answer["warnings"], answer["auditAnnotations"]) == (["?"], {"k": "?"})
 
 
-def test_a_failure_is_a_refusal_with_its_code() -> None:
+def test_failure_becomes_a_refusal_with_its_code() -> None:
     answer = orjson.loads(review_answers.refused(ADMISSION, ReviewFailed("Hook failed", 500)))
     assert answer["response"] == {"uid": "u-1", "allowed": False, "status": {"code": 500, "message": "Hook failed"}}
 
@@ -101,11 +101,11 @@ def test_converted_objects_keep_their_order(objects: tuple[dict[str, Any], ...])
     }
 
 
-def test_objects_that_are_json_already_are_taken_as_they_are() -> None:
+def test_objects_in_json_are_embedded_unchanged() -> None:
     assert converted(orjson.Fragment(b'{"a": 1}'))["response"]["convertedObjects"] == [{"a": 1}]
 
 
-def test_a_large_answer_comes_in_pieces() -> None:
+def test_large_answer_comes_in_pieces() -> None:
     objects = [{"data": "x" * 1000, "n": n} for n in range(1000)]
     pieces = list(review_answers.converted(CONVERSION, objects))
     assert len(pieces) == 4
@@ -116,6 +116,6 @@ def test_a_large_answer_comes_in_pieces() -> None:
 @pytest.mark.parametrize(
     ("reason", "shown"), [("no way", "no way"), ("", "conversion to g/v2 failed without a message")]
 )
-def test_a_failed_conversion_says_why(reason: str, shown: str) -> None:
+def test_failed_conversion_states_its_reason(reason: str, shown: str) -> None:
     answer = orjson.loads(review_answers.unconverted(CONVERSION, reason))
     assert answer["response"] == {"uid": "u-2", "result": {"status": "Failure", "message": shown}}

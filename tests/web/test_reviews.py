@@ -30,7 +30,7 @@ DEEP = b"[" * 100_000
         ("/hooks/policy?timeout=5s&x=1", "policy"),
     ],
 )
-async def test_the_rest_of_an_admission_path_is_the_webhooks_id(path: str, webhook: str) -> None:
+async def test_admission_path_ends_with_the_webhook_id(path: str, webhook: str) -> None:
     told = Told(Verdict(True))
     async with served(told) as server:
         status, answer = await server.post(path, admission(object={"a": 1}))
@@ -41,7 +41,7 @@ async def test_the_rest_of_an_admission_path_is_the_webhooks_id(path: str, webho
     assert (status, answer["response"]) == (200, {"uid": "u-1", "allowed": True})
 
 
-async def test_a_conversion_path_is_the_name_of_a_crd() -> None:
+async def test_conversion_path_is_the_name_of_a_crd() -> None:
     told = Told(objects=[{"apiVersion": "example.com/v2"}])
     async with served(told) as server:
         status, answer = await server.post("/crontabs.example.com", conversion({"apiVersion": "example.com/v1"}))
@@ -53,14 +53,14 @@ async def test_a_conversion_path_is_the_name_of_a_crd() -> None:
 
 @each("path", ["/", "/hooks", "/hooks/", "/a/b", "/a.b/c", "/metrics", "/healthz/x"])
 @each("method", ["GET", "POST", "PUT"])
-async def test_there_is_nothing_else_on_the_port(path: str, method: str) -> None:
+async def test_other_paths_are_answered_404(path: str, method: str) -> None:
     async with served(Told()) as server, server.session.request(method, path) as answer:
         assert answer.status == 404
 
 
 @each("path", ["/hooks/a", "/a.example.com"])
 @each("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
-async def test_webhooks_are_for_post_only(path: str, method: str) -> None:
+async def test_webhooks_accept_post_only(path: str, method: str) -> None:
     async with served(Told()) as server, server.session.request(method, path) as answer:
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
@@ -69,12 +69,12 @@ async def test_webhooks_are_for_post_only(path: str, method: str) -> None:
     ("kinds", "path", "body"),
     [(("conversion",), "/hooks/a", admission()), (("admission",), "/a.example.com", conversion())],
 )
-async def test_a_port_for_one_kind_does_not_take_the_other(kinds: Any, path: str, body: Any) -> None:
+async def test_port_for_one_kind_of_review_refuses_the_other(kinds: Any, path: str, body: Any) -> None:
     async with served(Told(), Setup(kinds=kinds)) as server:
         assert (await server.post(path, body))[0] == 404
 
 
-async def test_probes_are_told_whether_reviews_would_be_answered() -> None:
+async def test_readiness_probe_reports_whether_reviews_can_be_answered() -> None:
     told = Told()
     async with served(told) as server:
         async with server.session.get("/readyz") as ready, server.session.get("/healthz") as alive:
@@ -98,13 +98,13 @@ async def test_probes_are_told_whether_reviews_would_be_answered() -> None:
         ("", 415),
     ],
 )
-async def test_only_json_is_taken(content_type: str, status: int) -> None:
+async def test_body_that_is_not_json_is_refused(content_type: str, status: int) -> None:
     async with served(Told()) as server:
         got, _ = await server.post("/hooks/a", data=orjson.dumps(admission()), headers={"Content-Type": content_type})
         assert got == status
 
 
-async def test_a_compressed_body_is_not_unpacked() -> None:
+async def test_compressed_body_is_refused() -> None:
     async with served(Told()) as server:
         status, text = await server.post("/hooks/a", data=b"x", headers=JSON_TYPE | {"Content-Encoding": "gzip"})
         assert (status, text) == (415, "compressed bodies are not taken: send it without Content-Encoding\n")
@@ -136,7 +136,7 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
         ),
     ],
 )
-async def test_what_is_not_an_admission_review_is_refused_in_words(body: bytes, text: str) -> None:
+async def test_body_that_is_no_admission_review_is_refused_with_a_reason(body: bytes, text: str) -> None:
     told = Told()
     async with served(told) as server:
         status, answer = await server.post("/hooks/a", data=body, headers=JSON_TYPE)
@@ -153,7 +153,7 @@ async def test_what_is_not_an_admission_review_is_refused_in_words(body: bytes, 
         ({"uid": None}, "request.uid"),
     ],
 )
-async def test_what_is_not_a_conversion_review_is_refused_in_words(change: dict[str, Any], missing: str) -> None:
+async def test_body_that_is_no_conversion_review_is_refused_with_a_reason(change: dict[str, Any], missing: str) -> None:
     body = conversion()
     body["request"] |= change
     async with served(Told()) as server:
@@ -162,7 +162,7 @@ async def test_what_is_not_a_conversion_review_is_refused_in_words(change: dict[
 
 @each("chunked", [True, False])
 @each(("path", "most"), [("/hooks/a", 1000), ("/a.example.com", 2000)])
-async def test_an_oversized_body_is_refused_as_soon_as_that_is_known(path: str, most: int, chunked: bool) -> None:
+async def test_oversized_body_is_refused_early(path: str, most: int, chunked: bool) -> None:
     async def endless() -> Any:
         for _ in range(most // 100 + 1):
             yield b" " * 100
@@ -173,7 +173,7 @@ async def test_an_oversized_body_is_refused_as_soon_as_that_is_known(path: str, 
         assert (status, text) == (413, f"the body is larger than {most} bytes\n")
 
 
-async def test_a_client_that_asks_first_whether_to_send_is_told_to() -> None:
+async def test_expect_100_continue_is_answered() -> None:
     async with served(Told()) as server:
         assert (await server.post("/hooks/a", admission(), expect100=True))[0] == 200
 
@@ -181,7 +181,7 @@ async def test_a_client_that_asks_first_whether_to_send_is_told_to() -> None:
 # ── what goes out ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_refusal_is_an_answer_like_any_other() -> None:
+async def test_denied_review_is_answered_with_200() -> None:
     async with served(Told(Verdict(False, "no", 418))) as server:
         status, answer = await server.post("/hooks/a", admission())
     assert (status, answer) == (
@@ -194,21 +194,21 @@ async def test_a_refusal_is_an_answer_like_any_other() -> None:
     )
 
 
-async def test_a_failure_is_a_refusal_where_the_policy_is_fail() -> None:
+async def test_failure_becomes_a_refusal_under_policy_fail() -> None:
     async with served(Told(failed("no answer", 500))) as server:
         status, answer = await server.post("/hooks/a", admission())
     assert (status, answer["response"]["allowed"]) == (200, False)
     assert answer["response"]["status"] == {"code": 500, "message": "no answer"}
 
 
-async def test_a_failure_is_a_failed_call_where_the_policy_is_ignore() -> None:
+async def test_failure_becomes_a_failed_call_under_policy_ignore() -> None:
     async with served(Told(failed("Hook failed", ignorable=True))) as server:
         answer = await server.session.post("/hooks/a", json=admission())
         assert (answer.status, await answer.text(), "Retry-After" in answer.headers) == (500, "Hook failed\n", False)
 
 
 @pytest.mark.parametrize("ignorable", [False, True])
-async def test_a_failed_conversion_is_always_told_in_the_envelope(ignorable: bool) -> None:
+async def test_failed_conversion_is_always_reported_in_the_envelope(ignorable: bool) -> None:
     async with served(Told(objects=failed("no way to v2", ignorable=ignorable))) as server:
         status, answer = await server.post("/a.example.com", conversion({}))
     assert (status, answer["response"]) == (
@@ -217,7 +217,7 @@ async def test_a_failed_conversion_is_always_told_in_the_envelope(ignorable: boo
     )
 
 
-async def test_five_thousand_objects_come_back_as_they_are() -> None:
+async def test_five_thousand_objects_come_back_unchanged() -> None:
     objects = [{"apiVersion": "example.com/v2", "n": n, "data": "x" * 500} for n in range(5000)]
     told = Told(objects=objects)
     async with served(told) as server:
@@ -230,7 +230,7 @@ async def test_five_thousand_objects_come_back_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("told", [Told(RuntimeError("boom")), Told(Verdict(True, patch=({"op": object()},)))])
-async def test_a_bug_is_a_failed_call_and_the_connection_lives_on(told: Told, caplog: pytest.LogCaptureFixture) -> None:
+async def test_bug_becomes_a_failed_call_and_the_connection_stays(told: Told, caplog: pytest.LogCaptureFixture) -> None:
     async with served(told) as server:
         status, text = await server.post("/hooks/a", admission())
         assert (status, "see the log of hookrunner" in text) == (500, True)
@@ -238,7 +238,7 @@ async def test_a_bug_is_a_failed_call_and_the_connection_lives_on(told: Told, ca
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-async def test_the_log_takes_no_more_than_a_little_of_what_comes_from_outside(
+async def test_log_bounds_texts_from_outside(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     long = "x" * 100_000
@@ -270,11 +270,11 @@ async def test_the_log_takes_no_more_than_a_little_of_what_comes_from_outside(
         ("9" * 400 + "h", 9.8),
     ],
 )
-def test_the_query_says_how_long_a_review_may_take(timeout: str, expected: float) -> None:
+def test_query_sets_the_time_of_a_review(timeout: str, expected: float) -> None:
     assert reviews.allowance(timeout, 10.0) == pytest.approx(expected)
 
 
-async def test_the_deadline_goes_into_the_review() -> None:
+async def test_review_carries_its_deadline() -> None:
     told = Told()
     clock = asyncio.get_running_loop().time
     calls = [("/hooks/a?timeout=5s", admission(), 4.8), ("/hooks/a", admission(), 9.8)]
@@ -293,7 +293,7 @@ def hour(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("hour")
-async def test_a_reviewer_that_forgets_the_time_is_stopped() -> None:
+async def test_reviewer_that_exceeds_the_deadline_is_stopped() -> None:
     told = Told()
     told.going_on.clear()
     async with served(told) as server, asyncio.timeout(60):
@@ -304,7 +304,7 @@ async def test_a_reviewer_that_forgets_the_time_is_stopped() -> None:
 
 
 @pytest.mark.usefixtures("hour")
-async def test_when_the_client_goes_away_the_review_ends() -> None:
+async def test_review_ends_when_its_client_leaves() -> None:
     told = Told()
     told.going_on.clear()
     async with served(told) as server, asyncio.timeout(60):
@@ -317,7 +317,7 @@ async def test_when_the_client_goes_away_the_review_ends() -> None:
 # ── how many ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_one_review_too_many_is_told_at_once_to_come_again() -> None:
+async def test_review_over_the_limit_is_answered_429_at_once() -> None:
     told = Told()
     told.going_on.clear()
     async with served(told, Setup(most=2)) as server, asyncio.timeout(60):
@@ -336,7 +336,7 @@ async def test_one_review_too_many_is_told_at_once_to_come_again() -> None:
 
 
 @pytest.mark.usefixtures("hour")
-async def test_a_review_that_was_given_up_makes_room() -> None:
+async def test_abandoned_review_makes_room() -> None:
     told = Told()
     told.going_on.clear()
     async with served(told, Setup(most=1)) as server, asyncio.timeout(60):
@@ -348,14 +348,14 @@ async def test_a_review_that_was_given_up_makes_room() -> None:
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-async def test_a_request_that_is_still_on_its_way_takes_nobodys_place() -> None:
+async def test_incomplete_request_occupies_no_review_slot() -> None:
     async with served(Told(), Setup(most=1)) as server, asyncio.timeout(60), connected(server) as (_, writer):
         writer.write(WHOLE[:-1])
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
 @pytest.mark.parametrize("expect", [True, False])
-async def test_bodies_that_would_take_too_much_memory_together_are_told_to_come_again(expect: bool) -> None:
+async def test_bodies_over_the_memory_budget_are_answered_429(expect: bool) -> None:
     told, large = Told(), admission(object={"data": "x" * 60_000})
     told.going_on.clear()
     async with served(told, Setup(memory=200_000)) as server, asyncio.timeout(60):

@@ -6,7 +6,7 @@ from hookrunner.model.reviews import Verdict
 from tests.web.reviewing import Told, admission, conversion, count, failed, served
 
 
-async def test_reviews_are_counted_by_what_came_of_them() -> None:
+async def test_reviews_are_counted_by_result() -> None:
     told = Told()
     async with served(told) as server:
         for told.verdict in (Verdict(True), Verdict(False), failed(), failed(ignorable=True), RuntimeError()):
@@ -18,7 +18,7 @@ async def test_reviews_are_counted_by_what_came_of_them() -> None:
     assert b'hookrunner_webhook_seconds_count{stage="total",type="admission",webhook="a"} 5\n' in shown
 
 
-async def test_made_up_paths_make_no_labels() -> None:
+async def test_unknown_paths_create_no_labels() -> None:
     async with served(Told(failed("no hook answers"))) as server:
         for n in range(5):
             await server.post(f"/hooks/made-up-{n}", admission())
@@ -26,7 +26,7 @@ async def test_made_up_paths_make_no_labels() -> None:
     assert count(shown, 'webhook=""', 'result="failed"') == count(shown) == 5
 
 
-async def test_who_was_refused_what_and_why_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_denied_review_is_logged_with_user_object_and_reason(capfd: pytest.CaptureFixture[str]) -> None:
     request = {"kind": {"kind": "Pod"}, "namespace": "shop", "name": "a", "operation": "CREATE"}
     told = Told(Verdict(False, "not today"), failed("h.sh: came back with metadata.name b"))
     async with served(told) as server:

@@ -28,7 +28,7 @@ async def test_metrics_of_both_kinds_are_plain_text_0_0_4(browse: Browse) -> Non
         assert ours.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
 
 
-async def test_metrics_are_compressed_for_those_who_can_read_that(browse: Browse) -> None:
+async def test_metrics_are_compressed_on_request(browse: Browse) -> None:
     async with browse(app()) as session:
         answer = await session.get("/metrics", headers={"Accept-Encoding": "gzip"})
         assert (answer.headers["Content-Encoding"], await answer.text()) == ("gzip", "m 1\n")
@@ -40,13 +40,13 @@ async def test_metrics_are_read_at_each_request(browse: Browse) -> None:
         assert [await (await session.get("/metrics")).text() for _ in range(2)] == ["m 1\n", "m 2\n"]
 
 
-async def test_it_is_alive_even_if_it_is_not_ready(browse: Browse) -> None:
+async def test_health_is_ok_while_not_ready(browse: Browse) -> None:
     async with browse(app([WAITING])) as session:
         assert (await session.get("/healthz")).status == 200
         assert (await session.get("/readyz")).status == 503
 
 
-async def test_a_probe_is_told_in_json_what_is_missing(browse: Browse) -> None:
+async def test_readiness_json_names_missing_conditions(browse: Browse) -> None:
     async with browse(app([READY, WAITING])) as session:
         answer = await session.get("/readyz")
         assert await answer.json() == {
@@ -58,7 +58,7 @@ async def test_a_probe_is_told_in_json_what_is_missing(browse: Browse) -> None:
         }
 
 
-async def test_ready_is_when_every_condition_holds(browse: Browse) -> None:
+async def test_ready_means_that_every_condition_holds(browse: Browse) -> None:
     async with browse(app([READY])) as session:
         answer = await session.get("/readyz")
         assert (answer.status, (await answer.json())["ready"]) == (200, True)
@@ -68,7 +68,7 @@ async def test_ready_is_when_every_condition_holds(browse: Browse) -> None:
     ("path", "accept"),
     [("/readyz?output=text", "*/*"), ("/readyz", "text/html,*/*;q=0.8"), ("/readyz?output=text", "application/json")],
 )
-async def test_people_get_text_with_what_is_missing_first(browse: Browse, path: str, accept: str) -> None:
+async def test_readiness_text_lists_missing_conditions_first(browse: Browse, path: str, accept: str) -> None:
     async with browse(app([READY, WAITING])) as session:
         answer = await session.get(path, headers={"Accept": accept})
         assert (answer.status, await answer.text()) == (
@@ -79,7 +79,7 @@ async def test_people_get_text_with_what_is_missing_first(browse: Browse, path: 
         )
 
 
-async def test_the_first_page_links_every_route_and_discovery_lists_them(browse: Browse) -> None:
+async def test_front_page_links_every_route_and_discovery_lists_them(browse: Browse) -> None:
     async with browse(app()) as session:
         page, routes = await session.get("/"), await (await session.get("/discovery")).text()
         assert page.content_type == "text/html"
@@ -88,7 +88,7 @@ async def test_the_first_page_links_every_route_and_discovery_lists_them(browse:
         assert all(f'href="{line.split()[1]}' in text for line in routes.splitlines()[1:])
 
 
-async def test_a_broken_page_is_a_500_and_the_server_lives_on(browse: Browse, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_page_is_a_500_and_the_server_stays(browse: Browse, caplog: pytest.LogCaptureFixture) -> None:
     def broken() -> list[bytes]:
         raise RuntimeError("boom")
 
@@ -98,7 +98,7 @@ async def test_a_broken_page_is_a_500_and_the_server_lives_on(browse: Browse, ca
     assert "boom" in caplog.text
 
 
-async def test_others_are_answered_while_metrics_are_written(browse: Browse) -> None:
+async def test_other_requests_are_answered_while_metrics_are_written(browse: Browse) -> None:
     alive = list[int]()
 
     def until_alive() -> Iterator[bytes]:
@@ -112,7 +112,7 @@ async def test_others_are_answered_while_metrics_are_written(browse: Browse) -> 
         assert alive == [200]
 
 
-async def test_of_too_many_scrapes_the_last_is_told_to_come_again(browse: Browse) -> None:
+async def test_scrape_over_the_limit_is_answered_with_retry_after(browse: Browse) -> None:
     over = list[bool]()
 
     def until_over() -> Iterator[bytes]:
@@ -130,7 +130,7 @@ async def test_of_too_many_scrapes_the_last_is_told_to_come_again(browse: Browse
             assert (answer.status, await answer.read()) == (200, b"")
 
 
-async def test_a_scraper_that_wants_the_head_alone_gets_no_body(browse: Browse) -> None:
+async def test_head_request_for_metrics_gets_no_body(browse: Browse) -> None:
     async with browse(app()) as session:
         answer = await session.head("/metrics")
         assert (answer.status, await answer.read()) == (200, b"")

@@ -41,7 +41,7 @@ async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_a
             assert await reader.read() == b""
 
 
-async def test_a_review_that_runs_during_the_exchange_is_answered() -> None:
+async def test_review_during_a_certificate_exchange_is_answered() -> None:
     told = Told()
     told.going_on.clear()
     async with served(told) as server, asyncio.timeout(60):
@@ -86,7 +86,7 @@ class Busy:
 
 
 @pytest.mark.slow
-async def test_nothing_is_lost_in_fifty_exchanges_with_new_connections_all_the_time() -> None:
+async def test_fifty_exchanges_under_new_connections_lose_no_review() -> None:
     other = Authority("another CA")
     async with served(Told()) as server, asyncio.timeout(60):
         busy = Busy(server, server.ca.client_context(other))
@@ -103,7 +103,7 @@ async def test_nothing_is_lost_in_fifty_exchanges_with_new_connections_all_the_t
 
 
 @each("what", ["key of another", "no key", "no certificate", "nonsense", "encrypted key"])
-async def test_a_pair_that_cannot_be_used_is_refused_and_the_old_one_stays(what: str) -> None:
+async def test_unusable_pair_is_refused_and_the_old_one_stays(what: str) -> None:
     async with served(Told()) as server:
         one, two = server.ca.server(), server.ca.server()
         wrong = {
@@ -125,7 +125,7 @@ DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEOHGPwh2gJWHMH5DIO8xQUgEgZDC
 """
 
 
-async def test_nobody_is_answered_before_there_is_a_certificate_and_then_everybody() -> None:
+async def test_clients_wait_for_the_first_certificate_and_are_then_answered() -> None:
     ca = Authority()
     pair, sock = ca.server(), on_port("127.0.0.1", 0, "--webhook-port")
     async with asyncio.timeout(60), listening(sock, hello) as listener:
@@ -144,15 +144,13 @@ async def hello(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
     return aiohttp.web.Response(text="hello")
 
 
-def test_keys_do_not_touch_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_not_written_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "there is none"))
     pair = Authority().server()
     tls.tls_context(pair.certificate, pair.key, "")
 
 
-def test_where_the_system_has_no_files_in_memory_they_vanish_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_key_files_are_removed_at_once_without_memory_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with tls._file(b"key") as path:
@@ -182,7 +180,7 @@ async def test_tls_1_2_is_the_oldest(version: ssl.TLSVersion, accepted: bool) ->
 @pytest.mark.parametrize(
     ("offered", "agreed"), [(["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], None)]
 )
-async def test_a_client_that_tries_http_2_falls_back(offered: list[str], agreed: str | None) -> None:
+async def test_client_that_offers_http_2_falls_back(offered: list[str], agreed: str | None) -> None:
     async with served(Told()) as server:
         context = server.ca.client_context()
         if offered:
@@ -213,7 +211,7 @@ class Clients:
         return False
 
 
-async def test_with_a_client_ca_only_its_clients_are_let_in(tmp_path: Path) -> None:
+async def test_client_ca_admits_only_its_clients(tmp_path: Path) -> None:
     clients, told = Clients(tmp_path), Told()
     pairs = {
         "right": clients.ca.client(),
@@ -228,7 +226,7 @@ async def test_with_a_client_ca_only_its_clients_are_let_in(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("given", ["the CA between", "the root, and the client shows what is between"])
-async def test_between_a_client_and_its_ca_there_may_be_another(tmp_path: Path, given: str) -> None:
+async def test_client_certificate_of_an_intermediate_ca_is_accepted(tmp_path: Path, given: str) -> None:
     clients = Clients(tmp_path)
     between = Authority("between", clients.ca)
     pair = between.client()
@@ -241,7 +239,7 @@ async def test_between_a_client_and_its_ca_there_may_be_another(tmp_path: Path, 
         assert not await clients.let_in(server, Authority("between").client())
 
 
-async def test_client_cas_that_change_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changed_client_cas_are_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "FOLLOW_EVERY", 0.001)
     clients, new = Clients(tmp_path), Authority("new CA")
     old_pair, new_pair = clients.ca.client(), new.client()
@@ -258,7 +256,7 @@ async def test_client_cas_that_change_are_followed(tmp_path: Path, monkeypatch: 
         following.cancel()
 
 
-async def test_a_new_certificate_does_not_forget_the_client_cas(tmp_path: Path) -> None:
+async def test_new_certificate_keeps_the_client_cas(tmp_path: Path) -> None:
     clients = Clients(tmp_path)
     async with served(Told(), clients.setup) as server, asyncio.timeout(60):
         use(server, server.ca.server())
@@ -268,7 +266,7 @@ async def test_a_new_certificate_does_not_forget_the_client_cas(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "words"), [(None, "No such file"), ("", "PEM"), ("nonsense", "PEM"), ("\xff", "ascii")]
 )
-async def test_client_cas_that_cannot_be_used_refuse_the_start(tmp_path: Path, text: str | None, words: str) -> None:
+async def test_unusable_client_cas_refuse_the_start(tmp_path: Path, text: str | None, words: str) -> None:
     file = tmp_path / "clients.crt"
     if text is not None:
         file.write_text(text)

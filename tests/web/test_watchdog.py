@@ -62,7 +62,7 @@ def blockable() -> Iterator[Blockable]:
 
 
 @pytest.mark.slow
-def test_probes_are_told_that_the_loop_is_blocked_and_for_how_long(blockable: Blockable) -> None:
+def test_probes_learn_how_long_the_loop_is_blocked(blockable: Blockable) -> None:
     assert blockable.probe() == (200, "ok\n")
     blockable.order("hang", "hangs")
     status, text = blockable.probe()
@@ -71,7 +71,7 @@ def test_probes_are_told_that_the_loop_is_blocked_and_for_how_long(blockable: Bl
 
 
 @pytest.mark.slow
-def test_the_loop_answers_by_itself_when_it_is_back(blockable: Blockable) -> None:
+def test_loop_answers_again_when_it_runs(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     assert blockable.probe()[0] == 503
     blockable.order("", "goes on")
@@ -89,13 +89,13 @@ def test_the_log_has_the_stack_of_the_loops_thread(blockable: Blockable) -> None
 
 
 @pytest.mark.slow
-def test_the_stack_is_shown_where_nothing_of_python_can_run(blockable: Blockable) -> None:
+def test_stack_is_shown_even_when_no_python_code_can_run(blockable: Blockable) -> None:
     blockable.order("compute", "hangs")
     assert "most recent call first" in blockable.read_until("hold_the_lock")
 
 
 @pytest.mark.slow
-def test_a_client_that_says_nothing_does_not_keep_others_from_their_answer(blockable: Blockable) -> None:
+def test_silent_client_does_not_delay_answers_to_others(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     with closing(HTTPConnection("127.0.0.1", blockable.port)) as silent:
         silent.connect()
@@ -107,7 +107,7 @@ def test_time_is_counted_from_the_limit_on_in_slices() -> None:
     assert list(blocked_seconds(lambda _seconds: next(answers), Heartbeat(slice=1.0, limit=3.0))) == [3.0, 4.0, 5.0]
 
 
-def test_time_in_which_the_whole_process_stood_still_counts_as_one_slice() -> None:
+def test_pause_of_the_whole_process_counts_as_one_slice() -> None:
     """After SIGCONT the wait that was under way is over at once, and the loop answers within the next one."""
     clock = 0.0
     stops = iter([3600.0, 7200.0])
@@ -121,7 +121,7 @@ def test_time_in_which_the_whole_process_stood_still_counts_as_one_slice() -> No
     assert clock > Heartbeat().limit
 
 
-async def test_the_watch_ends_with_the_server() -> None:
+async def test_watchdog_ends_with_the_server() -> None:
     with on_port("127.0.0.1", 0, "--listen-port") as listener, watched(listener):
         assert "watchdog" in [thread.name for thread in threading.enumerate()]
         await asyncio.sleep(0)

@@ -114,13 +114,13 @@ def write(directory: Path, files: dict[str, str]) -> Path:
     return module
 
 
-async def test_nothing_is_told_of_a_module_that_is_right(modules: ModuleLinter, tmp_path: Path) -> None:
+async def test_correct_module_has_no_findings(modules: ModuleLinter, tmp_path: Path) -> None:
     linted = await modules.lint([write(tmp_path, GOOD)])
     assert (linted.modules, linted.hooks, linted.findings) == (1, 0, ())
 
 
 @pytest.mark.parametrize(("name", "text", "code", "place", "said"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
-async def test_what_is_wrong_is_told_where_it_is(
+async def test_each_code_is_reported_at_its_place(
     name: str, text: str, code: str, place: str, said: str, modules: ModuleLinter, tmp_path: Path
 ) -> None:
     module = write(tmp_path, GOOD | {name: text})
@@ -130,7 +130,7 @@ async def test_what_is_wrong_is_told_where_it_is(
     assert said in finding.text
 
 
-async def test_a_name_that_no_module_can_have_and_one_that_is_taken(modules: ModuleLinter, tmp_path: Path) -> None:
+async def test_invalid_and_duplicate_module_names_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     source = tmp_path / "m"
     for name in ("020-dns", "Web"):
@@ -142,7 +142,7 @@ async def test_a_name_that_no_module_can_have_and_one_that_is_taken(modules: Mod
     ]
 
 
-async def test_a_module_that_every_user_may_change_is_told_once(modules: ModuleLinter, tmp_path: Path) -> None:
+async def test_world_writable_module_is_reported_once(modules: ModuleLinter, tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     (path / "hooks").mkdir()
     for place in ("values.yaml", "hooks", "."):
@@ -157,7 +157,7 @@ async def test_a_comment_silences_a_warning(modules: ModuleLinter, tmp_path: Pat
     assert (await modules.lint([write(tmp_path, GOOD | {"values.yaml": text})])).findings == ()
 
 
-async def test_flags_of_modules_that_are_not_there_are_lost(modules: ModuleLinter, tmp_path: Path) -> None:
+async def test_flags_of_unknown_modules_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     module = write(tmp_path, GOOD)
     (module.parent / "values.yaml").write_text("global: {}\ndns: {}\ndsnEnabled: true")
     [finding] = (await modules.lint([module])).findings
@@ -165,7 +165,7 @@ async def test_flags_of_modules_that_are_not_there_are_lost(modules: ModuleLinte
     assert "did you mean 'dns'?" in finding.text
 
 
-async def test_a_common_file_that_cannot_be_read_is_told(modules: ModuleLinter, tmp_path: Path) -> None:
+async def test_unreadable_common_values_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     module = write(tmp_path, GOOD)
     (module.parent / "values.yaml").write_text("[")
     [finding] = (await modules.lint([module])).findings
