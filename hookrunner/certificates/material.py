@@ -3,7 +3,7 @@
     material = checked(Part(pem, "/certs/tls.crt"), Part(key, "/certs/tls.key"), Part(ca, "/certs/ca.crt"))
     overlap(before.trust, material.trust, now)      # for the time in which some still show the old certificate
 
-Pure: callers pass the time in. `provided.py` and `own.py` know where the PEM texts come from and when they change. An
+Pure: callers pass the time in. `provided.py` and `own.py` read the PEM texts and notice when they change. An
 expired certificate can still be used, since refusing it corrects nothing: `doubts` names it.
 """
 
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A server certificate with its chain, its key, and the CAs that clients are to trust, each as PEM."""
+    """A server certificate with its chain, its key, and the CAs that clients should trust, each as PEM."""
 
     certificate: bytes
     key: bytes = field(repr=False)
@@ -60,11 +60,11 @@ class Material:
     def names(self) -> tuple[str, ...]:
         """The host names and IP addresses that the certificate is for."""
         try:
-            found = self._leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            extension = self._leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
             return ()
-        addresses = found.get_values_for_type(x509.IPAddress)
-        return (*found.get_values_for_type(x509.DNSName), *map(str, addresses))
+        addresses = extension.get_values_for_type(x509.IPAddress)
+        return (*extension.get_values_for_type(x509.DNSName), *map(str, addresses))
 
     @property
     def _leaf(self) -> x509.Certificate:
@@ -97,13 +97,13 @@ def last_of(chain: Part) -> Part:
 def doubts(material: Material, now: float) -> tuple[str, ...]:
     """Why API servers may refuse the certificate though all its parts fit, one sentence each."""
     certificate = x509.load_pem_x509_certificate(material.certificate)
-    found = {
+    reasons = {
         f"it expired on {_date(material.expires)}": now > material.expires,
         f"it is not valid before {_date(material.begins)}": now < material.begins,
         "it names no host as subjectAltName, and the common name does not count": not material.names,
         "its extended key usage lacks serverAuth": not _serves(certificate),
     }
-    return tuple(doubt for doubt, applies in found.items() if applies)
+    return tuple(doubt for doubt, applies in reasons.items() if applies)
 
 
 def lacking(material: Material, names: Iterable[str]) -> tuple[str, ...]:
@@ -129,12 +129,12 @@ def _certificates(part: Part) -> list[x509.Certificate]:
     if not part.pem.strip():
         raise BadCertificate(f"{part.where} is empty: a certificate in PEM is wanted")
     try:
-        found = x509.load_pem_x509_certificates(part.pem)
-        for certificate in found:
+        certificates = x509.load_pem_x509_certificates(part.pem)
+        for certificate in certificates:
             _ = certificate.extensions, certificate.public_key()  # read late by the library, and errors come late too
     except (ValueError, UnsupportedAlgorithm) as error:
         raise BadCertificate(f"{part.where} holds no certificate in PEM that can be read: {error}") from error
-    return found
+    return certificates
 
 
 def _readable(pem: bytes) -> list[x509.Certificate]:
@@ -150,7 +150,7 @@ def _private_key(part: Part) -> PrivateKeyTypes:
     except TypeError as error:
         raise BadCertificate(f"{part.where} is encrypted: a key without a password is wanted") from error
     except (ValueError, UnsupportedAlgorithm) as error:
-        # The library's words may be pages long and quote what it has read.
+        # The library's message may be pages long and quote the key.
         raise BadCertificate(f"{part.where} holds no private key in PEM that can be read") from error
 
 
@@ -179,11 +179,11 @@ def _serves(certificate: x509.Certificate) -> bool:
 
 
 def _unexpired(certificates: Iterable[x509.Certificate], now: float) -> list[x509.Certificate]:
-    return [one for one in certificates if one.not_valid_after_utc.timestamp() >= now]
+    return [certificate for certificate in certificates if certificate.not_valid_after_utc.timestamp() >= now]
 
 
 def _pem(certificates: Iterable[x509.Certificate]) -> bytes:
-    return b"".join(one.public_bytes(Encoding.PEM) for one in certificates)
+    return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in certificates)
 
 
 def _canonical(name: str) -> str:

@@ -60,8 +60,8 @@ _LOG = log.get("certificates")
 
 @dataclass(frozen=True, slots=True)
 class SecretJudgement:
-    """What to think of a Secret: its usable material or none, the CAs in it, why it must be replaced (empty: it need
-    not), and when to judge it again even without a change (epoch seconds)."""
+    """The judgement of a Secret: its usable material or none, the CAs in it, why it must be replaced (empty: it stays),
+    and when to judge it again even without a change (epoch seconds)."""
 
     material: Material | None
     trust: bytes
@@ -70,8 +70,7 @@ class SecretJudgement:
 
 
 def judge(secret: SecretState, names: Sequence[str], now: float, late: float = 0.0) -> SecretJudgement:
-    """Judge the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal waits longer than
-    it must."""
+    """Judge the Secret at this time (epoch seconds). `late` is the share of a life by which a renewal is delayed."""
     if secret.obj is None:
         return SecretJudgement(None, b"", "it is missing")
     try:
@@ -94,7 +93,7 @@ def _defect(material: Material, names: Sequence[str], now: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DesiredCertificate:
-    """A Secret, and the host names and IP addresses that the certificate in it has to be for."""
+    """A Secret, and the host names and IP addresses that its certificate must cover."""
 
     namespace: str
     name: str
@@ -126,7 +125,7 @@ class _Own:
         async with self._secret as secret:
             while True:
                 if secret.lost or not secret.is_known:
-                    await self._hear_first()
+                    await self._wait_for_first()
                     continue
                 state = judge(secret.state, self._names, time.time(), self._late)
                 if state.wrong and await self._replace(state):
@@ -138,7 +137,7 @@ class _Own:
                     self._latest.complain(self._problem)
                 await secret.wait(self._patience(state))
 
-    async def _hear_first(self) -> None:
+    async def _wait_for_first(self) -> None:
         if self._secret.lost:
             self._latest.complain(self._secret.lost)
         await self._secret.wait(REMINDER)
@@ -189,13 +188,13 @@ class _Own:
 
     async def _send(self, data: dict[str, str]) -> None:
         """Create or replace the Secret. Both fail if it is not as we saw it: the update has its resourceVersion."""
-        found = self._secret.state.obj
-        if found is None:
+        existing = self._secret.state.obj
+        if existing is None:
             metadata = {"name": self._name, "namespace": self._namespace, "labels": _LABELS}
             body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata}
             await writes.create(self._client, ObjectRef(_SECRETS, self._namespace), body | {"data": data}, _OPTIONS)
             return
-        body = found | {"data": (found.get("data") or {}) | data}
+        body = existing | {"data": (existing.get("data") or {}) | data}
         await writes.replace(self._client, ObjectRef(_SECRETS, self._namespace, self._name), body, _OPTIONS)
 
     def _pause(self) -> None:
@@ -220,12 +219,12 @@ def _foreign(secret: SecretState, state: SecretJudgement) -> str:
 
 
 def _advice(verb: str, where: str, error: KubeError) -> str:
-    told = f"cannot {verb} {where}: {error}"
+    problem = f"cannot {verb} {where}: {error}"
     if isinstance(error, Denied):
-        return f"{told}: a Role in its namespace must allow to get, list, watch, create and update secrets"
+        return f"{problem}: a Role in its namespace must allow to get, list, watch, create and update secrets"
     if isinstance(error, ApiError) and error.status == 422:
-        return f"{told}: delete it, and it will be created again"
-    return told
+        return f"{problem}: delete it, and it will be created again"
+    return problem
 
 
 def _now() -> float:

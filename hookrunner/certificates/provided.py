@@ -4,11 +4,11 @@
     async with aclosing(from_secret(latest, watches, "default", "hooks")) as materials:
         async for material in materials: ...        # each that is new and usable
 
-A new version that cannot be used does not replace the last one: a server with the last good certificate is worth more
-than none.
+A new version that cannot be used does not replace the last one: a server with the last good certificate is better than
+no server.
 
 Files are read once a second: Python has no inotify, modification times may stand still while contents change, and three
-small reads cost 0.1 ms. A program that writes three files can be seen in the middle of it, and a mounted Secret may be
+small reads cost 0.1 ms. A program that writes three files can be observed half-way, and a mounted Secret may be
 exchanged between two of our reads
 (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod), so a change counts when
 the next look finds the same.
@@ -36,7 +36,7 @@ from hookrunner.model.resources import Selection
 from kubetypes.json_values import JSON
 
 REMINDER = 60.0
-"""Seconds between two reports of the same problem while no material can be used: someone may be waiting for it."""
+"""Seconds between two reports of the same problem while no material can be used: a person may be waiting for it."""
 
 INTERVAL = 1.0
 """Seconds between two looks at files."""
@@ -60,19 +60,19 @@ class LatestMaterial:
         self._source = source
         self._reported_at = -math.inf
 
-    def take(self, found: Material | BadCertificate) -> Material | None:
-        """`found` if it is usable and new."""
-        if isinstance(found, BadCertificate):
-            self.complain(str(found))
+    def take(self, version: Material | BadCertificate) -> Material | None:
+        """The version of the material if it is usable and new."""
+        if isinstance(version, BadCertificate):
+            self.complain(str(version))
             return None
         if self.problem:
             _LOG.info("certificate is usable again", where=self._source)
             self.problem = ""
-        if found == self.material:
+        if version == self.material:
             return None
-        self._report(found)
-        self.material = found
-        return found
+        self._report(version)
+        self.material = version
+        return version
 
     def complain(self, problem: str) -> None:
         """Report a problem once; while there is no material, again every `REMINDER`."""
@@ -189,12 +189,12 @@ def _read_file(path: Path) -> Part | str:
         return f"{path} cannot be read: {error.strerror}"
 
 
-def _material_of_files(found: Sequence[Part | str]) -> Material | BadCertificate:
-    problems = [part for part in found if isinstance(part, str)]
+def _material_of_files(parts: Sequence[Part | str]) -> Material | BadCertificate:
+    problems = [part for part in parts if isinstance(part, str)]
     if problems:
         return BadCertificate(f"{'; '.join(problems)}: mount the certificate there, or choose another --webhook-certs")
     try:
-        return checked(*(part for part in found if isinstance(part, Part)))
+        return checked(*(part for part in parts if isinstance(part, Part)))
     except BadCertificate as error:
         return error
 

@@ -160,7 +160,7 @@ _CROWDED_AFTER = 1.0
 
 _MOST_WORKERS = 3
 
-_log = log.get("charts")
+_LOG = log.get("charts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:
 
 def _rendered(order: RenderRequest, rendered: dict[str, Any], chart: JSON) -> RenderedChart:
     for hook in rendered["ignored"]:
-        _log.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
+        _LOG.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
     return RenderedChart(
         manifest=rendered["manifest"],
         objects=tuple(rendered["objects"]),

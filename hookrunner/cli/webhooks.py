@@ -20,7 +20,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations
 from hookrunner.registration.reconcile import Claim, LostRace, Step, WriteStep, next_step, read_registration, take_step
-from hookrunner.registration.removal import LABELLED, find_unwanted
+from hookrunner.registration.removal import LABELLED, find_possible_leftovers
 from hookrunner.registration.webhook_objects import (
     DEFINITION,
     MANAGED_BY,
@@ -169,7 +169,7 @@ class _Remove(click.Command):
 
 async def _remove(asked: Settings, dry_run: bool) -> int:
     async with _client(asked) as (client, namespace):
-        ours = find_unwanted(client, no_registrations(asked, namespace))
+        ours = find_possible_leftovers(client, no_registrations(asked, namespace))
         gone = [one async for one in ours if await _remove_own(client, one, dry_run)]
         if not gone:
             echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")

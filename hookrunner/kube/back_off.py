@@ -108,7 +108,7 @@ class BackOff:
 
     def note_acceptance(self) -> None:
         """The server has begun to send: what kept it from doing so is over."""
-        self._failures = {kind: found for kind, found in self._failures.items() if kind[0]}
+        self._failures = {kind: failures for kind, failures in self._failures.items() if kind[0]}
 
     def reset(self) -> None:
         """The watch works."""

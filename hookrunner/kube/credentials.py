@@ -148,11 +148,11 @@ class Credentials:
     async def _load(self) -> None:
         """Load them by the context that we have: the current one of a kubeconfig may be that of another cluster now."""
         try:
-            found = await load_connection(Lookup(replace(self._settings, context=self._connection.context)))
+            connection = await load_connection(Lookup(replace(self._settings, context=self._connection.context)))
         except BadKubeConfig as error:
             _LOG.error("cannot renew the credentials", error=error)
             return
         finally:
             self._loaded_at = time.monotonic()
-        if found != self._connection:
-            self._connection = found
+        if connection != self._connection:
+            self._connection = connection

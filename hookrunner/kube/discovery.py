@@ -47,7 +47,7 @@ _UNSEEN = 60.0
 
 @dataclass(slots=True)
 class _Answer:
-    """What the server said about one apiVersion ("" is all of them), when (loop time), and which groups it left out."""
+    """The server's answer about one apiVersion ("" is all of them), its loop time, and the groups that it lacks."""
 
     resources: tuple[Resource, ...] = ()
     missing: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Discovery:
 
     async def resolve(self, api_version: str, kind: str, exact: bool = False) -> Resource:
         """The first resource with verbs whose kind, plural or short name is `kind` in any case; with `exact`, as in a
-        manifest, whose kind is spelled just so.
+        manifest, where case counts and other names do not.
 
         An empty `api_version` means the preferred version. Raises UnknownKind, which names what is served instead, or
         another KubeError if the server cannot be asked.
@@ -72,16 +72,16 @@ class Discovery:
         answer = self._answers.setdefault(api_version, _Answer())
         known = answer.asked_at
         choose = _spelled if exact else _named
-        found = choose(answer.resources, kind)
-        if found is None:
+        resource = choose(answer.resources, kind)
+        if resource is None:
             await self._ask(api_version, answer, known)
-            found = choose(answer.resources, kind)
-        if found is None:
+            resource = choose(answer.resources, kind)
+        if resource is None:
             raise UnknownKind(await self._complaint(api_version, kind, answer))
-        return found
+        return resource
 
     def forget(self, api_version: str) -> None:
-        """The server answered 404 for a resource that was found here: ask again next time."""
+        """Ask again next time, because the server answered 404 for a resource of this version."""
         answer = self._answers.get(api_version, _Answer())
         if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH:
             self._answers.pop(api_version, None)
@@ -99,7 +99,7 @@ class Discovery:
             answer.asked_at = now()
 
     async def _complaint(self, api_version: str, kind: str, answer: _Answer) -> str:
-        """That there is no such kind, and what to do."""
+        """The message for an unknown kind: what is served instead, or what to do."""
         served, missing = (*answer.resources, *await self._preferred_kinds()), answer.missing
         what = f"the server knows no kind '{kind}' in {_where(api_version)}: "
         away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
@@ -112,7 +112,7 @@ class Discovery:
         return f"{what}is its CustomResourceDefinition installed, and is the version served?{meant}{away}"
 
     async def _preferred_kinds(self) -> tuple[Resource, ...]:
-        """All kinds, as they were within the last minute; none if the server does not tell."""
+        """All kinds, at most a minute old; none if the server cannot be asked."""
         answer = self._answers.setdefault("", _Answer())
         if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH_FOR_HINTS:
             with suppress(KubeError):
@@ -138,7 +138,7 @@ class Discovery:
         versions = [version for group in groups for version in group]
         answers = await asyncio.gather(*(self._one(version) for version in versions), return_exceptions=True)
         missing = []
-        found: dict[str, tuple[Resource, ...]] = {}
+        by_version: dict[str, tuple[Resource, ...]] = {}
         for version, answer in zip(versions, answers, strict=True):
             if isinstance(answer, KubeError):
                 _LOG.warn("an API group cannot be asked for its kinds", group=version, error=answer)
@@ -146,10 +146,10 @@ class Discovery:
             elif isinstance(answer, BaseException):
                 raise answer
             else:
-                found[version] = answer
-        if not found:
+                by_version[version] = answer
+        if not by_version:
             raise ApiError(503, "", "discovery: no API group answered")
-        chosen = (_preferred([found.get(version, ()) for version in group]) for group in groups)
+        chosen = (_preferred([by_version.get(version, ()) for version in group]) for group in groups)
         return tuple(resource for group in chosen for resource in group), tuple(missing)
 
 
@@ -178,15 +178,15 @@ def _preferred(versions: Sequence[Iterable[Resource]]) -> Iterable[Resource]:
 
 
 def _aggregated(groups: Sequence[JSON]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
-    """The content of an APIGroupDiscoveryList; versions stand there in order of preference."""
-    found: list[Resource] = []
+    """The content of an APIGroupDiscoveryList, whose versions are in order of preference."""
+    resources: list[Resource] = []
     missing: list[str] = []
     for group in groups:
         name = group["metadata"].get("name", "")
         versions = [(f"{name}/{v['version']}" if name else v["version"], v) for v in group["versions"]]
         missing += [api_version for api_version, v in versions if v.get("freshness") == "Stale"]
-        found += _preferred([[_from_aggregated(gv, r) for r in v.get("resources", ())] for gv, v in versions])
-    return tuple(found), tuple(missing)
+        resources += _preferred([[_from_aggregated(gv, r) for r in v.get("resources", ())] for gv, v in versions])
+    return tuple(resources), tuple(missing)
 
 
 def _from_aggregated(api_version: str, item: JSON) -> Resource:
@@ -219,7 +219,7 @@ def _where(api_version: str) -> str:
 
 
 async def may_list(client: Client, path: str, selector: str = "") -> bool:
-    """Whether the server allows to list; False only if it refuses. Other errors show when the watch begins."""
+    """Ask whether we have the right to list; False only if the server refuses. The watch reports other errors."""
     try:
         await client.get(path, {"limit": "1"} | ({"labelSelector": selector} if selector else {}))
     except KubeError as error:
@@ -250,7 +250,7 @@ class ClusterCapabilities:
             return self._last
 
     def forget(self) -> None:
-        """Definitions were just applied: read again."""
+        """Read again next time, because definitions were just applied."""
         self._generation += 1
 
     async def follow(self, index: int) -> None:
@@ -274,7 +274,7 @@ class ClusterCapabilities:
         self._stale.set()
 
     async def changes(self) -> AsyncIterator[None]:
-        """Yields each time that the cluster serves something else than before."""
+        """Yield each time that the cluster serves something else than before."""
         while True:
             await self._stale.wait()
             while self._stale.is_set():
@@ -302,10 +302,13 @@ async def _versions_and_kinds(client: Client, root: str) -> list[str]:
     answer = await client.get(root, accept=_AGGREGATED)
     if answer["kind"] == "APIGroupDiscoveryList":
         return [name for group in answer["items"] for name in _names_in(group)]
-    versions = answer.get("versions") or [one for group in answer.get("groups", ()) for one in group["versions"]]
-    names = [one if isinstance(one, str) else one["groupVersion"] for one in versions]
+    versions = answer.get("versions") or [
+        version for group in answer.get("groups", ()) for version in group["versions"]
+    ]
+    names = [version if isinstance(version, str) else version["groupVersion"] for version in versions]
     lists = await asyncio.gather(*(client.get(f"{root}/{name}") for name in names))
-    return [*names, *(f"{one['groupVersion']}/{resource['kind']}" for one in lists for resource in one["resources"])]
+    kinds = [f"{entry['groupVersion']}/{resource['kind']}" for entry in lists for resource in entry["resources"]]
+    return [*names, *kinds]
 
 
 def _names_in(group: JSON) -> Iterator[str]:
@@ -315,8 +318,8 @@ def _names_in(group: JSON) -> Iterator[str]:
         api_version = f"{name}/{version['version']}" if name else version["version"]
         yield api_version
         resources = version.get("resources", ())
-        every = (one for resource in resources for one in (resource, *resource.get("subresources", ())))
-        kinds = (one.get("responseKind", {}).get("kind") for one in every)
+        parts = (part for resource in resources for part in (resource, *resource.get("subresources", ())))
+        kinds = (part.get("responseKind", {}).get("kind") for part in parts)
         yield from (f"{api_version}/{kind}" for kind in kinds if kind)
 
 

@@ -48,7 +48,7 @@ _LARGEST = 16 << 20
 """Bytes of the one kubeconfig that is made of all. Aliases are written out in it."""
 
 _BROKEN = (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError)
-"""What the package raises for a file that is not as it should be; it checks little by itself."""
+"""Errors that the package raises for an invalid file; it checks little by itself."""
 
 _STDIN = "/dev/stdin"
 
@@ -57,7 +57,7 @@ _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFil
 
 
 def main(explicit: str, context: str, directory: str, derived: str, stdin: str = "") -> None:
-    """Print the answer; never raises for what a user can do wrong."""
+    """Print the answer, also for every mistake that a user can make."""
     tempfile.tempdir = directory
     try:
         answer = from_text(explicit, context) if stdin else located(explicit, context, derived)
@@ -67,8 +67,8 @@ def main(explicit: str, context: str, directory: str, derived: str, stdin: str =
 
 
 def located(explicit: str, context: str, derived: str = "") -> dict[str, Any]:
-    """Kubeconfig first; the service account only if neither a file nor a context was named: who named one does not
-    mean the pod's own cluster."""
+    """Kubeconfig first; the service account only if neither a file nor a context was named: a user
+    who named one does not mean the pod's own cluster."""
     paths = explicit or KUBE_CONFIG_DEFAULT_LOCATION or "~/.kube/config"
     try:
         return from_file(paths, context, derived)
@@ -91,7 +91,7 @@ def from_text(named: str, context: str) -> dict[str, Any]:
 
 
 def _words(error: Exception) -> str:
-    """For a person. What PyYAML says may quote the text, which has tokens in it."""
+    """The error for a person. PyYAML's own message may quote the text, which has tokens in it."""
     if isinstance(error, yaml.YAMLError):
         mark = getattr(error, "problem_mark", None)
         return f"not YAML: line {mark.line + 1}" if mark else "not YAML"
@@ -141,7 +141,7 @@ def _check(path: Path) -> None:
         except TooLarge as error:
             raise TooLarge(f"{path}: {error}") from None
         except yaml.YAMLError:
-            pass  # the package says so
+            pass  # the package reports it
 
 
 def merged(files: Mapping[str, Any], context: str) -> dict[str, Any]:
@@ -178,16 +178,16 @@ def _current_context(files: Mapping[str, Any]) -> str:
 
 def _absolute(part: dict[str, Any], directory: Path) -> dict[str, Any]:
     """A cluster or a user with absolute paths, as kubectl reads relative ones."""
-    found = part | {key: str(directory / part[key]) for key in _PATHS if part.get(key)}
+    absolute = part | {key: str(directory / part[key]) for key in _PATHS if part.get(key)}
     plugin = part.get("exec")
-    if plugin and "/" in plugin["command"]:  # else it is looked for in PATH
-        found["exec"] = plugin | {"command": str(directory / plugin["command"])}
-    return found
+    if plugin and "/" in plugin["command"]:  # otherwise it is searched in PATH
+        absolute["exec"] = plugin | {"command": str(directory / plugin["command"])}
+    return absolute
 
 
 def _write(path: str, config: Mapping[str, Any]) -> None:
-    """Write it whole or not at all, for the owner's eyes only: a hook may read it at any time. As JSON, since Go's YAML
-    takes for booleans what PyYAML writes without quotes (`n`). An unquoted time of an auth provider becomes a text."""
+    """Write the file atomically, readable for its owner only: a hook may read it at any time. As JSON, since Go's YAML
+    reads as booleans what PyYAML writes without quotes (`n`). An unquoted time of an auth provider becomes a text."""
     draft = f"{path}.{secrets.token_hex(8)}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
@@ -245,16 +245,16 @@ def _text(path: str | None) -> str:
 def _means(config: Any, user: str | None) -> str:
     """How a user proves who it is, with the name of the program that does it, if any; in the order of the package."""
     node = config["users"].get_with_name(user, safe=True) if user else None
-    found = (node.safe_get("user") if node is not None else None) or {}
-    if provider := found.get("auth-provider"):
+    entry = (node.safe_get("user") if node is not None else None) or {}
+    if provider := entry.get("auth-provider"):
         return f"auth provider '{provider.get('name', '')}'"
-    if found.get("token") or found.get("tokenFile"):
-        return "token" if found.get("token") else "token file"
-    if plugin := found.get("exec"):
+    if entry.get("token") or entry.get("tokenFile"):
+        return "token" if entry.get("token") else "token file"
+    if plugin := entry.get("exec"):
         return f"exec plugin '{plugin.get('command', '')}'"
-    if found.get("client-certificate") or found.get("client-certificate-data"):
+    if entry.get("client-certificate") or entry.get("client-certificate-data"):
         return "client certificate"
-    return "user name and password" if found.get("username") else ""
+    return "user name and password" if entry.get("username") else ""
 
 
 def _token_file(config: Any, user: str | None) -> str:

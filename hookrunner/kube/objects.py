@@ -3,8 +3,8 @@
     objects = Objects(client, discovery, jq)
     await objects.carry_out(operation)
 
-One operation at a time, each complete when the server said so. Kinds are resolved as for watches, so plurals and short
-names work, and an object without `apiVersion` gets the preferred one. A `subresource` is honoured by every verb.
+One operation at a time, each complete when the server has answered. Kinds are resolved as for watches, so plurals and
+short names work, and an object without `apiVersion` gets the preferred one. A `subresource` is honoured by every verb.
 
 What a hook read may be old, so a `resourceVersion` or `uid` inside its object is not sent: otherwise an object from a
 snapshot could never be written back. Writes that depend on the current state read it and repeat on conflict.
@@ -47,7 +47,7 @@ _RIGHTS = {
     Verb.JQ_PATCH: ("get", "update"),
     Verb.DELETE: ("delete", "get"),
 }
-"""What each operation may need; the others only delete."""
+"""The verbs that each operation may need; other operations only delete."""
 
 
 class Objects:
@@ -61,7 +61,7 @@ class Objects:
         self._options = WriteOptions(timeout=timeout)
 
     async def carry_out(self, operation: ObjectOperation) -> None:
-        """Do it, or raise KubeError (the server refused, or cannot be reached), BadFilter or FilterFailed (JQPatch)."""
+        """Carry out one operation. Raises KubeError, and for a JQPatch BadFilter or FilterFailed."""
         resource = await self._discovery.resolve(operation.api_version, operation.kind)
         if resource.namespaced and not operation.namespace:
             raise ApiError(400, "BadRequest", f"{resource.kind} lives in a namespace: name one")
@@ -96,7 +96,7 @@ class Objects:
                 raise
 
     async def _create_or_update(self, resource: Resource, operation: ObjectOperation) -> None:
-        """Replaces as a whole what exists. A subresource cannot be created, so there it only replaces."""
+        """Create an object or replace it as a whole. A subresource cannot be created, so it is only replaced."""
         if operation.subresource:
             return await self._replace(resource, operation)
         try:
@@ -107,22 +107,22 @@ class Objects:
             await self._replace(resource, operation)
 
     async def _replace(self, resource: Resource, operation: ObjectOperation) -> None:
-        """GET, PUT the wanted state instead, and again after a conflict. No PUT if nothing would change."""
+        """Read the object and PUT the desired one, again after a conflict. No PUT if nothing would change."""
         ref = _ref(resource, operation, operation.name)
         for pause in (*_CONFLICT_PAUSES, None):
             current = await writes.read(self._client, replace(ref, subresource=""), self._timeout)
-            wanted = await self._compute_desired(resource, operation, current)
-            if json_values.equal(wanted, current):
+            desired = await self._compute_body(resource, operation, current)
+            if json_values.equal(desired, current):
                 return
             try:
-                await writes.replace(self._client, ref, wanted, self._options)
+                await writes.replace(self._client, ref, desired, self._options)
                 return
             except Conflict:
                 if pause is None:
                     raise
                 await asyncio.sleep(jitter(pause))
 
-    async def _compute_desired(self, resource: Resource, operation: ObjectOperation, current: JSON) -> JSON:
+    async def _compute_body(self, resource: Resource, operation: ObjectOperation, current: JSON) -> JSON:
         if operation.verb is Verb.JQ_PATCH:
             return await self._filter(operation, current)
         body = _body(resource, operation)
@@ -132,8 +132,8 @@ class Objects:
     async def _filter(self, operation: ObjectOperation, current: JSON) -> JSON:
         outputs = await self._jq.outputs(await self._jq.compile(operation.jq_filter), current)
         if len(outputs) != 1 or not isinstance(outputs[0], dict):
-            found = type(outputs[0]).__name__ if len(outputs) == 1 else f"{len(outputs)} results"
-            raise FilterFailed(f"jqFilter of a JQPatch must yield one object, not {found}")
+            result = type(outputs[0]).__name__ if len(outputs) == 1 else f"{len(outputs)} results"
+            raise FilterFailed(f"jqFilter of a JQPatch must yield one object, not {result}")
         if "kind" not in outputs[0] or "apiVersion" not in outputs[0]:
             raise FilterFailed("jqFilter of a JQPatch must yield the whole object: kind or apiVersion is missing")
         return outputs[0]
@@ -150,7 +150,7 @@ class Objects:
                 await writes.json_patch(self._client, ref, operation.body, self._options)
 
     async def _delete(self, resource: Resource, operation: ObjectOperation) -> None:
-        """What does not exist is deleted already. Only `Delete` waits until the object is gone."""
+        """Delete the object; an absent one is no error. Only the verb `Delete` waits until the object is gone."""
         ref = _ref(resource, operation, operation.name)
         options = DeleteOptions(_PROPAGATION[operation.verb], timeout=self._timeout)
         try:
@@ -158,7 +158,7 @@ class Objects:
         except NotFound:
             return
         if operation.verb is Verb.DELETE and not operation.subresource:
-            reason = await writes.wait_until_deleted(self._client, ref, _uid(answer.json), _GONE_WITHIN)
+            reason = await writes.wait_for_deletion(self._client, ref, _uid(answer.json), _GONE_WITHIN)
             if reason:
                 raise KubeError(f"still there {_GONE_WITHIN:g} s after its deletion: {reason}")
 
@@ -189,5 +189,5 @@ def _body(resource: Resource, operation: ObjectOperation) -> JSON:
 
 
 def _uid(answer: JSON) -> JSON:
-    """Of a deleted object: the server answers with the object, or with a `Status` about it."""
+    """The uid of a deleted object: the server answers with the object, or with a `Status` about it."""
     return answer.get("metadata", {}).get("uid") or answer.get("details", {}).get("uid")

@@ -79,12 +79,12 @@ def explain_credentials(error: ApiError, connection: Connection) -> ApiError:
     if not isinstance(error, Denied) or not connection.origin:
         return error
     if error.status == HTTPStatus.UNAUTHORIZED or _ANONYMOUS in error.raw:
-        told = f"{connection.server} does not accept the credentials of {_whose(connection)}: {_advice(connection)}"
+        problem = f"{connection.server} does not accept the credentials of {_whose(connection)}: {_advice(connection)}"
     elif not error.reason:  # the text of a proxy or an authorizer, which names no user
-        told = f"{connection.server} forbids this to {_whose(connection)}; see `kubectl auth can-i --list`"
+        problem = f"{connection.server} forbids this to {_whose(connection)}; see `kubectl auth can-i --list`"
     else:
         return error
-    return Denied(error.status, error.reason, f"{told} ({error})", raw=error.raw)
+    return Denied(error.status, error.reason, f"{problem} ({error})", raw=error.raw)
 
 
 def describe_unreachable(error: BaseException, connection: Connection) -> str:
@@ -123,14 +123,14 @@ def _distrust(error: Exception, connection: Connection) -> str:
     """Why its certificate is refused, and where that can be mended."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return str(error)
-    told = f"certificate verify failed: {error.verify_message}"
+    problem = f"certificate verify failed: {error.verify_message}"
     if not connection.origin:
-        return told
+        return problem
     if error.verify_code in _WRONG_NAME:
-        return f"{told}: use a server name that it has, or set tls-server-name ({connection.origin})"
+        return f"{problem}: use a server name that it has, or set tls-server-name ({connection.origin})"
     if error.verify_code in _OUT_OF_DATE:
-        return f"{told}: renew the server's certificate, or correct this machine's clock ({connection.origin})"
-    return f"{told}: is certificate-authority the CA of this server? ({connection.origin})"
+        return f"{problem}: renew the server's certificate, or correct this machine's clock ({connection.origin})"
+    return f"{problem}: is certificate-authority the CA of this server? ({connection.origin})"
 
 
 _REFUSED = re.compile(
@@ -168,10 +168,10 @@ def _names(body: JSON) -> Iterator[str]:
 
 def _without_wrong(message: str) -> str:
     kept, start = [], 0
-    while found := _REFUSED.search(message, start):
-        end = _end(message, found.end())
-        goes_on = bool(found["before"]) and message.startswith(": ", end)
-        kept.append(message[start : found.end() if goes_on else max(found.span("before")[0], found.span("got")[0])])
+    while match := _REFUSED.search(message, start):
+        end = _end(message, match.end())
+        goes_on = bool(match["before"]) and message.startswith(": ", end)
+        kept.append(message[start : match.end() if goes_on else max(match.span("before")[0], match.span("got")[0])])
         start = end + 2 if goes_on else end
     return "".join([*kept, message[start:]])
 

@@ -4,7 +4,7 @@
     await writes.apply(client, pod, body, WriteOptions(manager="helm", force=True))
     metadata = await writes.read_metadata(client, pod)
     await writes.delete(client, pod, DeleteOptions(uid=metadata["uid"]))
-    reason = await writes.wait_until_deleted(client, pod, metadata["uid"], within=20.0)
+    reason = await writes.wait_for_deletion(client, pod, metadata["uid"], within=20.0)
 
 Each raises KubeError. Paths are quoted here, whatever characters a name has.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
@@ -157,7 +157,7 @@ async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
     return (await client.get(ref.path, accept=METADATA))["metadata"]
 
 
-async def wait_until_deleted(client: Client, ref: ObjectRef, uid: str, within: float) -> str:
+async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: float) -> str:
     """Wait until the object does not exist, or another has its name; why it still exists after `within` seconds, or "".
 
     Looking needs no right but `get`, which hooks that ran under shell-operator have; a watch would need more.

@@ -1,6 +1,6 @@
-"""What the hooks ask of the API server: entries of webhook configurations and conversions of CRDs.
+"""What the hooks want the API server to send them: entries of webhook configurations and conversions of CRDs.
 
-Every field is written out, also those that the API server would fill in, so that what it gives back is the same.
+Every field is written out, also those that the API server would fill in, so that it returns the same.
 Source: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/validating-webhook-configuration-v1/
 """
 
@@ -71,7 +71,7 @@ def targets(settings: Settings, namespace: str) -> tuple[Target, Target]:
 
 
 def no_registrations(settings: Settings, namespace: str) -> DesiredRegistrations:
-    """The wish of an installation that is to have nothing registered; `namespace` is that of its credentials."""
+    """The desired state of an installation that registers nothing; `namespace` is that of its credentials."""
     return DesiredRegistrations(
         settings.validating.configuration, *targets(settings, own_namespace(settings, namespace))
     )
@@ -109,19 +109,20 @@ _Bindings = Sequence[tuple[Hook, Admission]]
 
 
 def _last(bindings: _Bindings) -> list[tuple[Hook, Admission]]:
-    """Those that count: the last of each id and of each name, because the API server refuses duplicate names."""
+    """The bindings that take effect: the last of each id and of each name, because the API server refuses
+    duplicates."""
     by_id = {webhook_id(binding.name, hook.addon): (hook, binding) for hook, binding in bindings}
-    return list({webhook_name(one.name, hook.addon): (hook, one) for hook, one in by_id.values()}.values())
+    return list({webhook_name(binding.name, hook.addon): (hook, binding) for hook, binding in by_id.values()}.values())
 
 
 def _clashes(bindings: _Bindings) -> Iterator[str]:
-    """Of both kinds together: they share paths, and a path does not say which kind is asked for."""
+    """Bindings of both kinds that displace each other: they share paths, and a path does not name the kind."""
     owners: dict[str, str] = {}
     for hook, binding in bindings:
-        owner, found = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.addon)
-        if found in owners:
-            yield f"two webhooks have the path /hooks/{found}: {owners[found]}, {owner}; rename one of them"
-        owners[found] = owner
+        owner, path = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.addon)
+        if path in owners:
+            yield f"two webhooks have the path /hooks/{path}: {owners[path]}, {owner}; rename one of them"
+        owners[path] = owner
 
 
 def _entry(hook: Hook, binding: Admission, target: Target) -> JSON:

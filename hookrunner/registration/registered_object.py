@@ -196,7 +196,7 @@ class RegisteredObject:
     async def _contest(self) -> None:
         """Take over from a younger process that no longer exists."""
         with suppress(KubeError):
-            if await self._challenge.is_unanswered():
+            if await self._challenge.lacks_answer():
                 _LOG.warn("no running process wants what is registered, taking over", object=str(self))
                 await self.reconcile(by_hand=True)
 
@@ -274,7 +274,7 @@ class RepairHistory:
 
 
 class Challenge:
-    """The question on one object. Call `is_unanswered` at regular intervals, each long enough for an answer; after an
+    """The question on one object. Call `lacks_answer` at regular intervals, each long enough for an answer; after an
     answer the question rests longer and longer."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
@@ -283,7 +283,7 @@ class Challenge:
         self._generation = claim.generation
         self._rest = self._rests = 0
 
-    async def is_unanswered(self) -> bool:
+    async def lacks_answer(self) -> bool:
         """Is the question of last time still there? Otherwise ask it, unless it is too early. Raises KubeError."""
         existing = await read_live(self._client, self._registration.resource, self._registration.name)
         if existing is None:

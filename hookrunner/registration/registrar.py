@@ -3,7 +3,7 @@
     registrar = Registrar(client, metrics, desired_registrations(hooks, …), claim(started))
     await registrar.publish(trust)          # PEM; returns when all that can be written was read back
     await registrar.keep(watches)           # until cancelled
-    await registrar.set_desired(desired, own)     # after hooks have come or gone
+    await registrar.register(desired, own)     # after hooks have come or gone
     registrar.condition()                   # (True, "") when the API server knows all that is desired
 
 Processes do not lock each other out; `reconcile.Claim` says which one may write. `keep` waits for CRDs that do not
@@ -71,7 +71,7 @@ class Registrar:
         await _reconcile(self._objects.values())
         self._published = True
 
-    async def set_desired(self, desired: DesiredRegistrations, own: DesiredRegistrations) -> None:
+    async def register(self, desired: DesiredRegistrations, own: DesiredRegistrations) -> None:
         """Register this from now on; return when what has changed, and all objects of `own`, were read back in sync.
         Before the first `publish` it is only noted.
 
@@ -189,10 +189,10 @@ async def _reconcile(objects: Iterable[RegisteredObject]) -> None:
 async def _follow(registered: RegisteredObject, watches: Watches) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registered.follow(watches))
-        tasks.create_task(_relist_converted(registered, watches))
+        tasks.create_task(_relist_after_conversion(registered, watches))
 
 
-async def _relist_converted(registered: RegisteredObject, watches: Watches) -> None:
+async def _relist_after_conversion(registered: RegisteredObject, watches: Watches) -> None:
     """Objects that were listed before a CRD had a conversion came in their stored shape, under any version's name."""
     plural, _, group = registered.registration.name.partition(".")
     while True:

@@ -30,10 +30,10 @@ LABELLED = f"{CONVERSION}={US}"
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
-_log = log.get("registration")
+_LOG = log.get("registration")
 
 
-async def find_unwanted(client: Client, desired: DesiredRegistrations) -> _Registrations:
+async def find_possible_leftovers(client: Client, desired: DesiredRegistrations) -> _Registrations:
     """Where an installation may have registered something that is not `desired`, which is usually empty. Raises
     KubeError."""
     for registration in registrations(desired):
@@ -48,15 +48,15 @@ async def has_leftovers(client: Client, desired: DesiredRegistrations) -> bool:
     """Is anything registered for this installation that is not desired? Without the right to look we have registered
     nothing. Raises KubeError."""
     try:
-        async for registration in find_unwanted(client, desired):
-            if await _is_registered(client, registration):
+        async for registration in find_possible_leftovers(client, desired):
+            if await _has_leftover(client, registration):
                 return True
     except Denied:
         return False
     return False
 
 
-async def _is_registered(client: Client, registration: Registration) -> bool:
+async def _has_leftover(client: Client, registration: Registration) -> bool:
     """Rights may be given for one of the objects and not for the next."""
     try:
         existing = await read_live(client, registration.resource, registration.name)
@@ -70,11 +70,11 @@ async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) 
     failures = 0
     while True:
         try:
-            async for registration in find_unwanted(client, desired):
-                if await _is_registered(client, registration):  # otherwise it would report that it cannot read it
+            async for registration in find_possible_leftovers(client, desired):
+                if await _has_leftover(client, registration):  # otherwise it would report that it cannot read it
                     await RegisteredObject(client, registration, claim).reconcile()
         except KubeError as error:
-            _log.debug("what was registered earlier cannot be looked for", error=error)
+            _LOG.debug("what was registered earlier cannot be looked for", error=error)
             if not error.brief:
                 return
         else:

@@ -21,7 +21,7 @@ from kubetypes.json_values import JSON
 MANAGED_BY = "app.kubernetes.io/managed-by"
 US = "hookrunner"
 CONVERSION = "hookrunner.io/conversion"
-"""The label of CRDs whose conversion we have set: to find those again that no hook speaks of any more."""
+"""The label of CRDs whose conversion we have set: by it those are found that no hook names any more."""
 
 _INJECTED = ("inject-ca-from", "inject-ca-from-secret", "inject-apiserver-ca")
 """Annotations of cert-manager.io by which it fills in every `caBundle` of an object:
@@ -42,7 +42,7 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICAT
 class TrustedCertificates:
     """The certificates to publish in a `caBundle`. `exact`: no others are trusted beside them.
 
-    Otherwise those stay that are there for the same address: they belong to a replica that has newer or older ones
+    Otherwise present ones for the same address stay: they belong to a replica that has newer or older ones
     than we, and its requests would fail if each of us removed the other's. A bundle is a set: neither order nor the
     text between certificates counts. `certificates/` judges whether a certificate is still valid.
     """
@@ -52,13 +52,13 @@ class TrustedCertificates:
 
     def bundle(self, present: str) -> str:
         """The `caBundle` to put in place of `present`; `present` itself if it is equal."""
-        there = _in_bundle(present)
-        wanted = self.certificates if self.exact else tuple(dict.fromkeys(self.certificates + there))
-        return present if set(there) == set(wanted) else _bundle(wanted)
+        current = _in_bundle(present)
+        desired = self.certificates if self.exact else tuple(dict.fromkeys(self.certificates + current))
+        return present if set(current) == set(desired) else _bundle(desired)
 
 
 class Registration(Protocol):
-    """What should stand in one object."""
+    """The desired content of one object."""
 
     @property
     def resource(self) -> Resource: ...
@@ -73,7 +73,7 @@ class Registration(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of what is desired, without the certificates; empty if nothing is desired."""
+        """The digest of the desired content, without the certificates; empty if nothing is desired."""
         ...
 
     def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
@@ -185,7 +185,7 @@ class CrdConversion:
 
 def certificates(pem: bytes) -> tuple[bytes, ...]:
     """The certificates in PEM text, each once, as base64 only."""
-    return tuple(dict.fromkeys(b"".join(found.split()) for found in _CERTIFICATE.findall(pem)))
+    return tuple(dict.fromkeys(b"".join(text.split()) for text in _CERTIFICATE.findall(pem)))
 
 
 def registrations(desired: DesiredRegistrations) -> list[Registration]:
@@ -240,7 +240,7 @@ def _trusting(present: JSON, wanted: JSON, trust: TrustedCertificates, injected:
 
 
 def _same(one: JSON, other: JSON) -> bool:
-    """Equal as the API server sees it, which leaves out what is empty."""
+    """Are they equal for the API server, which leaves out what is empty?"""
     return json_values.equal(_filled(one), _filled(other))
 
 

@@ -41,9 +41,9 @@ class Dispute(NamedTuple):
 def disputes(message: str) -> list[Dispute]:
     """The conflicts in the refusal of an apply; empty if the message is about something else."""
     return [
-        Dispute(found["manager"], field)
-        for found in _CONFLICTS.finditer(message)
-        for field in ([found["one"]] if found["one"] else found["some"].removeprefix("- ").split("\n- "))
+        Dispute(match["manager"], field)
+        for match in _CONFLICTS.finditer(message)
+        for field in ([match["one"]] if match["one"] else match["some"].removeprefix("- ").split("\n- "))
     ]
 
 

@@ -118,8 +118,8 @@ class KindResolver:
         try:
             return await self._discovery.resolve(api_version, kind, exact=True)
         except UnknownKind:
-            if found := self._defined.get((api_version, kind)):
-                return found
+            if defined := self._defined.get((api_version, kind)):
+                return defined
             raise
 
     def forget(self, api_version: str) -> None:

@@ -118,8 +118,8 @@ class ReleaseOwners:
     async def _look_up(self, owner: ReleaseId) -> str:
         try:
             for records in self._records:
-                if found := await records.find(*owner):
-                    return found
+                if record := await records.find(*owner):
+                    return record
         except Denied:
             if not await self._is_absent(owner.namespace):
                 raise
@@ -305,7 +305,7 @@ class ObjectWriter:
                 f' the annotation {RECREATE}: "true" in the template. The API server said: {error}'
             ) from error
         await self.delete(order.ref, metadata["uid"])
-        reason = await writes.wait_until_deleted(self._client, order.ref, metadata["uid"], _GONE_WITHIN)
+        reason = await writes.wait_for_deletion(self._client, order.ref, metadata["uid"], _GONE_WITHIN)
         if reason:
             raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)

@@ -208,10 +208,10 @@ class Releases:
                     await release.update(running.ended(str(error)))
                     await self._prune_history(release)
                 raise
-            await self._mark_deployed(release, running.ended())
+            await self._complete_rollout(release, running.ended())
         return running.written
 
-    async def _mark_deployed(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
+    async def _complete_rollout(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
         """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
         valid."""
         older = _unfinished(release.history, record.revision)

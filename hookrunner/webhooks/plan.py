@@ -40,7 +40,7 @@ class CertificateFiles:
 
 @dataclass(frozen=True, slots=True)
 class CertificateSecret:
-    """Certificates in a Secret; `own` are made by us."""
+    """Certificates in a Secret; `own`: issued by us."""
 
     namespace: str
     name: str
@@ -52,8 +52,8 @@ class CertificateSecret:
 
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
-    """One port. `flag` is what the user would change about it; `names` are those that its certificate has to be for, as
-    far as they are known before it listens."""
+    """One port. `flag` is the one by which the user would change it; `names` are those that its certificate must cover,
+    as far as they are known before it listens."""
 
     kinds: frozenset[ReviewKind]
     address: str
@@ -70,12 +70,12 @@ class ServerPlan:
 
     @property
     def takes_forged_reviews(self) -> bool:
-        """Whether clients of other machines may ask that show no certificate."""
+        """May clients of other machines send reviews without a certificate?"""
         return not (self.client_cas or is_loopback(self.address))
 
     @property
     def client_ca_flag(self) -> str:
-        """What would shut them out."""
+        """The flag that would refuse them."""
         return f"--{'conversion' if self.flag.startswith('--conversion-') else 'validating'}-webhook-client-ca"
 
 
@@ -90,12 +90,12 @@ class WebhookPlan:
     by_port: bool = False
 
     def way_to(self, server: ServerPlan) -> str:
-        """How the API server gets to one of the servers, for a person."""
+        """The addresses by which the API server reaches a server, for a person."""
         targets = {"admission": self.admission, "conversion": self.conversion}
         return ", ".join(dict.fromkeys(str(targets[kind]) for kind in sorted(server.kinds)))
 
     def found_at(self, port: int) -> "WebhookPlan":
-        """With the port on which the server listens, where that matters."""
+        """The plan with the port on which the server listens, where that matters."""
         if not self.by_port:
             return self
         url = f"https://{LOOPBACK}:{port}"
@@ -103,12 +103,12 @@ class WebhookPlan:
 
 
 def kinds(hooks: Iterable[Hook]) -> frozenset[ReviewKind]:
-    """What the hooks answer."""
+    """The kinds of reviews that the hooks answer."""
     return frozenset(kind for hook in hooks for kind in hook.config.reviews)
 
 
 def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Surroundings) -> WebhookPlan:
-    """Raises StartRefused if the API server could not find us."""
+    """Plan the servers. Raises StartRefused if the API server could not find us."""
     url, sandbox = settings.webhooks.url, settings.sandbox.enabled
     settings = _in_sandbox(settings) if sandbox and not url else settings
     namespace = own_namespace(settings, where.namespace)
@@ -124,7 +124,7 @@ def plan(settings: Settings, wanted: frozenset[ReviewKind], where: Surroundings)
 
 
 def _in_sandbox(settings: Settings) -> Settings:
-    """One port on the loopback address, any free one unless the user has said otherwise: no Service leads here."""
+    """One port on the loopback address, any free one unless the user names one: no Service leads here."""
     webhooks = replace(settings.webhooks, port=settings.webhooks.port or 0)
     return replace(settings, webhooks=webhooks, validating=replace(settings.validating, address=LOOPBACK))
 
@@ -139,19 +139,19 @@ def _check_service(settings: Settings, where: Surroundings) -> None:
 
 
 def _servers(settings: Settings, wanted: frozenset[ReviewKind], namespace: str) -> tuple[ServerPlan, ...]:
-    one = settings.webhooks.port
-    if one is not None:
+    shared_port = settings.webhooks.port
+    if shared_port is not None:
         # Modules may come with any kind of webhook, and a port is opened only once.
         serves = _BOTH if settings.modules.on else wanted
-        return (_server(settings, serves, namespace, settings.validating, (one, "--webhook-port")),)
-    found = []
+        return (_server(settings, serves, namespace, settings.validating, (shared_port, "--webhook-port")),)
+    servers = []
     if "admission" in wanted:
-        place = (settings.validating.port, "--validating-webhook-listen-port")
-        found.append(_server(settings, frozenset({"admission"}), namespace, settings.validating, place))
+        port = (settings.validating.port, "--validating-webhook-listen-port")
+        servers.append(_server(settings, frozenset({"admission"}), namespace, settings.validating, port))
     if "conversion" in wanted:
-        place = (settings.conversion.port, "--conversion-webhook-listen-port")
-        found.append(_server(settings, frozenset({"conversion"}), namespace, settings.conversion, place))
-    return tuple(found)
+        port = (settings.conversion.port, "--conversion-webhook-listen-port")
+        servers.append(_server(settings, frozenset({"conversion"}), namespace, settings.conversion, port))
+    return tuple(servers)
 
 
 def _server(
@@ -159,7 +159,7 @@ def _server(
     serves: frozenset[ReviewKind],
     namespace: str,
     own: ValidatingSettings | ConversionSettings,
-    place: tuple[int, str],
+    port: tuple[int, str],
 ) -> ServerPlan:
     source = settings.webhooks.certs
     files = CertificateFiles(own.cert, own.key, own.ca)
@@ -168,7 +168,7 @@ def _server(
     return ServerPlan(
         serves,
         own.address,
-        *place,
+        *port,
         own.client_cas,
         files if use_files else secret,
         _names(settings, namespace),

@@ -1,5 +1,5 @@
-"""The ports that reviews come to, each with its certificate: opened when a hook answers what comes there, and open for
-good from then on.
+"""The ports for reviews, each with its certificate: a port opens when the first hook answers its kind of reviews, and
+stays open.
 
 A certificate is exchanged while reviews come in, so that none of them fails. Clients must trust the new CA before they
 meet a certificate of it, and the old one as long as any replica shows such a certificate: another replica may be late.
@@ -33,13 +33,13 @@ Show: TypeAlias = Callable[[bytes, bytes], None]
 """Makes a server present this certificate with this key from now on. Raises BadConfig."""
 
 Publish: TypeAlias = Callable[[bytes], Awaitable[None]]
-"""Has the cluster trust these CAs; returns when it does."""
+"""Makes the cluster trust these CAs; returns when it does."""
 
 MARGIN = 60.0
-"""Seconds before the old certificate expires in which the new one is shown, published or not: there is nothing to
-lose any more."""
+"""Seconds before the old certificate expires in which the new one is shown, published or not: waiting longer
+would not save a review."""
 
-_log = log.get("webhooks")
+_LOG = log.get("webhooks")
 
 
 class Rotation:
@@ -64,8 +64,8 @@ class Rotation:
         return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
 
     async def follow(self, latest: LatestMaterial, materials: AsyncGenerator[Material, None]) -> None:
-        """Show each certificate in its turn, until cancelled. `latest` knows why one is missing. A turn takes an hour,
-        and does not end if nothing can be published; the next certificate ends it."""
+        """Show each certificate in its turn, until cancelled. `latest` has the reason why one is missing. A turn takes
+        an hour, and does not end if nothing can be published; the next certificate ends it."""
         self._latest = latest
         turn: asyncio.Task[None] | None = None
         async with asyncio.TaskGroup() as turns, aclosing(materials):
@@ -98,7 +98,7 @@ class Rotation:
         """Wait as long as the old certificate can be shown."""
         await asyncio.wait({settled}, timeout=max(old.expires - MARGIN - self._now(), 0.0))
         if not settled.done():
-            _log.error("the old certificate expires before the new CA is known to be trusted", server=self.server)
+            _LOG.error("the old certificate expires before the new CA is known to be trusted", server=self.server)
 
     def _present(self, material: Material) -> None:
         if self.shown is None or self.shown.certificate != material.certificate:
@@ -106,15 +106,16 @@ class Rotation:
                 self._show(material.certificate, material.key)
             except BadConfig as error:
                 self._refused = str(error)
-                _log.error("a certificate cannot be shown, the one before stays", server=self.server, error=error)
+                _LOG.error("a certificate cannot be shown, the one before stays", server=self.server, error=error)
                 return
             serial, expires = f"{material.serial:x}", int(material.expires)
-            _log.info("certificate in use", server=self.server, serial=serial, expires=expires)
+            _LOG.info("certificate in use", server=self.server, serial=serial, expires=expires)
         self.shown, self._refused = material, ""
 
 
 class Servers:
-    """`stack` closes them at the end. `part` gives for each what tells the cluster whom to trust."""
+    """The open servers. `stack` closes them at the end; `part` returns for a server the function that publishes its
+    CA."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class Servers:
         parts.metrics.webhook_certificate_expiry.from_function(self._expiries)
 
     async def open(self, kinds: frozenset[ReviewKind]) -> WebhookPlan:
-        """Have reviews of these kinds answered, beside those of earlier calls; where they are. Raises StartRefused."""
+        """Serve reviews of these kinds, beside those of earlier calls; the resulting plan. Raises StartRefused."""
         async with self._opening:
             connection = self._parts.kube.connection
             self._kinds |= kinds
@@ -161,9 +162,9 @@ class Servers:
         sock = listen.on_port(server.address, server.port, server.flag)
         port = sock.getsockname()[1]
         reached_by = planned.found_at(port).way_to(server)
-        _log.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
+        _LOG.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
         if server.takes_forged_reviews:
-            _log.warn(
+            _LOG.warn(
                 f"any client that reaches the webhook port can forge reviews: give {server.client_ca_flag}, or let "
                 "only API servers reach it by a NetworkPolicy",
                 server=server.name,
@@ -189,7 +190,7 @@ class Servers:
 
     def _expiries(self) -> Iterator[tuple[tuple[str], float]]:
         """When the certificate of each server expires, for the metrics."""
-        return (((one.server,), one.shown.expires) for one in self.rotations if one.shown)
+        return (((rotation.server,), rotation.shown.expires) for rotation in self.rotations if rotation.shown)
 
 
 def _materials(latest: LatestMaterial, server: ServerPlan, kube: Kube) -> AsyncGenerator[Material, None]:

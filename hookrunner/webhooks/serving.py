@@ -1,12 +1,11 @@
-"""Puts together what makes the API server ask hooks: the servers, their certificates, and the registrations that lead
-to them.
+"""Assembles webhooks: the servers, their certificates, and the registrations that lead the API server to them.
 
     async with serving(settings, declared, parts) as webhooks:
         webhooks.conditions()
         await webhooks.renew()     # hooks declare other webhooks now
 
-Ports are opened first, so that one that is taken refuses the start. Everything else may take long, as long as
-the API is away: it goes on in the background, and `conditions` shows its progress.
+Ports are opened first, so that a port in use refuses the start. Everything else may take as long as the API is
+unreachable: it continues in the background, and `conditions` shows its progress.
 """
 
 import asyncio
@@ -27,8 +26,8 @@ from hookrunner.settings import Settings
 from hookrunner.webhooks.plan import WebhookPlan, kinds
 from hookrunner.webhooks.servers import Publish, Servers
 
-_CERTIFIED = 10.0
-"""Seconds for which a module waits for the first certificate of a port; then it tries again later."""
+_CERTIFIED_WITHIN = 10.0
+"""Seconds for which a module waits for the first certificate of a port; later it tries again."""
 
 
 @dataclass(slots=True)
@@ -79,31 +78,32 @@ class Webhooks:
         self._declared = declared
         self._client = parts.kube.patcher
         # Until the desired state is known, existing registrations stay.
-        unsaid = replace(no_registrations(settings, parts.kube.connection.namespace), incomplete=True)
-        self._registrar = Registrar(parts.kube.patcher, parts.metrics, unsaid, claim(time.time()))
+        undecided = replace(no_registrations(settings, parts.kube.connection.namespace), incomplete=True)
+        self._registrar = Registrar(parts.kube.patcher, parts.metrics, undecided, claim(time.time()))
         self._trust = Trust(self._registrar)
         self._servers = Servers(settings, declared.reviewer, parts, stack, self._trust.part)
         self._hinders = bool(kinds(declared.own)) or settings.webhooks.port is not None
 
     async def start(self, parts: Parts) -> None:
-        """Open the ports, and let the rest come to pass. Raises StartRefused."""
+        """Open the ports; the rest continues in the background. Raises StartRefused."""
         planned = await self._servers.open(self._declared.kinds)
-        await self._registrar.set_desired(self._desired(planned, self._declared.asked), self._desired(planned, ()))
+        await self._registrar.register(self._desired(planned, self._declared.asked), self._desired(planned, ()))
         parts.background.keep("registration", lambda: self._trust.keep(parts.kube.watches))
 
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
-        """Register what hooks declare now, and withdraw the rest.
+        """Register what hooks declare now, and unregister the rest.
 
-        Returns when the webhooks of `mine` are registered and the rest is withdrawn. Raises StartRefused,
+        Returns when the webhooks of `mine` are registered and the rest is unregistered. Raises StartRefused,
         RegistrationFailed.
         """
         planned = await self._servers.open(self._declared.kinds)
         await self._wait_for_certificates()
         await self._check_services(planned, kinds(mine))
-        await self._registrar.set_desired(self._desired(planned, self._declared.asked), self._desired(planned, mine))
+        await self._registrar.register(self._desired(planned, self._declared.asked), self._desired(planned, mine))
 
     def leave(self) -> None:
-        """Answer as before, and let the API server find others: its next requests may go to them already."""
+        """Answer as before, while the API server switches to other replicas: its next requests may go to them
+        already."""
         for listener in self._servers.listeners:
             listener.leave()
 
@@ -121,10 +121,10 @@ class Webhooks:
 
     async def _wait_for_certificates(self) -> None:
         try:
-            async with asyncio.timeout(_CERTIFIED):
+            async with asyncio.timeout(_CERTIFIED_WITHIN):
                 await self._trust.complete()
         except TimeoutError:
-            problems = "; ".join(one.problem for one in self._servers.rotations if one.problem)
+            problems = "; ".join(rotation.problem for rotation in self._servers.rotations if rotation.problem)
             raise RegistrationFailed(f"webhooks cannot be registered yet: {problems}") from None
 
     async def _check_services(self, planned: WebhookPlan, wanted: frozenset[ReviewKind]) -> None:
@@ -146,8 +146,8 @@ class Webhooks:
 
     def _desired(self, planned: WebhookPlan, hooks: Iterable[Hook]) -> DesiredRegistrations:
         name, declared = self._settings.validating.configuration, self._declared
-        wanted = desired_registrations(hooks, name, planned.admission, planned.conversion, declared.incomplete)
-        return replace(wanted, sure=declared.sure)
+        desired = desired_registrations(hooks, name, planned.admission, planned.conversion, declared.incomplete)
+        return replace(desired, sure=declared.sure)
 
 
 @asynccontextmanager

@@ -105,7 +105,7 @@ async def test_answer_is_parsed_only_if_asked_for() -> None:
 @pytest.mark.parametrize("end", [NotFound(404, "NotFound", ""), pod("u2")], ids=["gone", "another"])
 async def test_deletion_is_over_when_the_object_is_gone_or_another(end: Any) -> None:
     server = Server(pod(), pod(), end)
-    assert await writes.wait_until_deleted(server.client, POD, "u1", within=20.0) == ""
+    assert await writes.wait_for_deletion(server.client, POD, "u1", within=20.0) == ""
     assert server.reads == 3
 
 
@@ -113,7 +113,7 @@ async def test_deletion_is_over_when_the_object_is_gone_or_another(end: Any) -> 
 async def test_blockers_of_a_deletion_are_named() -> None:
     server = Server(pod(finalizers=["a/b", "c/d"]))
     began = asyncio.get_running_loop().time()
-    reason = await writes.wait_until_deleted(server.client, POD, "u1", within=20.0)
+    reason = await writes.wait_for_deletion(server.client, POD, "u1", within=20.0)
     assert reason == "its finalizers have not been removed: a/b, c/d"
     assert asyncio.get_running_loop().time() - began == 20.0
     assert server.reads < 40, "looks come at longer and longer intervals"

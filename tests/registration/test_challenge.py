@@ -63,7 +63,7 @@ async def test_the_same_question_is_asked_less_and_less_often(world: World) -> N
     await world.create(VALIDATING, {"metadata": {"name": world.name}})
     challenge, asked = Challenge(world.other, registration, claim(1.0)), []
     for turn in range(140):
-        assert not await challenge.is_unanswered()
+        assert not await challenge.lacks_answer()
         if (await world.get(VALIDATING))["metadata"].get("annotations"):
             asked.append(turn)
             await world.edit(VALIDATING, lambda obj: obj["metadata"].pop("annotations"))

@@ -245,8 +245,8 @@ async def test_modules_come_and_go_a_hundred_times_and_leave_nothing(world: Worl
         tasks = 0
         for _ in range(100):
             on = world.wish(base, of_module(world, "m"), converting)
-            await registrar.set_desired(on, world.wish(of_module(world, "m"), converting))
-            await registrar.set_desired(world.wish(base), world.wish())
+            await registrar.register(on, world.wish(of_module(world, "m"), converting))
+            await registrar.register(world.wish(base), world.wish())
             tasks = tasks or len(asyncio.all_tasks())
         assert len(meter.writes) == 1 + 4 * 100
         assert entry_names(await world.get(VALIDATING)) == [TWO]
@@ -259,7 +259,7 @@ async def test_registrations_of_a_module_are_repaired(world: World) -> None:
     registrar, _ = await world.registrar(world.wish())
     async with world.kept(registrar):
         on = world.wish(of_module(world, "m"))
-        await registrar.set_desired(on, on)
+        await registrar.register(on, on)
         await world.delete(VALIDATING)
         await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [f"m.{ONE}"])
 
@@ -272,7 +272,7 @@ async def test_failed_registration_is_raised_to_its_caller_only(world: World) ->
     with pytest.raises(
         RegistrationFailed, match=f"ValidatingWebhookConfiguration '{world.name}': .*scope: Unsupported"
     ):
-        await registrar.set_desired(world.wish(bad), world.wish(bad))
+        await registrar.register(world.wish(bad), world.wish(bad))
     converting = world.converting()
-    await registrar.set_desired(world.wish(bad, converting), world.wish(converting))
-    await registrar.set_desired(world.wish(converting), world.wish())
+    await registrar.register(world.wish(bad, converting), world.wish(converting))
+    await registrar.register(world.wish(converting), world.wish())

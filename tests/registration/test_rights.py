@@ -65,7 +65,7 @@ async def test_without_a_right_to_delete_a_configuration_is_emptied(
     registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
     await registrar.publish(b"")
     assert entry_names(await world.get(VALIDATING)) == [ONE]
-    await registrar.set_desired(no_registrations(world), no_registrations(world))
+    await registrar.register(no_registrations(world), no_registrations(world))
     assert entry_names(await world.get(VALIDATING)) == []
     assert registrar.condition() == (True, "")
     meter.requests.clear()

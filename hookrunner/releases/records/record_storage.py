@@ -97,7 +97,7 @@ class RecordStorage:
         """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
         all."""
         page = await self._list_by_labels("", f"owner=helm,{HOME}={self._home}")
-        return [found for item in page["items"] or () if (found := revision_of(item["metadata"]))]
+        return [revision for item in page["items"] or () if (revision := revision_of(item["metadata"]))]
 
     async def find(self, name: str, namespace: str) -> str:
         """Find a record of a release, as `<kind> <namespace>/<name>`; empty if it has none. Records are found by their
