@@ -95,9 +95,9 @@ class RenderProcess:
             raise
 
     @property
-    def left(self) -> bool:
+    def is_gone(self) -> bool:
         """Was it dismissed, or has it ended?"""
-        return self._worker.left
+        return self._worker.is_gone
 
     async def wait_ready(self) -> None:
         """Wait until the worker is ready. Raises WorkerLost."""
@@ -119,7 +119,7 @@ class RenderProcess:
     async def _read_answer(self, deadline: float) -> bytes:
         try:
             async with asyncio.timeout(deadline or None):
-                return await self._worker.answer()
+                return await self._worker.read_answer()
         except TimeoutError:
             await self.end()
             raise WorkerLost(f"not done within {deadline:g} s") from None
@@ -127,18 +127,18 @@ class RenderProcess:
             raise await self._describe_loss() from None
 
     async def _describe_loss(self) -> WorkerLost:
-        code = await self._worker.ended()
+        code = await self._worker.wait()
         if self._last_words.closed:
             return WorkerLost("the render worker was dismissed")
         self._last_words.seek(0)
         words = _LAST_WORDS.search(self._last_words.read(1 << 16))
         self._last_words.close()
         reason = words[0].decode(errors="replace") if words else f"exit status {code}"
-        return WorkerLost(f"the render worker died ({reason})", again=self._worker.used)
+        return WorkerLost(f"the render worker died ({reason})", is_retryable=self._worker.used)
 
-    def leave(self) -> None:
+    def hang_up(self) -> None:
         """Close the socket: an idle worker then ends by itself."""
-        self._worker.leave()
+        self._worker.hang_up()
         self._last_words.close()
 
     async def end(self) -> None:
@@ -238,14 +238,14 @@ class Renderer:
                 async with self._borrow_worker() as child:
                     return await child.ask(packed, self._limits.deadline)
             except WorkerLost as lost:
-                if not lost.again:
+                if not lost.is_retryable:
                     raise RenderFailed(f"chart in {order.directory}: {lost}; {self._limits}") from None
 
     @asynccontextmanager
     async def _borrow_worker(self) -> AsyncIterator[RenderProcess]:
         child = await self._take_place()
         try:
-            if child is None or child.left:
+            if child is None or child.is_gone:
                 child = await self._start_worker()
             yield child
         except BaseException:
@@ -274,7 +274,7 @@ class Renderer:
     async def _start_worker(self) -> RenderProcess:
         settings = (str(self._limits.memory), self._program, str(self._limits.deadline))
         child = await RenderProcess.start(settings, self._environ)
-        self._children = {other for other in self._children if not other.left} | {child}
+        self._children = {other for other in self._children if not other.is_gone} | {child}
         try:
             await child.wait_ready()
         except BaseException:
@@ -285,14 +285,14 @@ class Renderer:
     def _return_worker(self, child: RenderProcess) -> None:
         if self._workers > 1 and not self._places.empty():
             self._workers -= 1
-            child.leave()
+            child.hang_up()
         else:
             self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._dismiss, child)
             self._places.put_nowait(child)
 
     def _dismiss(self, child: RenderProcess) -> None:
         del self._timers[child]
-        child.leave()
+        child.hang_up()
 
 
 def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:

@@ -182,7 +182,7 @@ class Engine:
         self._modules_tick = True
 
     async def wait_for_synchronizations(self, hooks: Sequence[Hook]) -> None:
-        """Wait until each binding of these hooks with `waitForSynchronization` has had its Synchronization."""
+        """Wait until each binding of these hooks with `waitForSynchronization` has been synchronized."""
         while not all(map(self._activator.is_synchronized, hooks)):
             await self.progress.next()
 

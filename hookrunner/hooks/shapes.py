@@ -68,13 +68,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class AnyValue:
     """Any value: what it may be is known elsewhere."""
 
 
-Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table | Anything
+Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table | AnyValue
 
-TEXT, FLAG, INTEGER, NUMBER, TEXTS, ANYTHING = Text(), Flag(), Integer(), Number(), Texts(), Anything()
+TEXT, FLAG, INTEGER, NUMBER, TEXTS, ANY_VALUE = Text(), Flag(), Integer(), Number(), Texts(), AnyValue()
 
 _TYPES: dict[type, str] = {
     type(None): "null",
@@ -176,7 +176,7 @@ def _is(value: JSON, shape: Shape) -> bool:
             return isinstance(value, list)
         case Texts() | Table():
             return isinstance(value, dict)
-        case Anything():
+        case AnyValue():
             return True
 
 

@@ -11,7 +11,19 @@ from collections.abc import Iterator, Mapping
 from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, patches
-from hookrunner.hooks.shapes import ANYTHING, FLAG, TEXT, TEXTS, Integer, Many, Problem, Shape, Table, check, suggestion
+from hookrunner.hooks.shapes import (
+    ANY_VALUE,
+    FLAG,
+    TEXT,
+    TEXTS,
+    Integer,
+    Many,
+    Problem,
+    Shape,
+    Table,
+    check,
+    suggestion,
+)
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import DENIED, Converted, Verdict
@@ -27,9 +39,9 @@ ADMISSION: Mapping[str, Shape] = {
     "code": _CODE,
     "warnings": Many(TEXT, at_least=0),
     "auditAnnotations": TEXTS,
-    "patch": ANYTHING,
+    "patch": ANY_VALUE,
 }
-CONVERSION: Mapping[str, Shape] = {"failedMessage": TEXT, "convertedObjects": ANYTHING}
+CONVERSION: Mapping[str, Shape] = {"failedMessage": TEXT, "convertedObjects": ANY_VALUE}
 _OBJECTS = Many(Table({}, open=True), at_least=0)
 
 _log = log.get("hooks.verdicts")

@@ -68,7 +68,7 @@ class JqWorker:
             self._worker.write(_packed([kind, program, *texts]))
             for _ in texts:
                 async with asyncio.timeout(self._deadline + PATIENCE):
-                    answer = await self._worker.answer()
+                    answer = await self._worker.read_answer()
                 yield answer
         except TimeoutError:
             await self.end()
@@ -77,14 +77,14 @@ class JqWorker:
             raise await self._lost() from None
 
     async def _lost(self) -> WorkerLost:
-        code = await self._worker.ended()
+        code = await self._worker.wait()
         if code == -SIGALRM:
             return WorkerLost(f"no result within {self._deadline:g} s")
-        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", again=self._worker.used)
+        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", is_retryable=self._worker.used)
 
-    def leave(self) -> None:
+    def hang_up(self) -> None:
         """Hang up: an idle worker then ends by itself."""
-        self._worker.leave()
+        self._worker.hang_up()
 
     async def end(self) -> None:
         """Kill the worker, whatever it does, and wait until it is gone."""
@@ -155,7 +155,7 @@ class Pool:
                 async for answer in stream:
                     answers.append(answer)
         except WorkerLost as lost:
-            if not lost.again:
+            if not lost.is_retryable:
                 answers.append(lost)
 
     @asynccontextmanager
@@ -181,7 +181,7 @@ class Pool:
 
     def _retire(self, child: JqWorker) -> None:
         del self._resting[child]
-        child.leave()
+        child.hang_up()
 
 
 def _chunks(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -17,12 +17,12 @@ LENGTH = struct.Struct("!I")
 class WorkerLost(Exception):
     """The worker ended before it answered, or was ended. The message says why, as far as that is known.
 
-    `again`: another request may be to blame, so a fresh worker may do better.
+    `is_retryable`: another request may be to blame, so a fresh worker may do better.
     """
 
-    def __init__(self, reason: str, again: bool = False) -> None:
+    def __init__(self, reason: str, is_retryable: bool = False) -> None:
         super().__init__(reason)
-        self.again = again
+        self.is_retryable = is_retryable
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +36,7 @@ class Worker:
 
     @classmethod
     async def start(cls, name: str, spawn: Callable[[int], Awaitable[asyncio.subprocess.Process]]) -> Self:
-        """`spawn` starts the process, which is to talk over this descriptor. It stays in our process group, by which
+        """`spawn` starts the process, which talks over this descriptor. It stays in our process group, by which
         `process.children` knows it from orphans. Raises WorkerLost if there can be no process."""
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours)
@@ -53,8 +53,8 @@ class Worker:
         return cls(process, reader, writer)
 
     @property
-    def left(self) -> bool:
-        """Was it sent away, or has it ended?"""
+    def is_gone(self) -> bool:
+        """Has the socket been closed, or the process ended?"""
         return self._writer.is_closing() or self.process.returncode is not None
 
     def write(self, message: bytes) -> None:
@@ -65,25 +65,25 @@ class Worker:
         """Wait until there is room for more. Raises OSError."""
         await self._writer.drain()
 
-    async def answer(self) -> bytes:
+    async def read_answer(self) -> bytes:
         """The next answer. Raises IncompleteReadError, OSError if the worker is gone."""
         (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
         text = await self._reader.readexactly(size)
         self.used = True
         return text
 
-    async def ended(self) -> int:
-        """Its exit status, now that it has gone by itself."""
+    async def wait(self) -> int:
+        """Wait until it has ended by itself; its exit status."""
         self._writer.close()
         return await self.process.wait()
 
-    def leave(self) -> None:
+    def hang_up(self) -> None:
         """Hang up: an idle worker then ends by itself."""
         self._writer.close()
 
     async def kill(self, patience: float = 0.0) -> None:
         """End it, whatever it does, and wait until it is gone. With patience (seconds) it is asked first."""
-        self.leave()
+        self.hang_up()
         steps = [(self.process.terminate, patience)] * bool(patience) + [(self.process.kill, None)]
         for end, seconds in steps:
             try:

@@ -170,7 +170,7 @@ async def test_many_renders_at_once_share_a_worker(renderer: Renderer, write: Wr
     directory = write({"templates/a.yaml": configmap("a-{{ .Values.n }}")})
     rendered = await asyncio.gather(*(renderer.render(order(directory, {"n": number})) for number in range(20)))
     assert [found.objects[0]["metadata"]["name"] for found in rendered] == [f"a-{number}" for number in range(20)]
-    assert len([child for child in renderer._children if not child.left]) == 1
+    assert len([child for child in renderer._children if not child.is_gone]) == 1
 
 
 @pytest.mark.slow
@@ -278,4 +278,4 @@ async def test_a_worker_that_is_expected_ends_with_the_renderer() -> None:
     async with Renderer() as renderer:
         renderer.prewarm()
         await asyncio.sleep(0)
-    assert all(child.left for child in renderer._children)
+    assert all(child.is_gone for child in renderer._children)

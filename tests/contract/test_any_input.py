@@ -14,7 +14,7 @@ from hookrunner.errors import BadHookConfig, BadOutput, HookrunnerError
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import V0, V1
-from hookrunner.hooks.shapes import Anything, Flag, Integer, Many, Number, Shape, Table, Text, Texts
+from hookrunner.hooks.shapes import AnyValue, Flag, Integer, Many, Number, Shape, Table, Text, Texts
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import Verb
 
@@ -64,7 +64,7 @@ def _right(shape: Shape, junk: int) -> st.SearchStrategy[Any]:
             return st.lists(like(item, junk), min_size=at_least, max_size=3)
         case Texts():
             return st.dictionaries(WORDS, WORDS, max_size=2)
-        case Anything():
+        case AnyValue():
             return JUNK
         case Table():
             return st.fixed_dictionaries(

@@ -68,7 +68,7 @@ def test_a_grouped_change_becomes_a_group_context() -> None:
         (Kubernetes("pods", "Pod", queue="q1", wait_for_synchronization=False), "q1", 1),
         (Kubernetes("pods", "Pod", run_on_synchronization=False), "main", 0),
     ],
-    ids=["main whatever the queue", "its own queue if nobody waits", "skipped but unlocking"],
+    ids=["main whatever the queue", "its own queue if nothing waits", "skipped but unlocking"],
 )
 def test_a_synchronization_goes_to(binding: Kubernetes, queue: str, contexts: int) -> None:
     (run,) = dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)

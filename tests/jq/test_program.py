@@ -1,4 +1,4 @@
-"""The public face: results, errors and what a filter can do to nobody but itself. Workers are real processes."""
+"""The public face: results, errors and what a filter can harm: itself alone. Workers are real processes."""
 
 from collections.abc import AsyncIterator
 from typing import Any

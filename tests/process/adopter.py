@@ -51,6 +51,6 @@ async def main(hook: str, runs: int, other: subprocess.Popen[bytes] | None) -> N
     print(json.dumps({"pid": os.getpid(), "wrong": wrong, "zombies": len(left)}))
 
 
-# As PID 1 there is no child of other code: then the first that the kernel shows is often one of ours.
+# As PID 1 there is no child of other code: then the first that the kernel shows is often our own.
 bystander = None if os.getpid() == 1 else subprocess.Popen(["/bin/sh", "-c", "exit 42"])
 asyncio.run(main(sys.argv[1], int(sys.argv[2]), bystander))

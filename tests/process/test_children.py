@@ -99,7 +99,7 @@ def gone(group: int) -> bool:
 
 
 async def reaped(pid: int) -> bool:
-    """Does the loop take the exit status of this child of ours, so that we find none to look at?"""
+    """Does the loop take the exit status of our child, so that we find none to look at?"""
     for _ in range(1000):
         try:
             await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import yaml
 
-from hookrunner.hooks.shapes import ANYTHING, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
+from hookrunner.hooks.shapes import ANY_VALUE, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
 from hookrunner.testing.cases.expectations import pattern
 from hookrunner.testing.happenings import EVENTS
 from hookrunner.testing.reviews import OPERATIONS
@@ -25,16 +25,16 @@ SUFFIX = ".test.yaml"
 
 _MAPPING = Table({}, open=True)
 GIVEN = Table(
-    {"objects": Many(ANYTHING, at_least=0), "snapshots": _MAPPING, "values": _MAPPING, "configValues": _MAPPING}
+    {"objects": Many(ANY_VALUE, at_least=0), "snapshots": _MAPPING, "values": _MAPPING, "configValues": _MAPPING}
 )
 WHEN = Table(
     {
         "event": Text(EVENTS),
         "binding": TEXT,
         "group": TEXT,
-        "object": ANYTHING,
-        "oldObject": ANYTHING,
-        "objects": Many(ANYTHING),
+        "object": ANY_VALUE,
+        "oldObject": ANY_VALUE,
+        "objects": Many(ANY_VALUE),
         "operation": Text(OPERATIONS),
         "dryRun": FLAG,
         "subresource": TEXT,

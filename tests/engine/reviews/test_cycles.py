@@ -1,4 +1,4 @@
-"""A conversion that reads the snapshot of its own objects may wait for ever, and is told from those that do not."""
+"""A conversion that reads the snapshot of its own objects may wait indefinitely; one that does not is left alone."""
 
 from pathlib import Path
 

@@ -258,7 +258,7 @@ async def test_hooks_convert_in_steps(bench: Bench, start: Any) -> None:
 
 
 async def test_a_conversion_does_not_wait_for_admission_hooks(bench: Bench, start: Any) -> None:
-    """They may be waiting for it: whoever reads custom objects needs them converted."""
+    """They may be waiting for it: every reader of custom objects needs them converted."""
     rule = {"fromVersion": "v1", "toVersion": "v2"}
     up = 'until [ -e "$(dirname $0)/../converted" ]; do sleep 0.01; done; ' + answer('{"allowed": true}')
     bench.hook("a", validating(), up)

@@ -1,4 +1,4 @@
-"""Names of snapshots: which a binding gets, and which nobody can know."""
+"""Names of snapshots: which a binding gets, and which are unknown or ambiguous."""
 
 from typing import Any
 

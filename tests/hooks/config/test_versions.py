@@ -1,4 +1,4 @@
-"""Which version an answer speaks, and that every problem of it is told. Its meaning: test_v0.py, test_v1.py and the
+"""Which version an answer speaks, and that every problem of it is reported. Its meaning: test_v0.py, test_v1.py and the
 golden files of tests/contract."""
 
 import pytest
