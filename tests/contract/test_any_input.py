@@ -82,7 +82,7 @@ def outcome(read: Callable[[], Any], refusal: type[HookrunnerError]) -> Any:
 
 
 @given(like(V1, junk=200) | like(V0, junk=50))
-def test_any_configuration_is_read_or_refused(raw: Any) -> None:
+def test_any_configuration_is_parsed_or_refused(raw: Any) -> None:
     found = outcome(lambda: parse("hook", orjson.dumps(raw)), BadHookConfig)
     assert isinstance(found, HookConfig) or found.startswith("hook 'hook': ")
 
@@ -96,7 +96,7 @@ def test_a_configuration_means_the_same_in_json_and_yaml(raw: Any) -> None:
 
 
 @given(st.binary(max_size=50))
-def test_any_bytes_are_read_or_refused(text: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused(text: bytes) -> None:
     assert outcome(lambda: parse("hook", text), BadHookConfig) is not None
     assert outcome(lambda: patches.parse(text), BadOutput) is not None
     assert outcome(lambda: metric_operations.parse(text), BadOutput) is not None
@@ -117,14 +117,14 @@ METRIC = st.dictionaries(
 
 
 @given(st.lists(OPERATION | JUNK))
-def test_any_patch_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> None:
+def test_any_patch_file_is_parsed_or_refused_as_a_whole(documents: list[Any]) -> None:
     for text in (b"\n".join(map(orjson.dumps, documents)), yaml.safe_dump_all(documents).encode(errors="replace")):
         found = outcome(functools.partial(patches.parse, text), BadOutput)
         assert "nothing was applied" in found if isinstance(found, str) else len(found) == len(documents)
 
 
 @given(st.lists(METRIC | JUNK))
-def test_any_metrics_file_is_read_or_refused_as_a_whole(documents: list[Any]) -> None:
+def test_any_metrics_file_is_parsed_or_refused_as_a_whole(documents: list[Any]) -> None:
     found = outcome(lambda: metric_operations.parse(b" ".join(map(orjson.dumps, documents))), BadOutput)
     assert "got bad metrics" in found if isinstance(found, str) else len(found) <= len(documents)
 
@@ -134,7 +134,7 @@ PATCHED = st.fixed_dictionaries({"allowed": st.booleans(), "patch": st.lists(STE
 
 
 @given(like(Table(verdicts.ADMISSION), junk=50) | PATCHED | JUNK)
-def test_any_verdict_is_read_or_refused(said: Any) -> None:
+def test_any_verdict_is_parsed_or_refused(said: Any) -> None:
     found = outcome(lambda: verdicts.admission(orjson.dumps(said)), BadOutput)
     if isinstance(found, str):
         assert found.startswith("got bad validating response: ")
@@ -143,7 +143,7 @@ def test_any_verdict_is_read_or_refused(said: Any) -> None:
 
 
 @given(like(Table(verdicts.CONVERSION), junk=50) | JUNK)
-def test_any_conversion_is_read_or_refused(said: Any) -> None:
+def test_any_conversion_is_parsed_or_refused(said: Any) -> None:
     found = outcome(lambda: verdicts.conversion(orjson.dumps(said)), BadOutput)
     if isinstance(found, str):
         assert found.startswith("got bad conversion response: ")
@@ -158,6 +158,6 @@ DELETIONS = b"".join(
 
 
 @given(st.integers(0, len(DELETIONS)))
-def test_a_patch_file_cut_anywhere_never_asks_for_anything_else(length: int) -> None:
+def test_a_truncated_patch_file_never_asks_for_another_operation(length: int) -> None:
     whole, found = patches.parse(DELETIONS), outcome(lambda: patches.parse(DELETIONS[:length]), BadOutput)
     assert "nothing was applied" in found if isinstance(found, str) else found == whole[: len(found)]

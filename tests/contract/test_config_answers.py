@@ -13,7 +13,7 @@ from tests.contract.golden import Case, cases, plain
 
 
 @pytest.mark.parametrize("case", cases("configs.golden"), ids=lambda case: case.name)
-def test_config(case: Case) -> None:
+def test_config_answer_is_parsed_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadHookConfig) as error:
             parse("hook.sh", case.given)

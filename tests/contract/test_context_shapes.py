@@ -110,14 +110,14 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
         ),
     ],
 )
-def test_context(context: Context, text: str) -> None:
+def test_context_is_rendered_as_documented(context: Context, text: str) -> None:
     """Keys come in this order too, for people who read them."""
     rendered = b"".join(render([context], SNAPSHOTS))
     assert rendered.endswith(b"]\n")
     assert json.dumps(json.loads(rendered)) == json.dumps([json.loads(text)])
 
 
-def test_contexts_stand_in_one_array_in_their_order() -> None:
+def test_contexts_of_a_run_are_one_array_in_order() -> None:
     contexts = [Context(name, ContextType.SCHEDULE) for name in "abc"]
     assert [element["binding"] for element in json.loads(b"".join(render(contexts, {})))] == ["a", "b", "c"]
 
@@ -137,5 +137,5 @@ def test_contexts_stand_in_one_array_in_their_order() -> None:
         ),
     ],
 )
-def test_v0_context(context: Context, text: str) -> None:
+def test_v0_context_is_rendered_as_documented(context: Context, text: str) -> None:
     assert json.loads(b"".join(render_v0([context]))) == [json.loads(text)]

@@ -180,24 +180,24 @@ OLD_CONFIG = {
 
 
 @given(texts(spoiled(PATCH, NAMES)))
-def test_errors_about_patch_files(text: bytes) -> None:
+def test_errors_about_patch_files_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: patches.parse(text)))
 
 
 @example(json.dumps({"name": "a", "action": f"{MARKER} or set", "value": 1}).encode())
 @given(texts(spoiled(METRIC, NAMES)))
-def test_errors_about_metrics_files(text: bytes) -> None:
+def test_errors_about_metrics_files_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: metric_operations.parse(text)))
 
 
 @given(texts(spoiled(VERDICT)), texts(spoiled(CONVERSION)))
-def test_errors_about_verdicts_and_conversions(verdict: bytes, conversion: bytes) -> None:
+def test_errors_about_verdicts_and_conversions_quote_no_value(verdict: bytes, conversion: bytes) -> None:
     assert_hidden(told(lambda: verdicts.admission(verdict)))
     assert_hidden(told(lambda: verdicts.conversion(conversion)))
 
 
 @given(texts(spoiled([OPERATION], NAMES) | spoiled(OPERATION, NAMES)))
-def test_errors_about_files_of_value_patches(text: bytes) -> None:
+def test_errors_about_value_patch_files_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: patches.parse_values_patch(text)))
 
 
@@ -205,7 +205,7 @@ def test_errors_about_files_of_value_patches(text: bytes) -> None:
 @example(json.dumps({"schedule": [{"crontab": "* * * * *", "timezone": [MARKER]}]}).encode())
 @example(json.dumps(CONFIG | {"settings": {"timeout": MARKER}}).encode())
 @given(texts(st.one_of(spoiled(CONFIG, NAMES | {"key", "field"}), spoiled(OLD_CONFIG, NAMES))))
-def test_errors_about_configurations_of_hooks(text: bytes) -> None:
+def test_errors_about_hook_configurations_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: hook_config.parse("a.sh", text)))
 
 
@@ -259,7 +259,9 @@ def judging(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @example({f"it is {MARKER}": 1}, "yaml", False)
 @given(st.one_of(SECTION, SPOILED), st.sampled_from(["raw", "yaml"]), st.booleans())
-def test_errors_about_sections(judging: dict[str, Schemas], section: Any, form: str, secret: bool) -> None:
+def test_errors_about_sections_quote_no_value(
+    judging: dict[str, Schemas], section: Any, form: str, secret: bool
+) -> None:
     """What a user writes into the ConfigMap or the Secret, flags included."""
     text = raw(section) if form == "raw" else yaml.safe_dump(section)
     config = parse_sections({"dns": text, "global": text})
@@ -273,7 +275,9 @@ def test_errors_about_sections(judging: dict[str, Schemas], section: Any, form: 
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "test"]), st.sampled_from(KEYS), SPOILED), max_size=3))
-def test_errors_about_patches_of_values(judging: dict[str, Schemas], asked: list[tuple[Any, str, Any]]) -> None:
+def test_errors_about_value_patches_quote_no_value(
+    judging: dict[str, Schemas], asked: list[tuple[Any, str, Any]]
+) -> None:
     store = SectionStore({"dns": {"text": MARKER, "list": [MARKER]}}, judging)
     for root in ("dns", "global", "other", "otherEnabled"):
         for suffix in ("", "/0", "/a/b", "/-"):
@@ -283,14 +287,14 @@ def test_errors_about_patches_of_values(judging: dict[str, Schemas], asked: list
 
 
 @given(SPOILED)
-def test_errors_about_static_values_and_files_of_tools(value: Any) -> None:
+def test_errors_about_static_values_and_tool_files_quote_no_value(value: Any) -> None:
     assert_hidden(
         " ".join(to_config({"dns": value, "dnsEnabled": value}).problems.values()) if value is not None else ""
     )
 
 
 @given(texts(spoiled(OBJECT, NAMES)))
-def test_errors_about_rendered_templates(text: bytes) -> None:
+def test_errors_about_rendered_templates_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: manifests({"a/templates/x.yaml": text.decode()}, "a", {})))
 
 
@@ -312,12 +316,12 @@ GO = st.sampled_from(
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(GO, st.text(), LEAVES.filter(lambda leaf: isinstance(leaf, str)))
-def test_refusals_of_the_api_server(form: str, around: str, value: str) -> None:
+def test_refusals_of_the_api_server_quote_no_value(form: str, around: str, value: str) -> None:
     quoted = json.dumps(f"{around}{value}{around}".encode(errors="replace").decode(), ensure_ascii=False)
     assert_hidden(without_values(form.format(quoted), None))
 
 
 @given(st.text(), LEAVES.map(str))
-def test_failures_of_filters(around: str, value: str) -> None:
+def test_failures_of_filters_quote_no_value(around: str, value: str) -> None:
     for form in ("string ({0}) and number (5) cannot be added", "{0}", "Cannot index object with {0}"):
         assert_hidden(of_failure(form.format(json.dumps(around + value)), ".a"))

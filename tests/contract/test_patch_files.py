@@ -10,7 +10,7 @@ from tests.contract.golden import Case, cases, plain
 
 
 @pytest.mark.parametrize("case", cases("patches.golden"), ids=lambda case: case.name)
-def test_patch_file(case: Case) -> None:
+def test_patch_file_is_parsed_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:
             parse(case.given)

@@ -47,7 +47,7 @@ def denying(site: Site, **response: Any) -> str:
     return validating(site, f"if {BAD}; then\n{answer(allowed=False, **response)}else\n{ALLOW}fi\n")
 
 
-async def test_what_a_hook_allows_is_done(site: Site, ask: Ask) -> None:
+async def test_an_allowed_request_is_carried_out(site: Site, ask: Ask) -> None:
     one = await ask(validating(site, ALLOW))
     assert site.kubectl("create", "configmap", "a")[0] == 0
     assert site.kubectl("label", "configmap", "a", "x=y")[0] == 0
@@ -122,7 +122,7 @@ def failing(site: Site, policy: str) -> str:
     return validating(site, body, failurePolicy=policy, timeoutSeconds=30)
 
 
-async def test_with_the_policy_fail_a_hook_that_fails_refuses_and_says_why(site: Site, ask: Ask) -> None:
+async def test_with_policy_fail_a_failing_hook_refuses_the_request_with_a_reason(site: Site, ask: Ask) -> None:
     one = await ask(failing(site, "Fail"))
     for name, (_, message) in WRONG.items():
         code, shown = site.kubectl("create", "configmap", name)
@@ -132,7 +132,7 @@ async def test_with_the_policy_fail_a_hook_that_fails_refuses_and_says_why(site:
     assert one.metric("hook_run_errors_total", hook="h.sh") == len(WRONG)
 
 
-async def test_with_the_policy_ignore_it_is_as_if_there_were_no_hook(site: Site, ask: Ask) -> None:
+async def test_with_policy_ignore_a_failing_hook_admits_the_request(site: Site, ask: Ask) -> None:
     one = await ask(failing(site, "Ignore"))
     for name in WRONG:
         assert site.kubectl("create", "configmap", name) == (0, f"configmap/{name} created\n")
@@ -140,7 +140,7 @@ async def test_with_the_policy_ignore_it_is_as_if_there_were_no_hook(site: Site,
 
 
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-async def test_a_hook_that_hangs_is_ended_at_the_deadline(site: Site, ask: Ask, policy: str) -> None:
+async def test_a_hanging_hook_is_stopped_at_the_deadline(site: Site, ask: Ask, policy: str) -> None:
     """The API server's own deadline is a fifth of a second later: on a busy machine it may come first."""
     body = f"if {BAD}; then\ntrap '' TERM; while :; do sleep 0.1; done\nelse\n{ALLOW}fi\n"
     one = await ask(validating(site, body, timeoutSeconds=1, failurePolicy=policy))
@@ -152,7 +152,7 @@ async def test_a_hook_that_hangs_is_ended_at_the_deadline(site: Site, ask: Ask, 
     await until(lambda: one.metric("hook_processes") == 0 and not one.left_behind()[1:], "no hook runs")
 
 
-async def test_dry_runs_ask_and_change_nothing(site: Site, ask: Ask) -> None:
+async def test_dry_runs_call_the_hook_and_change_nothing(site: Site, ask: Ask) -> None:
     made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": site.namespace}}
     patch = {"operation": "Create", "object": made}
     body = f"if {BAD}; then echo '{json.dumps(patch)}' > $KUBERNETES_PATCH_PATH; fi\n{ALLOW}"
@@ -163,7 +163,7 @@ async def test_dry_runs_ask_and_change_nothing(site: Site, ask: Ask) -> None:
     assert site.kubectl("get", "configmap", "made")[0] == 0
 
 
-async def test_conditions_and_selectors_are_the_api_servers_to_evaluate(site: Site, ask: Ask) -> None:
+async def test_the_api_server_evaluates_conditions_and_selectors(site: Site, ask: Ask) -> None:
     conditions = [{"name": "not-mine", "expression": "object.metadata.name != 'bad-mine'"}]
     selector = {"matchExpressions": [{"key": "free", "operator": "DoesNotExist"}]}
     body = f"if {BAD}; then\n{answer(allowed=False)}else\n{ALLOW}fi\n"
@@ -174,7 +174,7 @@ async def test_conditions_and_selectors_are_the_api_servers_to_evaluate(site: Si
     assert site.kubectl("create", "configmap", "bad")[0] == 1
 
 
-async def test_a_hook_reads_its_snapshots(site: Site, ask: Ask) -> None:
+async def test_an_admission_hook_reads_its_snapshots(site: Site, ask: Ask) -> None:
     site.kubectl("create", "configmap", "limit", "--from-literal=most=2")
     watched = {
         "name": "limit",

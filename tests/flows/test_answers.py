@@ -40,14 +40,14 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("how", CHANGES)
-async def test_each_patch_changes_the_object(operator: Start, cms: ConfigMaps, how: str) -> None:
+async def test_each_patch_operation_changes_the_object(operator: Start, cms: ConfigMaps, how: str) -> None:
     cms.create("x", x="1")
     operation = to(cms, how.split()[0], **CHANGES[how])
     await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))})
     assert cms.data("x") == {"x": "1", "y": "2"}
 
 
-async def test_each_creation_does_what_its_name_says(operator: Start, cms: ConfigMaps) -> None:
+async def test_each_create_operation_creates_or_replaces_as_named(operator: Start, cms: ConfigMaps) -> None:
     for name in ("kept", "replaced"):
         cms.create(name, old="1")
     operations = [
@@ -65,7 +65,7 @@ async def test_each_creation_does_what_its_name_says(operator: Start, cms: Confi
 
 
 @pytest.mark.parametrize("operation", ["Delete", "DeleteInBackground", "DeleteNonCascading"])
-async def test_each_deletion_deletes_and_bears_what_is_not_there(
+async def test_each_delete_operation_deletes_and_accepts_a_missing_object(
     operator: Start, cms: ConfigMaps, operation: str
 ) -> None:
     cms.create("x")
@@ -113,7 +113,7 @@ async def test_a_missing_object_fails_the_run_unless_it_is_ignored(operator: Sta
     assert cms.data("missed") == {"y": "2"}
 
 
-async def test_one_bad_operation_stops_all_before_the_first(operator: Start, cms: ConfigMaps) -> None:
+async def test_one_invalid_operation_prevents_all_operations(operator: Start, cms: ConfigMaps) -> None:
     good: dict[str, Any] = {"operation": "Create", "object": a(cms, "good")}
     operations: list[dict[str, Any]] = [good, {"operation": "MergePatch", "kind": "ConfigMap", "name": "x"}]
     one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, ready=False)
@@ -128,7 +128,7 @@ async def test_an_unknown_kind_is_named(operator: Start, cms: ConfigMaps) -> Non
     assert "NoSuchKind" in (await one.wait_log("Will retry"))["error"]
 
 
-async def test_a_failed_hook_may_still_say_so_in_a_status(operator: Start, cluster: Cluster, cms: ConfigMaps) -> None:
+async def test_a_failed_hook_may_still_patch_a_status(operator: Start, cluster: Cluster, cms: ConfigMaps) -> None:
     """`ignoreHookError`: these operations alone are carried out, and the run is repeated."""
     path = balancer(cluster, cms)
     operations: list[dict[str, Any]] = [
@@ -142,7 +142,7 @@ async def test_a_failed_hook_may_still_say_so_in_a_status(operator: Start, clust
     assert cms.get("other") == {}
 
 
-async def test_what_an_earlier_attempt_has_done_is_not_sent_again(operator: Start, cms: ConfigMaps) -> None:
+async def test_operations_of_a_failed_attempt_are_not_sent_again(operator: Start, cms: ConfigMaps) -> None:
     """A Create that worked does not fail the second attempt."""
     operations: list[dict[str, Any]] = [
         {"operation": "Create", "object": a(cms, "made")},
@@ -155,7 +155,7 @@ async def test_what_an_earlier_attempt_has_done_is_not_sent_again(operator: Star
     assert len(one.runs("h.sh")) == 2
 
 
-async def test_the_object_that_a_hook_changes_is_an_event_for_it_once(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_hooks_own_patch_is_one_event_for_it(operator: Start, cms: ConfigMaps) -> None:
     """A hook's own patch comes back as an event; when nothing is left to change, there is an end."""
     binding = {"name": "cms", "kind": "ConfigMap", "namespace": {"nameSelector": {"matchNames": [cms.namespace]}}}
     config = {"kubernetes": [{**binding, "jqFilter": ".data"}]}
@@ -166,7 +166,7 @@ async def test_the_object_that_a_hook_changes_is_an_event_for_it_once(operator: 
     await stays(lambda: len(one.events("h.sh")) == 2, "two events", 0.5)
 
 
-async def test_metrics_of_hooks_are_shown_and_a_group_is_replaced(operator: Start) -> None:
+async def test_metrics_of_hooks_are_exported_and_a_group_is_replaced(operator: Start) -> None:
     first = metrics({"name": "m_total", "add": 1.5}, {"name": "g", "set": 1, "group": "g", "labels": {"x": "old"}})
     second = metrics({"name": "g", "set": 2, "group": "g", "labels": {"x": "new"}})
     body = f'if mkdir "$TOLD/first"; then\n{first}else\n{second}fi\n'
@@ -176,7 +176,7 @@ async def test_metrics_of_hooks_are_shown_and_a_group_is_replaced(operator: Star
     assert one.hook_metric("m_total", hook="h.sh") == 1.5
 
 
-async def test_a_conflicting_metric_is_refused_and_the_scrape_stands(operator: Start) -> None:
+async def test_a_conflicting_metric_is_refused_and_the_scrape_still_works(operator: Start) -> None:
     body = metrics({"name": "m", "set": 1}, {"name": "m", "add": 1}, {"name": "other", "set": 3})
     one = await operator({"h.sh": hook({"onStartup": 1}, body)})
     await one.wait_log("A metric was refused")
@@ -189,7 +189,7 @@ async def test_bad_metrics_fail_the_run(operator: Start) -> None:
     assert "metrics" in (await one.wait_log("Will retry"))["error"]
 
 
-async def test_conflicts_and_pauses_are_dealt_with_inside_the_run(
+async def test_conflicts_and_retry_after_are_handled_within_one_run(
     operator: Start, proxy: Proxy, cms: ConfigMaps
 ) -> None:
     """409 to an update is tried again, 429 waited out; the hook runs once."""

@@ -8,7 +8,7 @@ from tests.flows.scripts import FAIL_ALWAYS, configmaps, hook, watching
 from tests.flows.waiting import until
 
 
-async def test_a_filter_that_eats_all_memory_costs_its_own_binding_only(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_filter_that_uses_all_memory_affects_only_its_binding(operator: Start, cms: ConfigMaps) -> None:
     """Inside hookrunner's own process it would end the program."""
     cms.create("old")
     greedy = watching(cms.namespace, jqFilter="def f: 1 + f; f")
@@ -30,7 +30,7 @@ async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operat
     assert Path(one.directory / "log").stat().st_size < 5 << 20
 
 
-async def test_a_child_left_in_the_background_holds_nobody_up(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_background_child_does_not_delay_the_end_of_a_run(operator: Start, cms: ConfigMaps) -> None:
     """The predecessor waited for every process that held the hook's output."""
     one = await operator({"h.sh": watching(cms.namespace, "sleep 3600 &\n")})
     for number in range(2):
@@ -39,7 +39,7 @@ async def test_a_child_left_in_the_background_holds_nobody_up(operator: Start, c
     one.kill()
 
 
-async def test_a_bad_hook_may_be_left_out(operator: Start, cms: ConfigMaps) -> None:
+async def test_on_bad_hook_skip_leaves_a_bad_hook_out(operator: Start, cms: ConfigMaps) -> None:
     scripts = {"bad.sh": hook({"kubernetes": [{"jqFilter": ".["}]}), "good.sh": watching(cms.namespace)}
     one = await operator(scripts, "--on-bad-hook=skip")
     await one.has_run("good.sh")
@@ -47,7 +47,7 @@ async def test_a_bad_hook_may_be_left_out(operator: Start, cms: ConfigMaps) -> N
     assert (await one.wait_log("hook is left out"))["hook"] == "bad.sh"
 
 
-async def test_every_problem_of_every_hook_is_told_at_once(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_refused_start_reports_every_problem_of_every_hook(operator: Start, cms: ConfigMaps) -> None:
     scripts = {
         "a.sh": watching(cms.namespace, jqFilter=".["),
         "b.sh": hook({"kubernetes": [configmaps(cms.namespace, unknownKey=1)]}),
@@ -60,7 +60,7 @@ async def test_every_problem_of_every_hook_is_told_at_once(operator: Start, cms:
     assert all(words in told for words in ("a.sh", "jqFilter", "b.sh", "unknownKey", "c.sh", "d.sh"))
 
 
-async def test_a_file_that_is_not_executable_is_named_with_the_mend(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_file_without_execute_bit_is_reported_with_its_chmod(operator: Start, cms: ConfigMaps) -> None:
     one = await operator({"good.sh": watching(cms.namespace)})
     (one.directory / "hooks" / "plain.sh").write_text(watching(cms.namespace))
     await one.stop()
@@ -70,7 +70,7 @@ async def test_a_file_that_is_not_executable_is_named_with_the_mend(operator: St
     await one.ready()
 
 
-async def test_a_synchronization_runs_in_its_own_queue_if_nobody_waits_for_it(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_synchronization_without_waiting_runs_in_its_own_queue(operator: Start, cms: ConfigMaps) -> None:
     """A failing one in `main` holds it up, one in a queue of its own does not."""
     binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
     scripts = {"a.sh": hook({"kubernetes": [binding]}, FAIL_ALWAYS), "b.sh": watching(cms.namespace)}

@@ -43,7 +43,9 @@ async def exchanged(site: Site, exchange: Callable[[], Any]) -> Traffic:
     return traffic
 
 
-async def test_files(site: Site, start: Start, tmp_path: Path) -> None:
+async def test_certificates_from_files_are_replaced_without_a_failed_request(
+    site: Site, start: Start, tmp_path: Path
+) -> None:
     old, new = made("old"), made("new")
     one = await start({"h.sh": quick(site)}, *site.flags, *write_files(tmp_path, old))
     await is_asked(site, one)
@@ -52,7 +54,7 @@ async def test_files(site: Site, start: Start, tmp_path: Path) -> None:
     assert one.metric("webhook_certificate_expiry_timestamp_seconds") == new.expires
 
 
-async def test_the_secret_of_cert_manager(site: Site, start: Start) -> None:
+async def test_certificates_of_cert_manager_are_replaced_without_a_failed_request(site: Site, start: Start) -> None:
     old, new, secrets = made("old"), made("new"), Secrets(site)
     secrets.write(old)
     one = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=secret:{NAME}")
@@ -61,7 +63,7 @@ async def test_the_secret_of_cert_manager(site: Site, start: Start) -> None:
     assert traffic.serials == [old.serial, new.serial]
 
 
-async def test_our_own(site: Site, start: Start) -> None:
+async def test_self_issued_certificates_are_replaced_without_a_failed_request(site: Site, start: Start) -> None:
     one, secrets = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=self:{NAME}"), Secrets(site)
     await is_asked(site, one)
     old = secrets.serial()
@@ -69,7 +71,7 @@ async def test_our_own(site: Site, start: Start) -> None:
     assert traffic.serials == [old, secrets.serial()]
 
 
-async def test_replicas_renew_theirs_together(site: Site, start: Start) -> None:
+async def test_one_of_several_replicas_renews_the_certificate(site: Site, start: Start) -> None:
     """Of a certificate with two thirds of its life behind it. The Secret is written by one of them, and so is the
     registration, or by both at once."""
     secrets, ports = Secrets(site), (free_port(), free_port())

@@ -50,7 +50,7 @@ async def test_nothing_is_lost_while_the_api_server_is_down(own_cluster: OwnClus
     assert sorted(one.events("h.sh")) == sorted(told)
 
 
-async def test_an_expired_token_is_told_and_a_new_one_is_found(
+async def test_an_expired_token_is_reported_and_a_new_one_is_loaded(
     operator: Start, cluster: Cluster, cms: ConfigMaps
 ) -> None:
     """The kubeconfig is read again after a 401."""
@@ -64,7 +64,7 @@ async def test_an_expired_token_is_told_and_a_new_one_is_found(
     assert await one.hears("h.sh", 1) == [("Added", "new")]
 
 
-async def test_a_forbidden_binding_waits_alone_and_begins_when_the_right_is_given(
+async def test_a_forbidden_binding_waits_alone_and_starts_when_the_right_is_granted(
     operator: Start, cluster: Cluster, cms: ConfigMaps
 ) -> None:
     user = cluster.user("few", cms.namespace, [SEE])
@@ -83,7 +83,7 @@ async def test_a_forbidden_binding_waits_alone_and_begins_when_the_right_is_give
     assert [context["binding"] for context in one.contexts("a.sh")] == ["secrets"]
 
 
-async def test_a_forbidden_binding_does_not_hold_up_schedules_and_others_of_its_hook(
+async def test_a_forbidden_binding_does_not_delay_other_bindings_of_its_hook(
     operator: Start, cluster: Cluster, cms: ConfigMaps
 ) -> None:
     """…unless they want its snapshot: those wait for it, never run without it."""
@@ -105,7 +105,9 @@ async def test_a_forbidden_binding_does_not_hold_up_schedules_and_others_of_its_
     assert all(c["snapshots"] == {"secrets": []} for c in one.contexts("h.sh") if c["binding"] == "wants")
 
 
-async def test_a_kind_that_comes_later_starts_its_binding(operator: Start, cluster: Cluster, cms: ConfigMaps) -> None:
+async def test_a_binding_starts_when_its_kind_is_defined_later(
+    operator: Start, cluster: Cluster, cms: ConfigMaps
+) -> None:
     group = f"{cms.namespace}.example.com"
     late = configmaps(cms.namespace, name="late", apiVersion=f"{group}/v1", kind="Thing")
     scripts = {"a.sh": hook({"kubernetes": [late]}), "b.sh": watching(cms.namespace)}

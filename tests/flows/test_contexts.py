@@ -10,7 +10,7 @@ from tests.flows.waiting import stays, until
 EACH_SECOND = {"name": "tick", "crontab": "* * * * * *"}
 
 
-async def test_a_filter_shows_its_result_and_hides_what_it_does_not_see(operator: Start, cms: ConfigMaps) -> None:
+async def test_changes_that_leave_the_filter_result_are_no_events(operator: Start, cms: ConfigMaps) -> None:
     cms.create("a", x="1")
     one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.x")})
     assert [found["filterResult"] for found in one.contexts("h.sh")[0]["objects"]] == ["1"]
@@ -21,7 +21,7 @@ async def test_a_filter_shows_its_result_and_hides_what_it_does_not_see(operator
     assert (event["watchEvent"], event["filterResult"], event["object"]["data"]["y"]) == ("Modified", "2", "unseen")
 
 
-async def test_without_full_objects_only_the_filter_result_is_told(operator: Start, cms: ConfigMaps) -> None:
+async def test_without_full_objects_contexts_have_only_the_filter_result(operator: Start, cms: ConfigMaps) -> None:
     cms.create("a", x="1")
     one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.x", keepFullObjectsInMemory=False)})
     cms.change("a", x="2")
@@ -32,7 +32,7 @@ async def test_without_full_objects_only_the_filter_result_is_told(operator: Sta
     ]
 
 
-async def test_a_broken_filter_is_shown_others_pass_and_it_heals(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_failing_filter_is_reported_and_retried_while_others_pass(operator: Start, cms: ConfigMaps) -> None:
     """One object of a hundred."""
     one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data.n | tonumber")})
     await cms.create_many([f"good-{number}" for number in range(99)], n="7")
@@ -84,7 +84,7 @@ async def test_all_contexts_of_a_run_share_one_snapshot(operator: Start, cms: Co
     assert names(one.contexts("h.sh")[-1]) == ["b"]
 
 
-async def test_only_the_wanted_events_run_the_hook(operator: Start, cms: ConfigMaps) -> None:
+async def test_only_selected_event_types_run_the_hook(operator: Start, cms: ConfigMaps) -> None:
     one = await operator({"h.sh": watching(cms.namespace, executeHookOnEvent=["Deleted"])})
     cms.create("a")
     cms.change("a", x="1")
@@ -93,7 +93,7 @@ async def test_only_the_wanted_events_run_the_hook(operator: Start, cms: ConfigM
     assert one.contexts("h.sh")[1]["object"]["data"] == {"x": "1"}
 
 
-async def test_selectors_are_the_servers_business(operator: Start, cms: ConfigMaps) -> None:
+async def test_selectors_are_sent_to_the_api_server(operator: Start, cms: ConfigMaps) -> None:
     by_name = configmaps(cms.namespace, name="named", nameSelector={"matchNames": ["a", "b"]})
     fields = {"matchExpressions": [{"field": "metadata.name", "operator": "NotEquals", "value": "a"}]}
     by_field = configmaps(cms.namespace, name="field", fieldSelector=fields)
@@ -106,7 +106,7 @@ async def test_selectors_are_the_servers_business(operator: Start, cms: ConfigMa
     assert sorted(name for _, name in one.events("n.sh")) == ["a", "b"]
 
 
-async def test_a_v0_hook_hears_of_objects_in_its_own_words(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_v0_hook_gets_v0_contexts(operator: Start, cms: ConfigMaps) -> None:
     binding = {"name": "old", "kind": "ConfigMap", "event": ["add", "delete"], "namespaceSelector": in_(cms)}
     one = await operator({"h.sh": hook({"onKubernetesEvent": [binding]})})
     assert one.runs("h.sh") == []
@@ -119,7 +119,7 @@ async def test_a_v0_hook_hears_of_objects_in_its_own_words(operator: Start, cms:
     assert one.contexts("h.sh")[0]["resourceName"] == "a"
 
 
-async def test_bindings_with_one_crontab_tick_together(operator: Start) -> None:
+async def test_bindings_with_the_same_crontab_run_together(operator: Start) -> None:
     scripts = {f"{name}.sh": hook({"schedule": [EACH_SECOND]}) for name in "ab"}
     one = await operator(scripts)
     await one.has_run("a.sh", 3)

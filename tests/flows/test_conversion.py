@@ -41,7 +41,7 @@ async def converted(kind: Kind, name: str) -> None:
     await until(lambda: kind.specs(name) == SPECS, f"{name} in all versions")
 
 
-async def test_an_object_is_there_in_each_version_whichever_it_is_written_in(
+async def test_an_object_can_be_read_in_each_version_whichever_it_was_written_in(
     kind: Kind, site: Site, operator: Start
 ) -> None:
     kind.define()
@@ -122,7 +122,7 @@ def failing(kind: Kind) -> str:
     return kind.converting(*UPPER, before=f"{BECOMES}case {name} in\n{cases}esac\n", settings={"timeout": "500ms"})
 
 
-async def test_whatever_is_wrong_with_a_conversion_is_shown_and_the_stored_version_can_be_read(
+async def test_a_failed_conversion_is_reported_and_the_stored_version_can_be_read(
     kind: Kind, site: Site, operator: Start
 ) -> None:
     kind.define()
@@ -142,7 +142,9 @@ async def test_whatever_is_wrong_with_a_conversion_is_shown_and_the_stored_versi
     await until(lambda: kind.get("v1beta1", "fine").get("spec") == SPECS["v1beta1"], "the conversion of fine")
 
 
-async def test_definitions_may_come_later_and_are_put_right(kind: Kind, site: Site, operator: Start) -> None:
+async def test_conversions_are_registered_for_later_definitions_and_repaired(
+    kind: Kind, site: Site, operator: Start
+) -> None:
     one = await operator(hooks(kind), *site.flags)
     kind.define()
     kind.create("v1", "a")
@@ -164,7 +166,7 @@ async def test_definitions_may_come_later_and_are_put_right(kind: Kind, site: Si
     await again.stop()
 
 
-async def test_metadata_snapshots_and_foreign_conversions(
+async def test_conversions_keep_metadata_read_snapshots_and_leave_foreign_webhooks(
     kind: Kind, other: Kind, foreign: Kind, site: Site, operator: Start
 ) -> None:
     """One operator for what has nothing to do with each other."""
@@ -200,9 +202,7 @@ def reading(kind: Kind, site: Site) -> str:
     return kind.converting(*UPPER, then=port, binding={"includeSnapshotsFrom": ["ports"]}, kubernetes=[watched])
 
 
-async def test_what_a_hook_watches_may_need_conversion_by_the_same_process(
-    kind: Kind, site: Site, operator: Start
-) -> None:
+async def test_a_watched_kind_may_be_converted_by_the_same_process(kind: Kind, site: Site, operator: Start) -> None:
     kind.define(converted_at=f"https://127.0.0.1:{site.port}/{kind.crd}")
     kind.create("v1", "a")
     watched = hook({"kubernetes": [{"name": "teas", "apiVersion": f"{kind.group}/v1alpha1", "kind": "Tea"}]})
@@ -214,7 +214,7 @@ async def test_what_a_hook_watches_may_need_conversion_by_the_same_process(
     assert event["object"]["spec"] == SPECS["v1alpha1"]
 
 
-async def test_a_conversion_that_needs_the_snapshot_of_its_own_objects_says_so(
+async def test_a_conversion_that_needs_its_own_objects_as_snapshot_is_refused_with_a_reason(
     kind: Kind, site: Site, operator: Start
 ) -> None:
     kind.define(converted_at=f"https://127.0.0.1:{site.port}/{kind.crd}")

@@ -40,7 +40,7 @@ FULL = [limited_files, *[small_disk] * (os.geteuid() == 0)]
 
 
 @pytest.mark.parametrize("full", FULL)
-async def test_a_run_whose_files_find_no_space_waits_until_there_is_some(
+async def test_a_run_is_retried_until_the_disk_has_space_for_its_files(
     operator: Start, cms: ConfigMaps, full: Callable[[Operator], AbstractContextManager[None]]
 ) -> None:
     """A hook never sees half a context."""
@@ -55,7 +55,7 @@ async def test_a_run_whose_files_find_no_space_waits_until_there_is_some(
     await until(lambda: os.listdir(one.tmp) == [], "no files of runs")
 
 
-async def test_a_hook_that_is_deleted_fails_until_it_is_there_again(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_deleted_hook_fails_until_its_file_is_restored(operator: Start, cms: ConfigMaps) -> None:
     script = watching(cms.namespace)
     one = await operator({"h.sh": script, "other.sh": watching(cms.namespace, queue="other")})
     (one.directory / "hooks" / "h.sh").unlink()
@@ -67,9 +67,7 @@ async def test_a_hook_that_is_deleted_fails_until_it_is_there_again(operator: St
     assert await one.hears("h.sh", 1) == [("Added", "new")]
 
 
-async def test_after_a_kill_in_the_middle_of_a_run_the_next_start_knows_everything(
-    operator: Start, cms: ConfigMaps
-) -> None:
+async def test_a_start_after_a_kill_during_a_run_synchronizes_all_objects(operator: Start, cms: ConfigMaps) -> None:
     """The queue is not kept, but what there is comes with the Synchronization; nothing of the dead is in the way."""
     one = await operator({"h.sh": watching(cms.namespace, HOLD)}, ready=False)
     await one.has_run("h.sh")
@@ -86,7 +84,7 @@ async def test_after_a_kill_in_the_middle_of_a_run_the_next_start_knows_everythi
     assert one.command("hook", "list") == '["h.sh"]\n'
 
 
-async def test_a_half_written_patch_file_changes_nothing_and_is_repeated(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_truncated_patch_file_changes_nothing_and_the_run_is_retried(operator: Start, cms: ConfigMaps) -> None:
     whole = patching([{"operation": "Create", "object": {**cm_body(cms, "made"), "data": {"x": "1"}}}])
     half = 'printf \'%s\' \'{"operation": "Create", "obj\' > "$KUBERNETES_PATCH_PATH"\n'
     body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{whole}fi\n'

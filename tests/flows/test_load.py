@@ -18,7 +18,7 @@ BUSY = '(.data // {}) | to_entries | map(.value) | add // "nothing" | tostring |
 """A filter for the jq workers, with the same result for every object here."""
 
 
-async def test_one_queue_takes_two_thousand_objects_in_their_synchronization_and_after(
+async def test_one_queue_handles_two_thousand_objects_in_synchronization_and_events(
     operator: Start, cms: ConfigMaps
 ) -> None:
     """There may be fewer workers than objects."""
@@ -69,12 +69,12 @@ async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -
     assert await one.stop() == 0
 
 
-async def test_a_hundred_schedules_in_one_tick_and_ten_queues(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_hundred_schedules_of_one_tick_run_in_ten_queues(operator: Start, cms: ConfigMaps) -> None:
     await tick_in_ten_queues(operator, cms, 6)
 
 
 @pytest.mark.soak
-async def test_a_hundred_schedules_in_ten_queues_for_ten_minutes(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_hundred_schedules_run_in_ten_queues_for_ten_minutes(operator: Start, cms: ConfigMaps) -> None:
     await tick_in_ten_queues(operator, cms, 600)
 
 

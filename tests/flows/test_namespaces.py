@@ -32,7 +32,7 @@ async def told(one: Operator, *events: tuple[str, str]) -> None:
     assert one.events("h.sh") == list(events)
 
 
-async def test_every_way_in_and_out_of_the_chosen_namespaces(
+async def test_objects_are_added_and_deleted_as_their_namespace_starts_and_stops_matching(
     operator: Start, cluster: Cluster, namespace: str, cms: ConfigMaps
 ) -> None:
     """Created with the label, labelled later, unlabelled, deleted and made again."""
@@ -58,7 +58,7 @@ async def test_every_way_in_and_out_of_the_chosen_namespaces(
     cluster.request("DELETE", f"/api/v1/namespaces/{born.namespace}")
 
 
-async def test_a_deleted_namespace_takes_its_objects_along_and_may_come_back(
+async def test_objects_of_a_deleted_namespace_are_deleted_and_those_of_its_successor_added(
     operator: Start, cluster: Cluster, namespace: str
 ) -> None:
     first = make_namespace(cluster, f"{namespace}-x", {"team": namespace})
@@ -74,7 +74,7 @@ async def test_a_deleted_namespace_takes_its_objects_along_and_may_come_back(
     cluster.request("DELETE", gone)
 
 
-async def test_the_snapshot_holds_the_chosen_namespaces_of_this_moment(
+async def test_the_snapshot_has_the_objects_of_the_presently_matching_namespaces(
     operator: Start, cluster: Cluster, namespace: str, cms: ConfigMaps
 ) -> None:
     cms.create("mine")

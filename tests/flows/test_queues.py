@@ -17,7 +17,7 @@ EVENTS_FAIL_AT_FIRST = (
 NOTE = 'echo "$name $(head -c 60 "$BINDING_CONTEXT_PATH")" >> "$TOLD/order"\n'
 
 
-async def test_a_start_runs_hooks_in_the_order_of_the_reference(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_start_runs_hooks_in_the_order_of_shell_operator(operator: Start, cms: ConfigMaps) -> None:
     """onStartup by number, then each hook's bindings, hooks by name."""
     binding, tick = [configmaps(cms.namespace)], [{"name": "tick", "crontab": "* * * * * *"}]
     scripts = {
@@ -32,7 +32,7 @@ async def test_a_start_runs_hooks_in_the_order_of_the_reference(operator: Start,
     assert kinds[:2] == ["onStartup", "Synchronization"]
 
 
-async def test_a_failing_hook_holds_up_its_queue_and_no_other(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_failing_hook_delays_only_its_own_queue(operator: Start, cms: ConfigMaps) -> None:
     scripts = {
         "a.sh": watching(cms.namespace, EVENTS_FAIL_AT_FIRST),
         "b.sh": watching(cms.namespace),
@@ -67,7 +67,7 @@ async def test_a_parked_failure_lets_other_hooks_pass_and_keeps_its_own_in_order
     assert len(told) > 2
 
 
-async def test_after_the_last_attempt_the_task_is_dropped_and_told(operator: Start, cms: ConfigMaps) -> None:
+async def test_after_the_last_attempt_the_task_is_dropped_and_reported(operator: Start, cms: ConfigMaps) -> None:
     settings = {"maxAttempts": 1}
     one = await operator({"a.sh": watching(cms.namespace, FAIL_ALWAYS, settings), "b.sh": watching(cms.namespace)})
     cms.create("new")
@@ -104,7 +104,7 @@ def told(one: Operator) -> list[list[str]]:
     return [[context["object"]["metadata"]["name"] for context in run] for run in one.runs("h.sh")[1:]]
 
 
-async def test_waiting_events_are_told_in_one_run_in_order(operator: Start, cms: ConfigMaps) -> None:
+async def test_waiting_events_are_combined_into_one_run_in_order(operator: Start, cms: ConfigMaps) -> None:
     """The default."""
     one = await four_at_once(operator, cms, watching(cms.namespace))
     assert told(one) == [["n0", "n1", "n2", "n3"]]
@@ -123,7 +123,7 @@ async def test_a_merged_run_that_fails_is_repeated_whole(operator: Start, cms: C
     assert told(one) == [["n0", "n1", "n2", "n3"]] * 2
 
 
-async def test_queues_work_beside_each_other(operator: Start, cms: ConfigMaps) -> None:
+async def test_queues_run_in_parallel(operator: Start, cms: ConfigMaps) -> None:
     """One hook, two queues: each run waits for the other to have begun."""
     meet = 'touch "$TOLD/in-$(grep -o queue-. "$BINDING_CONTEXT_PATH")"\n' + (
         'until [ -e "$TOLD/in-queue-a" ] && [ -e "$TOLD/in-queue-b" ]; do sleep 0.02; done\n'
@@ -142,7 +142,7 @@ async def test_a_rate_limit_delays_its_own_hook_only(operator: Start, cms: Confi
     assert one.events("a.sh") == []
 
 
-async def test_what_a_rate_limit_held_back_is_told_when_its_time_has_come(operator: Start, cms: ConfigMaps) -> None:
+async def test_events_delayed_by_a_rate_limit_run_when_it_allows(operator: Start, cms: ConfigMaps) -> None:
     settings = {"executionMinInterval": "2s", "executionBurst": 1}
     began = asyncio.get_running_loop().time()
     one = await operator({"h.sh": watching(cms.namespace, settings=settings)})

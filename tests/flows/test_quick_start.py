@@ -92,7 +92,7 @@ async def test_the_first_command_shows_hooks_at_work(started: tuple[Process, Sho
     assert await asyncio.wait_for(child.wait(), PATIENCE) == 0
 
 
-async def test_hooks_that_need_more_than_python_are_left_out_and_told(
+async def test_hooks_that_need_more_than_python_are_left_out_and_reported(
     started: tuple[Process, Shown, dict[str, str]],
 ) -> None:
     _, shown, _ = started

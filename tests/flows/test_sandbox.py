@@ -101,7 +101,7 @@ async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path
         assert api.names() == []
 
 
-async def test_what_a_hook_asks_for_while_the_program_ends_is_in_the_data_file(tmp_path: Path) -> None:
+async def test_operations_applied_during_the_stop_are_in_the_data_file(tmp_path: Path) -> None:
     """The sandbox in the same process ends last."""
     late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": "default"}}
     flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", f"--data={tmp_path / 'data'}")
@@ -133,7 +133,7 @@ async def test_the_log_does_not_say_that_there_are_no_hooks_where_all_were_left_
         assert not [record for record in one.logs() if "there are no hooks" in record["msg"]]
 
 
-async def test_a_sandbox_that_is_killed_and_comes_again_with_its_data_loses_no_event(tmp_path: Path) -> None:
+async def test_a_sandbox_killed_and_restarted_with_its_data_loses_no_event(tmp_path: Path) -> None:
     """Of the time before, while the sandbox is away, and after."""
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
     async with sandbox(tmp_path, *flags) as (first, _):

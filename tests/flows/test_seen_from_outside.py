@@ -8,7 +8,7 @@ from tests.flows.scripts import HOLD, hook, watching
 from tests.flows.waiting import until
 
 
-async def test_a_run_is_seen_in_the_metrics(operator: Start, cms: ConfigMaps) -> None:
+async def test_a_run_is_counted_in_the_metrics(operator: Start, cms: ConfigMaps) -> None:
     one = await operator({"h.sh": watching(cms.namespace, queue="q")})
     cms.create("new")
     await until(lambda: one.metric("hook_run_success_total", hook="h.sh", binding="cms", queue="q") == 1, "its success")
@@ -23,7 +23,7 @@ async def test_a_run_is_seen_in_the_metrics(operator: Start, cms: ConfigMaps) ->
     assert one.metric("event_latency_seconds_count", stage="queued", hook="h.sh") == 1
 
 
-async def test_the_time_that_filters_and_events_take_is_seen(operator: Start, cms: ConfigMaps) -> None:
+async def test_metrics_measure_the_time_of_filters_and_events(operator: Start, cms: ConfigMaps) -> None:
     cms.create("old")
     one = await operator({"h.sh": watching(cms.namespace, jqFilter=".data | length")})
     cms.create("new")
@@ -32,7 +32,7 @@ async def test_the_time_that_filters_and_events_take_is_seen(operator: Start, cm
     assert one.metric("kube_event_duration_seconds_count", hook="h.sh", binding="cms") >= 1
 
 
-async def test_a_running_hook_is_seen_while_it_runs(operator: Start) -> None:
+async def test_metrics_show_a_hook_while_it_runs(operator: Start) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, HOLD)}, ready=False)
     await one.has_run("h.sh")
     await until(lambda: one.metric("hook_running_seconds", hook="h.sh") > 0.05, "its age")
@@ -44,14 +44,14 @@ async def test_a_running_hook_is_seen_while_it_runs(operator: Start) -> None:
     assert one.metric("hook_processes") == 0
 
 
-async def test_what_a_hook_prints_is_logged_with_where_it_came_from(operator: Start, cms: ConfigMaps) -> None:
+async def test_output_of_a_hook_is_logged_with_its_source(operator: Start, cms: ConfigMaps) -> None:
     one = await operator({"h.sh": watching(cms.namespace, 'echo "hello there"; echo "oh dear" >&2\n')})
     for words in ("hello there", "oh dear"):
         record = await one.wait_log(words)
         assert (record["hook"], record["binding"], record["queue"]) == ("h.sh", "cms", "main")
 
 
-async def test_the_debug_commands_tell_of_queues_hooks_and_snapshots(operator: Start, cms: ConfigMaps) -> None:
+async def test_debug_commands_show_queues_hooks_and_snapshots(operator: Start, cms: ConfigMaps) -> None:
     cms.create("a", x="1")
     one = await operator({"h.sh": watching(cms.namespace, queue="q", jqFilter=".data.x")})
     shown = "Summary:\n- 'main' queue: empty.\n- 1 other queue (0 active, 1 empty): 0 tasks.\n- no tasks to handle.\n"

@@ -51,7 +51,7 @@ async def shows(cluster: Cluster, expected: str, *query: str) -> None:
     await until(answer, f"kubectl get {' '.join(query)}: {expected!r}")
 
 
-async def test_the_shipped_hooks_work_side_by_side(running: tuple[Operator, Cluster]) -> None:
+async def test_all_shipped_hooks_work_together(running: tuple[Operator, Cluster]) -> None:
     one, cluster = running
     await shows(cluster, "hookrunner.io/copy-of", *path("-n", "blog", "secret", "registry"))
     await asyncio.to_thread(cluster.kubectl, "create", "namespace", "party")
@@ -68,7 +68,7 @@ async def test_the_shipped_hooks_work_side_by_side(running: tuple[Operator, Clus
     await until(lambda: one.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
 
 
-async def test_a_finished_job_goes(running: tuple[Operator, Cluster]) -> None:
+async def test_a_finished_job_is_deleted(running: tuple[Operator, Cluster]) -> None:
     _, cluster = running
     patch = json.dumps({"status": FINISHED})
     arguments = ("-n", "shop", "patch", "job", "import", "--subresource=status", "--type=merge", "-p", patch)
@@ -76,7 +76,7 @@ async def test_a_finished_job_goes(running: tuple[Operator, Cluster]) -> None:
     await shows(cluster, "", "-n", "shop", "job", "import", "-o", "jsonpath={.metadata.name}")
 
 
-async def test_the_copies_of_a_secret_go_with_it(running: tuple[Operator, Cluster]) -> None:
+async def test_copies_of_a_secret_are_deleted_with_it(running: tuple[Operator, Cluster]) -> None:
     _, cluster = running
     await shows(cluster, "secret/registry", "-n", "shop", "secrets", "-o", "name")
     await asyncio.to_thread(cluster.kubectl, "delete", "secret", "registry")

@@ -47,7 +47,7 @@ async def test_images_need_a_version_and_pods_get_defaults(site: Site) -> None:
     assert (await asyncio.to_thread(site.kubectl, "get", "pod", "web", "-o", query))[1] == "tea 100m"
 
 
-async def test_three_versions_of_a_kind_are_one_object(site: Site) -> None:
+async def test_an_object_can_be_read_in_three_versions(site: Site) -> None:
     def created() -> bool:
         return site.kubectl("apply", "-f", "-", text=CRONTAB % "db:5432")[0] == 0
 

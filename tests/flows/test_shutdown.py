@@ -30,7 +30,7 @@ async def test_an_idle_program_stops_without_waiting_for_anything(
     assert not (one.directory / "debug.socket").exists()
 
 
-async def test_it_stops_at_once_while_a_failed_task_waits(operator: Start) -> None:
+async def test_a_stop_does_not_wait_for_the_next_attempt_of_a_failed_task(operator: Start) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ALWAYS)}, ready=False)
     await until(lambda: one.metric("hook_run_errors_total", hook="h.sh"), "a failure")
     runs = len(one.runs("h.sh"))
@@ -52,7 +52,7 @@ async def test_a_running_hook_finishes_and_its_answer_is_applied(operator: Start
     assert one.runs("z.sh") == []
 
 
-async def test_a_hook_that_outlasts_the_grace_is_ended_with_its_children(operator: Start) -> None:
+async def test_a_hook_that_outlasts_the_grace_is_stopped_with_its_children(operator: Start) -> None:
     """SIGTERM to its group, SIGKILL after 5 s; the exit code says so."""
     one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, "--shutdown-grace=200ms", ready=False)
     await one.has_run("h.sh")
@@ -60,7 +60,7 @@ async def test_a_hook_that_outlasts_the_grace_is_ended_with_its_children(operato
     await one.alone()
 
 
-async def test_a_second_signal_is_in_a_hurry(operator: Start) -> None:
+async def test_a_second_signal_skips_the_grace(operator: Start) -> None:
     one = await operator({"h.sh": hook({"onStartup": 1}, STUBBORN)}, "--shutdown-grace=1h", ready=False)
     await one.has_run("h.sh")
     one.send(SIGTERM)
@@ -69,7 +69,7 @@ async def test_a_second_signal_is_in_a_hurry(operator: Start) -> None:
     await one.alone()
 
 
-async def test_a_hook_that_takes_too_long_is_ended_and_tried_again(operator: Start) -> None:
+async def test_a_hook_that_exceeds_its_timeout_is_stopped_and_retried(operator: Start) -> None:
     """`settings.timeout` is a failure; the whole group is gone. On a busy machine, a later run may be late as well."""
     slow = f'[ -e "$TOLD/failed-$name" ] && exit 0\ntouch "$TOLD/failed-$name"\n{STUBBORN}'.replace(
         'trap "" TERM\n', ""
@@ -83,7 +83,7 @@ async def test_a_hook_that_takes_too_long_is_ended_and_tried_again(operator: Sta
     assert one.metric("hook_run_success_total", hook="h.sh") == 1
 
 
-async def test_it_can_be_stopped_while_hooks_are_being_loaded(operator: Start) -> None:
+async def test_a_signal_stops_the_program_while_hooks_are_being_loaded(operator: Start) -> None:
     slow = '#!/bin/bash\ntouch "$TOLD/asked"\nsleep 60\n'
     one = await operator({"h.sh": slow}, ready=False)
     await until(lambda: (one.told / "asked").exists(), "the --config call")
@@ -91,7 +91,7 @@ async def test_it_can_be_stopped_while_hooks_are_being_loaded(operator: Start) -
     await one.alone()
 
 
-async def test_a_failed_start_says_why_and_ends_with_1(operator: Start) -> None:
+async def test_a_failed_start_gives_the_reason_and_exits_with_1(operator: Start) -> None:
     one = await operator({"h.sh": hook({"schedule": [{"crontab": "61 * * * *"}]})}, ready=False)
     assert await one.ended() == 1
     assert "h.sh" in (one.directory / "errors").read_text()

@@ -6,7 +6,7 @@ from tests.flows.scripts import FAIL_ONCE, HOLD, configmaps, hook, watching
 from tests.flows.waiting import stays
 
 
-async def test_what_there_is_comes_before_what_happens(operator: Start, cms: ConfigMaps) -> None:
+async def test_the_synchronization_comes_before_events(operator: Start, cms: ConfigMaps) -> None:
     cms.create("old")
     one = await operator({"h.sh": watching(cms.namespace)})
     cms.create("new")
@@ -37,9 +37,7 @@ async def test_events_wait_until_the_synchronization_has_succeeded(operator: Sta
     assert await one.hears("h.sh", 1) == [("Added", "after")]
 
 
-async def test_a_binding_may_skip_its_synchronization_and_still_misses_nothing(
-    operator: Start, cms: ConfigMaps
-) -> None:
+async def test_a_binding_that_skips_its_synchronization_misses_no_event(operator: Start, cms: ConfigMaps) -> None:
     cms.create("old")
     one = await operator({"h.sh": watching(cms.namespace, executeHookOnSynchronization=False)})
     cms.create("new")

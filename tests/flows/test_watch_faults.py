@@ -44,7 +44,7 @@ async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
     assert sorted(one.events("h.sh")) == [("Added", f"during-{number}") for number in range(5)]
 
 
-async def test_a_true_410_tells_the_difference_and_nothing_else(
+async def test_a_410_reports_only_the_difference(
     operator: Start, proxy: Proxy, cluster: Cluster, namespace: str
 ) -> None:
     """One created, one changed, one deleted and many unchanged while the history went away."""
@@ -79,9 +79,7 @@ async def test_an_expired_event_in_a_watch_leads_to_one_new_list(
     assert len(lists(proxy, "configmaps")) == 2
 
 
-async def test_a_watch_goes_on_from_the_list_and_not_from_an_object_in_it(
-    operator: Start, proxy: Proxy, cms: ConfigMaps
-) -> None:
+async def test_a_watch_resumes_from_the_version_of_the_list(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
     """Objects are listed by name, whatever their age; a watch from one of them would replay the others."""
     names = [f"n-{number:02}" for number in range(20)]
     random.Random(3).shuffle(names)
@@ -98,7 +96,7 @@ async def test_a_watch_goes_on_from_the_list_and_not_from_an_object_in_it(
     assert await one.hears("h.sh", 1) == [("Added", "last")]
 
 
-async def test_broken_connections_lose_and_repeat_nothing(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+async def test_broken_connections_lose_and_repeat_no_event(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
     one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=proxy.kubeconfig)
     for number in range(30):
         cms.create(f"n-{number:02}")
@@ -110,7 +108,7 @@ async def test_broken_connections_lose_and_repeat_nothing(operator: Start, proxy
     assert one.events("h.sh") == [("Added", f"n-{number:02}") for number in range(30)]
 
 
-async def test_answers_with_429_and_5xx_are_waited_out(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+async def test_answers_with_429_and_5xx_are_retried(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
     cms.create("old")
     for status in (429, 503, 500):
         proxy.answer(status, "configmaps", retry_after=1 if status == 429 else None)
@@ -119,7 +117,7 @@ async def test_answers_with_429_and_5xx_are_waited_out(operator: Start, proxy: P
     assert one.metric("kubernetes_client_request_result_total", code="429") == 1
 
 
-async def test_a_pause_that_the_server_asks_for_is_kept(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
+async def test_retry_after_of_the_server_is_obeyed(operator: Start, proxy: Proxy, cms: ConfigMaps) -> None:
     """Retry-After: no second request before it is over."""
     proxy.answer(429, WATCH, retry_after=2)
     began = asyncio.get_running_loop().time()

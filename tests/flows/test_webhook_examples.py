@@ -109,7 +109,7 @@ async def test_the_commands_print_what_the_page_shows(reader: Reader, operator: 
     await follow(reader)
 
 
-async def test_they_do_so_on_the_sandbox(tmp_path: Path, operator: Start, scripts: Scripts) -> None:
+async def test_the_commands_print_the_same_on_the_sandbox(tmp_path: Path, operator: Start, scripts: Scripts) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     reader = Reader(tmp_path, kubeconfig, "default", GROUP)
     reader.writes()
@@ -135,7 +135,7 @@ CONFIGS = [example for example in examples() if example.kind == "config" and "ku
 
 
 @pytest.mark.parametrize("example", CONFIGS, ids=lambda one: one.place)
-def test_the_api_server_takes_the_configurations(example: Example, cluster: Cluster) -> None:
+def test_the_api_server_accepts_the_configurations(example: Example, cluster: Cluster) -> None:
     hooks = [Hook("h", Path("/h"), hook_config.parse("h", example.text.encode()))]
     target = Target("https://127.0.0.1", "", "")
     wanted = desired_registrations(hooks, "unused", target, target)
@@ -163,7 +163,9 @@ def answering(reader: Reader) -> str:
     return hook({key: [{"name": name, "rules": [rule]}] for key, name in names.items()}, BY_NAME)
 
 
-async def test_answers_do_what_the_page_says(reader: Reader, operator: Start, cluster: Cluster) -> None:
+async def test_answers_have_the_effect_that_the_page_describes(
+    reader: Reader, operator: Start, cluster: Cluster
+) -> None:
     answers = {f"answer-{number}": json.loads(text) for number, text in enumerate(ANSWERS)}
     one = await operator({"answers.sh": answering(reader)}, *reader.flags, ready=False)
     (one.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))

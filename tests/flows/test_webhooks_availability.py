@@ -85,7 +85,7 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(site: Site,
     await is_asked(site, one)
 
 
-async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_once(site: Site, start: Start) -> None:
+async def test_a_stop_answers_running_reviews_and_refuses_later_ones(site: Site, start: Start) -> None:
     one = await start({"h.sh": holding_hook(site)}, *site.flags)
     await is_asked(site, one)
     held = [await holding(site, one, f"held-{number}") for number in range(3)]
@@ -100,7 +100,7 @@ async def test_running_reviews_are_answered_at_the_end_and_later_ones_fail_at_on
     assert len(registration(site)["webhooks"]) == 1
 
 
-async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_ended(site: Site, start: Start) -> None:
+async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_stopped(site: Site, start: Start) -> None:
     one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=500ms")
     await is_asked(site, one)
     held = await holding(site, one, "held")
@@ -122,7 +122,7 @@ async def test_a_second_signal_waits_for_no_review(site: Site, start: Start) -> 
     await one.alone()
 
 
-async def test_after_a_kill_the_same_certificate_is_shown(site: Site, start: Start) -> None:
+async def test_a_start_after_a_kill_uses_the_same_certificate(site: Site, start: Start) -> None:
     one = await start({"h.sh": holding_hook(site)}, *site.flags)
     await is_asked(site, one)
     before = registration(site)["webhooks"]
@@ -139,14 +139,14 @@ async def test_after_a_kill_the_same_certificate_is_shown(site: Site, start: Sta
     assert site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1] == secret
 
 
-async def test_a_port_that_is_taken_refuses_the_start(site: Site, start: Start) -> None:
+async def test_an_occupied_port_refuses_the_start(site: Site, start: Start) -> None:
     with socket.create_server(("127.0.0.1", site.port)):
         one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, ready=False)
         assert await one.ended() == 1
     assert f"port {site.port}: another process listens there" in (one.directory / "errors").read_text()
 
 
-async def test_files_that_are_missing_are_named_and_waited_for(site: Site, start: Start, tmp_path: Path) -> None:
+async def test_missing_certificate_files_are_reported_and_waited_for(site: Site, start: Start, tmp_path: Path) -> None:
     flags = write_files(tmp_path, made("ca"))
     (tmp_path / "ca").unlink()
     one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *flags, ready=False)
@@ -157,7 +157,7 @@ async def test_files_that_are_missing_are_named_and_waited_for(site: Site, start
 
 
 @pytest.mark.parametrize(("may", "missing"), RIGHTS)
-async def test_rights_that_are_missing_are_named(
+async def test_missing_rights_are_reported(
     site: Site, start: Start, cluster: Cluster, may: dict[str, list[str]], missing: str
 ) -> None:
     user = cluster.user("few", site.namespace, [may], everywhere=True)
@@ -168,7 +168,7 @@ async def test_rights_that_are_missing_are_named(
         cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{site.namespace}-few")
 
 
-async def test_nothing_but_webhooks_is_answered_on_that_port(site: Site, start: Start, tmp_path: Path) -> None:
+async def test_the_webhook_port_answers_only_reviews_and_probes(site: Site, start: Start, tmp_path: Path) -> None:
     certificate = made("ca")
     one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *write_files(tmp_path, certificate))
     trust = ssl.create_default_context(cadata=certificate.trust.decode())

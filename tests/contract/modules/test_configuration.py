@@ -10,7 +10,7 @@ from tests.contract.golden import Case, cases, plain
 
 
 @pytest.mark.parametrize("case", cases("modules/configuration.golden"), ids=lambda case: case.name)
-def test_data(case: Case) -> None:
+def test_configmap_data_is_parsed_or_refused_by_section(case: Case) -> None:
     """`data` of a ConfigMap; refused are single sections, and the others stay."""
     found = config_sections.parse(yaml.safe_load(case.given) or {})
     if case.refused:
@@ -20,7 +20,7 @@ def test_data(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("modules/sections.golden"), ids=lambda case: case.name)
-def test_a_section_written_by_a_hook(case: Case) -> None:
+def test_a_section_patched_by_a_hook_is_written_as_yaml(case: Case) -> None:
     """The values as JSON, and the text that the ConfigMap gets."""
     text = config_sections.written(json.loads(case.given))
     assert text.strip() == case.expected

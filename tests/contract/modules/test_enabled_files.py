@@ -23,7 +23,7 @@ echo true > $MODULE_ENABLED_RESULT
 """
 
 
-async def test_variables_and_files(tmp_path: Path) -> None:
+async def test_enabled_scripts_get_the_documented_variables_and_files(tmp_path: Path) -> None:
     script = tmp_path / "enabled"
     script.write_text(SCRIPT.format(tmp_path))
     script.chmod(0o755)

@@ -43,7 +43,7 @@ def hook(kind: HookKind, module: str, bindings: str, watches: bool = True) -> Ho
         (HookKind.MODULE, "foo", ("beforeHelm", "afterHelm", "beforeDeleteHelm", "afterDeleteHelm")),
     ],
 )
-def test_contexts_of_lifecycle_bindings(kind: HookKind, module: str, keys: tuple[str, ...]) -> None:
+def test_lifecycle_bindings_get_the_documented_context(kind: HookKind, module: str, keys: tuple[str, ...]) -> None:
     bindings = "\n".join(f"{key}: 10" for key in keys)
     watching, blind = hook(kind, module, bindings), hook(kind, module, bindings, watches=False)
     for key in keys:
@@ -54,12 +54,12 @@ def test_contexts_of_lifecycle_bindings(kind: HookKind, module: str, keys: tuple
 
 
 @pytest.mark.parametrize(("kind", "module"), [(HookKind.GLOBAL, "global"), (HookKind.MODULE, "foo")])
-def test_context_of_the_start(kind: HookKind, module: str) -> None:
+def test_onstartup_hooks_get_the_documented_context(kind: HookKind, module: str) -> None:
     (run,) = dispatch.startup_runs([hook(kind, module, "")])
     assert b"".join(render(run.contexts, SNAPSHOTS)) == b'[{"binding":"onStartup"}]\n'
 
 
-async def test_variables_and_files(tmp_path: Path) -> None:
+async def test_hooks_of_modules_get_the_documented_variables_and_files(tmp_path: Path) -> None:
     script = tmp_path / "my hook.sh"
     script.write_text(f"#!/bin/sh\nenv | grep _PATH= > {tmp_path}/seen\ncat $CONFIG_VALUES_PATH $VALUES_PATH >&2\n")
     script.chmod(0o755)

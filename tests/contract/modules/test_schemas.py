@@ -18,7 +18,7 @@ from tests.contract.golden import Case, cases
 
 
 @pytest.mark.parametrize("case", cases("modules/schemas.golden"), ids=lambda case: case.name)
-def test_schemas(case: Case, tmp_path: Path) -> None:
+def test_schemas_accept_complete_or_refuse_values(case: Case, tmp_path: Path) -> None:
     given = yaml.safe_load(case.given)
     schema = getattr(loaded(given, tmp_path), given.get("as", "config"))
     value = schema.defaults(given["value"])
@@ -27,7 +27,7 @@ def test_schemas(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", cases("modules/no_schemas.golden"), ids=lambda case: case.name)
-def test_files_that_are_no_schemas(case: Case, tmp_path: Path) -> None:
+def test_invalid_schema_files_are_refused(case: Case, tmp_path: Path) -> None:
     with pytest.raises(BadModule) as error:
         loaded(yaml.safe_load(case.given), tmp_path)
     assert str(error.value).removeprefix(f"{tmp_path}/") == case.expected

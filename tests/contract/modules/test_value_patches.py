@@ -11,7 +11,7 @@ from tests.contract.golden import Case, cases, plain
 
 
 @pytest.mark.parametrize("case", cases("modules/value_patches.golden"), ids=lambda case: case.name)
-def test_patch_file(case: Case) -> None:
+def test_value_patch_file_is_applied_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:
             patches.parse_values_patch(case.given)

@@ -49,17 +49,17 @@ SHARED = '"global":{"a":1,"b":{"c":"Ü<&>","d":12345678901},"enabledModules":["f
         ("baz", '{"baz":null,"global":{"b":{"d":12345678901}}}', f'{{{SHARED},"baz":{{}}}}'),
     ],
 )
-def test_files_of_hooks(store: SectionStore, key: str, config: str, values: str) -> None:
+def test_hooks_get_their_values_byte_for_byte(store: SectionStore, key: str, config: str, values: str) -> None:
     files = store.files(key)
     assert (files.config.decode(), files.values.decode()) == (config, values)
 
 
-def test_nothing_is_configured() -> None:
+def test_values_files_of_an_unconfigured_module() -> None:
     files = SectionStore({"foo": {}}, {}).files("foo")
     assert files == (b'{"foo":null,"global":null}', b'{"global":{},"foo":{}}')
 
 
-def test_values_of_templates(store: SectionStore) -> None:
+def test_templates_get_their_values(store: SectionStore) -> None:
     """`.Values`, to which Helm adds the chart's own: without `enabledModules`."""
     assert store.document("foo") == {
         "global": {"a": 1, "b": {"c": "Ü<&>", "d": 12345678901}},
@@ -67,7 +67,7 @@ def test_values_of_templates(store: SectionStore) -> None:
     }
 
 
-def test_dumps_of_patches(store: SectionStore) -> None:
+def test_dumps_show_patches_of_hooks(store: SectionStore) -> None:
     more = b'[{"op":"add","path":"/foo/tags/-","value":1},{"op":"remove","path":"/foo/level"}]'
     store.patch("foo", parse(more))
     assert orjson.dumps(store.patches("foo")).decode() == (

@@ -59,7 +59,7 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_an_orphan_parks_its_module_until_somebody_adopts_it(one: World) -> None:
+async def test_an_orphaned_object_parks_its_module_until_it_is_adopted(one: World) -> None:
     await one.start()
     await one.module_is("a", ready=False, reason="it belongs to release gone/a, which has no record any more")
     assert "`hookrunner module adopt a`" in one.modules()["a"]["reason"]
@@ -76,7 +76,7 @@ async def test_an_orphan_parks_its_module_until_somebody_adopts_it(one: World) -
     await one.until(message, "a: taken over: default/ConfigMap/a (from release gone/a)", "the Event")
 
 
-async def test_it_is_adopted_once(one: World) -> None:
+async def test_the_right_to_adopt_ends_with_one_run(one: World) -> None:
     """The right to adopt ends with the run that had it, also if that fails."""
     one.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
     await one.start()
@@ -89,7 +89,7 @@ async def test_it_is_adopted_once(one: World) -> None:
     assert await one.map("a") == {"k": "old"}
 
 
-async def test_the_objects_of_a_release_that_exists_stay_its_own(one: World) -> None:
+async def test_objects_of_an_existing_release_are_never_adopted(one: World) -> None:
     labels = {"owner": "helm", "name": "a", "version": "1", "status": "deployed"}
     record = {
         "apiVersion": "v1",
@@ -106,7 +106,7 @@ async def test_the_objects_of_a_release_that_exists_stay_its_own(one: World) -> 
     assert await one.map("a") == {"k": "old"}
 
 
-async def test_without_the_right_to_look_nothing_is_adopted(one: World, sandbox: Sandbox) -> None:
+async def test_without_the_right_to_list_records_nothing_is_adopted(one: World, sandbox: Sandbox) -> None:
     await one.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
     sandbox.faults.add(Fault("answer", "/namespaces/gone/configmaps", status=403))
     await one.start()
@@ -125,7 +125,7 @@ async def test_a_module_that_is_off_adopts_nothing(one: World) -> None:
 @pytest.mark.parametrize(
     "flags", [("--compat=addon-operator", "--config-map=hookrunner"), ("--adopt-orphaned-objects",)]
 )
-async def test_orphans_are_adopted_without_a_word(flags: tuple[str, ...], one: World) -> None:
+async def test_flags_allow_adopting_orphans_unasked(flags: tuple[str, ...], one: World) -> None:
     one.operator.flags = (*one.operator.flags, *flags)
     await one.start()
     await one.module_is("a", ready=True)
@@ -133,7 +133,7 @@ async def test_orphans_are_adopted_without_a_word(flags: tuple[str, ...], one: W
     assert any(line.get("owner") == "gone/a" and line["level"] == "warn" for line in one.operator.logs())
 
 
-async def test_an_operator_moves_to_another_namespace(real: World) -> None:
+async def test_releases_are_adopted_when_an_operator_moves_to_another_namespace(real: World) -> None:
     """Its first namespace has lost the records. Nothing is restarted, and what the template says is as it was."""
     real.module("010-a", {"templates/all.yaml": DAEMON.replace("NAMESPACE", real.namespace)})
     real.module("010-a", {"values.yaml": "aEnabled: true\n"})

@@ -15,7 +15,7 @@ from tests.releases.test_crds import definition
 A = {"templates/cm.yaml": configmap("a", "x: z")}
 
 
-async def test_nobody_is_ready_before_the_configuration_was_read(world: World, sandbox: Sandbox) -> None:
+async def test_readyz_is_red_before_the_configuration_was_read(world: World, sandbox: Sandbox) -> None:
     world.module("010-a", A)
     await world.configure(aEnabled="true")
     fault = sandbox.faults.add(Fault("answer", "/configmaps", status=403))
@@ -28,7 +28,7 @@ async def test_nobody_is_ready_before_the_configuration_was_read(world: World, s
     assert await world.maps() == {"a": {"x": "z"}}
 
 
-async def test_nobody_is_ready_while_the_configuration_is_being_read(world: World, sandbox: Sandbox) -> None:
+async def test_readyz_is_red_while_the_configuration_is_being_read(world: World, sandbox: Sandbox) -> None:
     world.module("010-a", A)
     await world.configure(aEnabled="true")
     sandbox.faults.requests.clear()
@@ -41,7 +41,7 @@ async def test_nobody_is_ready_while_the_configuration_is_being_read(world: Worl
     await world.operator.ready()
 
 
-async def test_a_storm_of_edits_fails_nobody_makes_few_revisions_and_the_last_one_counts(world: World) -> None:
+async def test_a_storm_of_edits_makes_few_revisions_and_the_last_edit_counts(world: World) -> None:
     world.module("010-a", {"templates/cm.yaml": configmap("a", "x: {{ .Values.a.x | default 0 | quote }}")})
     await world.configure(aEnabled="true")
     await world.start()
@@ -54,7 +54,7 @@ async def test_a_storm_of_edits_fails_nobody_makes_few_revisions_and_the_last_on
     assert world.operator.metric("module_run_errors_total", module="a") == 0
 
 
-async def test_definitions_that_somebody_takes_away_come_back_with_their_objects(world: World) -> None:
+async def test_deleted_definitions_come_back_with_their_objects(world: World) -> None:
     """At most when the cluster is seen not to serve them any more."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
     thing = "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: mine}\n"
@@ -77,7 +77,7 @@ async def _names(world: World, plural: str) -> list[str] | None:
     return found and [one["metadata"]["name"] for one in found["items"]]
 
 
-async def test_patches_of_the_configuration_by_many_hooks_and_a_user_are_all_kept_and_bring_nobody_back(
+async def test_concurrent_config_patches_of_hooks_and_a_user_are_all_kept(
     world: World,
 ) -> None:
     names = [f"p{number}" for number in range(6)]

@@ -7,7 +7,7 @@ from tests.flows.modules.world import World
 TOLD = 'things: {{ .Capabilities.APIVersions.Has "example.com/v1/Thing" | quote }}'
 
 
-async def test_a_chart_that_asks_for_a_kind_is_rendered_again_when_it_comes_and_goes(world: World) -> None:
+async def test_a_chart_that_checks_for_a_kind_is_rendered_again_when_the_kind_comes_and_goes(world: World) -> None:
     world.module("010-a", {"templates/cm.yaml": configmap("a", TOLD)})
     world.module("020-b", {"templates/crd.yaml": CRD})
     await world.configure(aEnabled="true")

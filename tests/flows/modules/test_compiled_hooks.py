@@ -20,7 +20,7 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_a_module_goes_on_and_says_what_it_lacks(one: World) -> None:
+async def test_a_module_runs_without_its_compiled_hooks_and_names_them(one: World) -> None:
     await one.start()
     await one.module_is("a", ready=True, reason=LACKS, lacks=["hooks/discover.go"])
     await one.module_is("b", ready=True, lacks=[])
@@ -29,7 +29,7 @@ async def test_a_module_goes_on_and_says_what_it_lacks(one: World) -> None:
     assert one.history("a/h.sh")
 
 
-async def test_a_module_is_parked_if_that_is_wanted(one: World) -> None:
+async def test_on_compiled_hooks_park_parks_the_module(one: World) -> None:
     one.operator.flags = (*one.operator.flags, "--on-compiled-hooks=park")
     await one.start()
     await one.module_is("a", ready=False, reason=LACKS)
@@ -41,7 +41,7 @@ async def test_a_module_is_parked_if_that_is_wanted(one: World) -> None:
 
 
 @pytest.mark.parametrize("flag", ["warn", "park"])
-async def test_global_hooks_are_missed_by_all_modules(world: World, flag: str) -> None:
+async def test_a_compiled_global_hook_parks_all_modules(world: World, flag: str) -> None:
     world.module("020-b", {"templates/cm.yaml": configmap("b"), "values.yaml": "bEnabled: true\n"})
     world.write("global-hooks/hooks/discovery.go", HOOK)
     world.operator.flags = (*world.operator.flags, f"--on-compiled-hooks={flag}")
@@ -52,7 +52,7 @@ async def test_global_hooks_are_missed_by_all_modules(world: World, flag: str) -
     await world.module_is("b", ready=flag == "warn")
 
 
-async def test_a_parked_module_that_is_turned_off_goes(one: World) -> None:
+async def test_a_parked_module_can_be_turned_off(one: World) -> None:
     await one.start()
     assert list(await one.maps()) == ["a", "b"]
     one.module("010-a", {"hooks/more.go": BATCH})

@@ -20,7 +20,7 @@ def one(world: World) -> World:
     return world
 
 
-async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: World) -> None:
+async def test_modules_follow_the_creation_edits_and_deletion_of_the_configmap(one: World) -> None:
     """Created, edited, a section removed, the switch toggled by itself, all deleted. Under addon-operator's name it
     does not count, and a warning says so."""
     one.operator.flags = (*one.operator.flags, "--config-grace=0s")
@@ -44,7 +44,7 @@ async def test_a_configuration_that_comes_later_counts_and_its_end_too(one: Worl
     await one.until(one.releases, [], "the release's records")
 
 
-async def test_values_in_the_configuration_are_there_again_when_a_module_comes_again(one: World) -> None:
+async def test_a_module_turned_on_again_gets_its_configured_values_again(one: World) -> None:
     await one.configure(aEnabled="true", a="size: 5")
     await one.start()
     await one.configure(aEnabled="false")
@@ -69,7 +69,7 @@ async def test_a_bad_edit_is_rejected_for_its_section_alone_and_heals(one: World
     await one.becomes("a", size="3")
 
 
-async def test_a_section_that_is_no_yaml_heals(one: World) -> None:
+async def test_a_section_of_invalid_yaml_is_refused_until_it_is_repaired(one: World) -> None:
     await one.configure(aEnabled="true", a="size: [")
     await one.start()
     await one.module_is("a", state="undecided")
@@ -78,7 +78,7 @@ async def test_a_section_that_is_no_yaml_heals(one: World) -> None:
     await one.becomes("a", size="4")
 
 
-async def test_a_section_that_is_no_text_is_refused_and_not_passed_over(one: World) -> None:
+async def test_a_section_in_binary_data_is_refused(one: World) -> None:
     """kubectl puts a file that is not in UTF-8 into `binaryData` of a ConfigMap."""
     await one.configure(aEnabled="true", a="size: 2")
     await one.start()
@@ -88,7 +88,7 @@ async def test_a_section_that_is_no_text_is_refused_and_not_passed_over(one: Wor
     assert await one.map("a") == {"size": "2"}
 
 
-async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
+async def test_a_config_patch_of_a_hook_leads_to_exactly_one_run(one: World) -> None:
     """The other sections stay byte for byte."""
     write = at("Event", patch("/a/last", '"$RANDOM-$RANDOM"', lasting=True))
     one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
@@ -103,7 +103,7 @@ async def test_what_a_hook_writes_brings_exactly_one_run(one: World) -> None:
     assert (data["b"], "size: 2" in data["a"], "last:" in data["a"]) == ("# as it is\n", True, True)
 
 
-async def test_values_in_a_secret_win_and_are_followed(one: World) -> None:
+async def test_values_in_the_secret_win_and_edits_are_followed(one: World) -> None:
     one.operator.flags = (*one.operator.flags, "--config-secret=private", "--config-grace=0s")
     await one.configure(aEnabled="true", a="size: 2")
     await one.start()
@@ -134,7 +134,7 @@ async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(on
     assert {line for line in one.writes() if "secrets" not in line} == {"PATCH configmaps/b"}
 
 
-async def test_removing_the_global_section_takes_its_values_away(one: World) -> None:
+async def test_removing_the_global_section_removes_its_values(one: World) -> None:
     one.module("020-b", {"templates/cm.yaml": configmap("b", 'color: {{ .Values.global.color | default "none" }}')})
     await one.configure(bEnabled="true", GLOBAL="color: red")
     await one.start()
@@ -146,7 +146,7 @@ def _coded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-async def test_a_flag_that_cannot_be_read_uninstalls_nothing(one: World) -> None:
+async def test_an_invalid_flag_uninstalls_nothing(one: World) -> None:
     await one.configure(aEnabled="true", a="size: 2")
     await one.start()
     await one.configure(aEnabled="True", a="size: 3")

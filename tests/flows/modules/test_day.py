@@ -142,7 +142,7 @@ def _write(directory: Path) -> None:
     (directory / "modules/010-alpha/values.yaml").write_text("alpha: {found: same}\n")
 
 
-async def test_r14_nothing_is_written_in_a_day_in_which_nothing_is_to_be_done(day: Day) -> None:
+async def test_nothing_is_written_in_a_day_without_changes(day: Day) -> None:
     """The ConfigMap is written anew with the same content, a hook patches equal values, the API server is away for a
     moment or has forgotten the past, kinds come that a chart might ask for; and no watch outlives a step."""
     await until(lambda: day.ran("afterHelm") == 2, "both modules")

@@ -6,7 +6,7 @@ from tests.flows.modules.world import World
 TWO = {"templates/one.yaml": configmap("one", "x: z"), "templates/two.yaml": configmap("two", "x: z")}
 
 
-async def test_what_is_deleted_comes_back(world: World) -> None:
+async def test_deleted_objects_are_restored(world: World) -> None:
     world.module("010-a", TWO)
     await world.configure(aEnabled="true")
     await world.start()
@@ -16,7 +16,7 @@ async def test_what_is_deleted_comes_back(world: World) -> None:
     assert [line for line in world.writes() if line != "DELETE configmaps/one"] == ["POST configmaps"]
 
 
-async def test_what_was_deleted_while_nobody_looked_comes_back(world: World) -> None:
+async def test_objects_deleted_while_the_program_was_down_are_restored(world: World) -> None:
     world.module("010-a", TWO)
     await world.configure(aEnabled="true")
     await world.start()
@@ -27,7 +27,7 @@ async def test_what_was_deleted_while_nobody_looked_comes_back(world: World) -> 
     assert await world.releases() == ["a.v1 deployed"]
 
 
-async def test_what_is_deleted_right_after_an_upgrade_comes_back_as_the_upgrade_made_it(world: World) -> None:
+async def test_an_object_deleted_right_after_an_upgrade_is_restored_in_its_new_form(world: World) -> None:
     world.module("010-a", {"templates/one.yaml": configmap("one", "x: {{ .Values.a.x | quote }}")})
     await world.configure(aEnabled="true", a="x: old")
     await world.start()
@@ -37,7 +37,7 @@ async def test_what_is_deleted_right_after_an_upgrade_comes_back_as_the_upgrade_
     await world.becomes("one", x="new")
 
 
-async def test_a_change_is_shown_for_as_long_as_it_is_there(world: World) -> None:
+async def test_a_changed_field_is_reported_until_it_is_undone(world: World) -> None:
     """With `driftDetection: warn` it stays until its author undoes it."""
     world.module("010-a", TWO | {"module.yaml": "driftDetection: warn\n"})
     await world.configure(aEnabled="true")

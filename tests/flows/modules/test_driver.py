@@ -45,7 +45,7 @@ async def begun(world: World) -> None:
     await world.until(lambda: alpha(world), {"x": "two"}, "the upgrade")
 
 
-async def test_records_may_be_configmaps(real: World, cluster: Cluster, helm: Path) -> None:
+async def test_a_release_lives_in_configmap_records(real: World, cluster: Cluster, helm: Path) -> None:
     """Installed, upgraded, rolled back, uninstalled, and left alone at a restart."""
     await begun(real)
     await asyncio.to_thread(ask, (real.directory / "debug.socket",), "/module/alpha/rollback?revision=1", {})
@@ -70,7 +70,7 @@ async def test_records_may_be_configmaps(real: World, cluster: Cluster, helm: Pa
     assert await alpha(real) is None
 
 
-async def test_a_change_of_driver_takes_records_along(real: World, cluster: Cluster, helm: Path) -> None:
+async def test_a_change_of_driver_copies_the_records(real: World, cluster: Cluster, helm: Path) -> None:
     """Also of what was turned off meanwhile; nothing else is written, and the next upgrade goes on from there."""
     await begun(real)
     await real.stop()

@@ -8,7 +8,7 @@ TICK = [{"name": "tick", "crontab": "* * * * * *"}]
 SAYS = 'cat "$TOLD/says" > "$MODULE_ENABLED_RESULT"'
 
 
-async def test_a_script_that_hangs_or_prints_nonsense_leaves_its_module_as_it_is_and_heals(world: World) -> None:
+async def test_a_failing_enabled_script_leaves_its_module_as_it_is(world: World) -> None:
     world.operator.flags = (*world.operator.flags, "--enabled-timeout=1s")
     world.write("told/says", "true")
     script = enabled(SAYS + '\nuntil ! grep -q hang "$TOLD/says"; do sleep 0.1; done')
@@ -27,7 +27,7 @@ async def test_a_script_that_hangs_or_prints_nonsense_leaves_its_module_as_it_is
     await world.becomes("a", x="2")
 
 
-async def test_what_a_script_says_no_to_is_off_and_says_why(world: World) -> None:
+async def test_an_enabled_script_turns_a_module_off_with_a_reason(world: World) -> None:
     """It sees who is on before it."""
     said = 'grep -q \'"enabledModules":\\["a"\\]\' "$VALUES_PATH" && echo because > "$MODULE_ENABLED_REASON"'
     world.module("010-a")
@@ -37,7 +37,7 @@ async def test_what_a_script_says_no_to_is_off_and_says_why(world: World) -> Non
     await world.module_is("b", state="off", reason="because", by="ScriptEnabled")
 
 
-async def test_modules_that_go_are_deleted_in_reverse_order_and_hear_nothing_more(world: World) -> None:
+async def test_disabled_modules_are_deleted_in_reverse_order_and_get_no_more_events(world: World) -> None:
     config = {"schedule": TICK, "kubernetes": [watching()], "beforeDeleteHelm": 1, "afterDeleteHelm": 1}
     for name in ("010-a", "020-b"):
         patches = at("onStartup", patch(f"/{name[4:]}/x", "1"))
@@ -77,7 +77,7 @@ async def test_a_global_hook_turns_modules_on_and_off_at_run_time(world: World) 
     assert world.history("beforeAll") == ["global/g.sh beforeAll"] * 3
 
 
-async def test_hooks_that_hang_or_fail_hold_up_neither_others_nor_the_end_of_their_module(world: World) -> None:
+async def test_hanging_and_failing_hooks_delay_neither_other_modules_nor_a_deletion(world: World) -> None:
     """The module's own tasks pass a failing hook; other modules do not wait long for a hanging one."""
     world.operator.flags = (*world.operator.flags, "--module-patience=1s")
     hangs = at("Event", until_told("go"))
@@ -105,7 +105,7 @@ def asked(world: World) -> int:
     return len((world.directory / "told" / "asked").read_text().splitlines())
 
 
-async def test_an_edit_of_its_own_section_switches_a_module_by_its_script(world: World) -> None:
+async def test_an_edit_of_a_section_runs_the_enabled_script_of_its_module(world: World) -> None:
     """On, off, on again; an edit that switches nothing asks the script once and runs this module alone."""
     template = configmap("a", "size: {{ .Values.a.size | quote }}")
     world.module("010-a", {"enabled": enabled(WANTED), "templates/cm.yaml": template})
@@ -127,7 +127,7 @@ async def test_an_edit_of_its_own_section_switches_a_module_by_its_script(world:
     assert "PATCH configmaps/a" not in world.writes(), "the values that turn it off are not applied before"
 
 
-async def test_a_lasting_patch_of_its_own_hook_switches_a_module_by_its_script(world: World) -> None:
+async def test_a_config_patch_of_a_hook_runs_the_enabled_script_of_its_module(world: World) -> None:
     """The predecessor asks then, too: the write comes back to it as an edit."""
     unwanted = at("Event", patch("/a/wanted", "false", lasting=True))
     world.module("010-a", {"enabled": enabled(WANTED), "templates/cm.yaml": configmap("a")})
@@ -140,7 +140,7 @@ async def test_a_lasting_patch_of_its_own_hook_switches_a_module_by_its_script(w
     await world.until(world.releases, [], "releases")
 
 
-async def test_an_edit_while_its_script_runs_is_asked_about_afterwards(world: World) -> None:
+async def test_an_edit_during_an_enabled_script_runs_the_script_again(world: World) -> None:
     """The script of the start has read the old section, says yes, and would be believed."""
     world.module("010-a", {"enabled": enabled(f"{WANTED}; {until_told('go')}"), "templates/cm.yaml": configmap("a")})
     await world.configure(aEnabled="true", a="wanted: true")
@@ -152,7 +152,7 @@ async def test_an_edit_while_its_script_runs_is_asked_about_afterwards(world: Wo
     await world.module_is("a", state="off", by="ScriptEnabled")
 
 
-async def test_a_script_that_hangs_holds_up_edits_of_no_other_module(world: World) -> None:
+async def test_a_hanging_enabled_script_delays_no_edits_of_other_modules(world: World) -> None:
     hangs = f'{WANTED}; if grep -q hang "$VALUES_PATH"; then {until_told("go")} fi'
     world.module("010-a", {"enabled": enabled(hangs)})
     world.module("020-b", {"templates/cm.yaml": configmap("b", "size: {{ .Values.b.size | quote }}")})
@@ -166,7 +166,7 @@ async def test_a_script_that_hangs_holds_up_edits_of_no_other_module(world: Worl
     world.operator.tell("go")
 
 
-async def test_delete_hooks_run_once_though_rounds_begin_meanwhile_and_one_of_them_fails(real: World) -> None:
+async def test_each_delete_hook_succeeds_once_despite_failures_and_new_rounds(real: World) -> None:
     """On the real control plane: each step of a deletion is done once, and an edit turns on others beside it."""
     lasts = at("beforeDeleteHelm", until_told("go")) + at("afterDeleteHelm", unless("mended"))
     files = {"hooks/1.sh": hook(beforeDeleteHelm=1, afterDeleteHelm=1), "templates/cm.yaml": configmap("a")}

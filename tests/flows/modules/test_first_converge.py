@@ -6,7 +6,7 @@ from tests.flows.modules.world import World
 TICK = [{"name": "tick", "crontab": "* * * * * *"}]
 
 
-async def test_the_history_of_a_first_converge(world: World) -> None:
+async def test_the_first_converge_runs_hooks_in_the_order_of_addon_operator(world: World) -> None:
     """As `startup_tasks` and `converge__main_queue_only` have it."""
     cms = [watching()]
     world.write("global-hooks/hook01.sh", hook(onStartup=20, beforeAll=10, kubernetes=cms))
@@ -36,7 +36,7 @@ async def test_the_history_of_a_first_converge(world: World) -> None:
     assert before["values"]["global"]["enabledModules"] == ["alpha"]
 
 
-async def test_equal_weights_run_beside_each_other_and_heavier_ones_after_them(world: World) -> None:
+async def test_equal_weights_run_in_parallel_and_higher_ones_after_them(world: World) -> None:
     meet = 'touch "$TOLD/$1here-{0}"; until [ -e "$TOLD/here-{1}" ]; do sleep 0.02; done'
     world.module("010-a", {"hooks/h.sh": hook(meet.format("a", "b"), onStartup=1)})
     world.module("010-b", {"hooks/h.sh": hook(meet.format("b", "a"), onStartup=1)})
@@ -46,7 +46,7 @@ async def test_equal_weights_run_beside_each_other_and_heavier_ones_after_them(w
     assert world.history()[2:] == ["c/h.sh onStartup"]
 
 
-async def test_ticks_are_heard_after_the_first_converge_only(world: World) -> None:
+async def test_schedules_start_after_the_first_converge(world: World) -> None:
     world.write("global-hooks/g.sh", hook(schedule=TICK))
     body = at("beforeHelm", "sleep 1.2")
     world.module("010-a", {"hooks/h.sh": hook(body, schedule=TICK, beforeHelm=1, afterHelm=1)})
@@ -67,7 +67,7 @@ async def test_a_module_that_a_global_hook_turns_on_at_the_start_runs_once(world
     assert len((world.directory / "told" / "asked").read_text().splitlines()) == 1
 
 
-async def test_values_that_after_all_changes_bring_one_more_round(world: World) -> None:
+async def test_values_changed_by_after_all_hooks_lead_to_one_more_round(world: World) -> None:
     world.write("global-hooks/g.sh", hook(patch("/global/late", '"here"'), afterAll=1))
     world.module("010-a", {"templates/cm.yaml": configmap("a", 'late: {{ .Values.global.late | default "never" }}')})
     await world.configure(aEnabled="true")

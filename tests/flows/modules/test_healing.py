@@ -4,7 +4,7 @@ from tests.flows.modules.hooks import at, hook, unless
 from tests.flows.modules.world import World
 
 
-async def test_when_a_module_heals_those_that_failed_after_it_are_tried_at_once(world: World) -> None:
+async def test_a_healed_module_lets_later_failed_modules_retry_at_once(world: World) -> None:
     makes = unless("mended") + 'touch "$TOLD/made"\n'
     world.module("010-a", {"hooks/h.sh": hook(makes, beforeHelm=1)})
     world.module("020-b", {"hooks/h.sh": hook(unless("made"), beforeHelm=1)})
@@ -19,7 +19,7 @@ async def test_when_a_module_heals_those_that_failed_after_it_are_tried_at_once(
     assert world.history()[-2:] == ["a/h.sh beforeHelm", "b/h.sh beforeHelm"]
 
 
-async def test_after_all_hooks_run_beside_a_parked_module_and_not_again_when_it_heals(world: World) -> None:
+async def test_after_all_hooks_run_once_although_a_module_is_parked(world: World) -> None:
     world.write("global-hooks/g.sh", hook(afterAll=1))
     world.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
     await world.configure(aEnabled="true")
@@ -32,7 +32,7 @@ async def test_after_all_hooks_run_beside_a_parked_module_and_not_again_when_it_
     assert world.history("afterAll") == ["global/g.sh afterAll"]
 
 
-async def test_a_failed_delete_holds_back_nothing_and_is_tried_again(world: World) -> None:
+async def test_a_failed_deletion_is_retried_and_delays_nothing(world: World) -> None:
     broken = at("afterDeleteHelm", unless("mended"))
     world.module("010-a", {"hooks/h.sh": hook(beforeHelm=1, afterDeleteHelm=1)})
     world.module("020-b", {"hooks/h.sh": hook(broken, beforeHelm=1, afterDeleteHelm=1)})
@@ -47,7 +47,7 @@ async def test_a_failed_delete_holds_back_nothing_and_is_tried_again(world: Worl
     await world.module_is("b", phase="")
 
 
-async def test_a_mended_section_and_a_changed_flag_bring_a_whole_round(world: World) -> None:
+async def test_a_corrected_section_and_a_changed_flag_lead_to_a_whole_round(world: World) -> None:
     world.write("global-hooks/g.sh", hook(beforeAll=1))
     world.module("010-a", {"openapi/config-values.yaml": "properties: {x: {type: integer}}\n"})
     world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})

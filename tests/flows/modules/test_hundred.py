@@ -9,7 +9,7 @@ CHARTS = OTHERS[::5]
 """Those with something to install."""
 
 
-async def test_of_a_hundred_modules_only_those_wait_that_need_what_hangs(world: World) -> None:
+async def test_only_dependents_of_a_hanging_module_wait_among_a_hundred(world: World) -> None:
     """Its definitions in `crds/` are there at once, those in its templates when it is mended."""
     other = CRD.replace("thing", "other").replace("Thing", "Other")
     hanging = hook(until_told("go"), beforeHelm=1)

@@ -49,7 +49,7 @@ async def test_ctrl_c_during_a_converge_ends_it_within_its_grace(world: World, s
     sandbox.faults.clear()
 
 
-async def test_a_converge_that_was_killed_is_gone_on_with(world: World, sandbox: Sandbox) -> None:
+async def test_a_killed_converge_is_continued_by_the_next_start(world: World, sandbox: Sandbox) -> None:
     await world.configure(**three(world))
     stall = sandbox.faults.add(Fault("stall", f"POST {CONFIGMAPS}"))
     await world.start(ready=False)
@@ -64,7 +64,7 @@ async def test_a_converge_that_was_killed_is_gone_on_with(world: World, sandbox:
     assert world.writes() == []
 
 
-async def test_an_api_that_is_away_in_the_middle_is_shown_and_missed_by_nobody_else(
+async def test_an_unreachable_api_during_a_converge_is_reported_and_affects_no_other_module(
     world: World, sandbox: Sandbox
 ) -> None:
     """First for the objects of one module, then for everybody."""
@@ -86,7 +86,7 @@ async def test_an_api_that_is_away_in_the_middle_is_shown_and_missed_by_nobody_e
     assert set(await world.maps()) == {"a"}
 
 
-async def test_a_right_that_is_missing_in_the_middle_is_shown_and_heals(
+async def test_a_right_revoked_during_a_converge_is_reported_until_it_is_granted_again(
     real: World, cluster: Cluster, proxy: Proxy
 ) -> None:
     """On the real control plane; definitions and API services may not be seen either. Then a restart writes nothing."""

@@ -36,7 +36,7 @@ async def cleaned(world: World) -> list[tuple[Any, Any]]:
 LAST = [({"domain": "here"}, {"size": 2})] * 2
 
 
-async def test_section_and_flag_that_go_in_one_edit_are_seen_by_delete_hooks(one: World) -> None:
+async def test_delete_hooks_see_values_removed_together_with_the_flag(one: World) -> None:
     await one.start()
     await one.configure(aEnabled="false", a=None, GLOBAL=None)
     assert await cleaned(one) == LAST
@@ -48,13 +48,13 @@ async def test_section_and_flag_that_go_in_one_edit_are_seen_by_delete_hooks(one
     assert await cleaned(one) == [({}, {"size": 3})] * 2
 
 
-async def test_a_section_that_is_refused_in_the_edit_that_turns_it_off_changes_nothing(one: World) -> None:
+async def test_a_section_refused_in_the_edit_that_turns_its_module_off_changes_nothing(one: World) -> None:
     await one.start()
     await one.configure(aEnabled="false", a="size: [")
     assert await cleaned(one) == LAST
 
 
-async def test_an_edit_while_the_module_is_being_deleted_is_not_seen(one: World) -> None:
+async def test_delete_hooks_do_not_see_edits_made_during_the_deletion(one: World) -> None:
     one.module("010-a", {"hooks/h.sh": hook(at("beforeDeleteHelm", until_told("go")), **CLEANS)})
     one.module("020-b")
     await one.start()
@@ -66,14 +66,14 @@ async def test_an_edit_while_the_module_is_being_deleted_is_not_seen(one: World)
     assert await cleaned(one) == LAST
 
 
-async def test_values_that_turn_a_module_off_by_its_script_were_never_run_with(one: World) -> None:
+async def test_delete_hooks_do_not_see_the_values_that_made_the_script_turn_the_module_off(one: World) -> None:
     one.module("010-a", {"enabled": enabled('jq \'.a.size < 5\' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT"')})
     await one.start()
     await one.configure(a="size: 5")
     assert await cleaned(one) == LAST
 
 
-async def test_what_the_secret_says_is_seen_when_it_goes_with_the_module(one: World) -> None:
+async def test_delete_hooks_see_values_of_a_secret_removed_with_the_module(one: World) -> None:
     one.operator.flags = (*one.operator.flags, "--config-secret=private")
     texts = {key: base64.b64encode(text.encode()).decode() for key, text in (("a", "size: 7"), ("aEnabled", "true"))}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": texts}

@@ -11,7 +11,7 @@ from tests.flows.modules.world import World
 OBJECT = configmap("a", "x: {{ .Values.a.x | default 0 | quote }}")
 
 
-async def test_objects_under_maintenance_are_marked_once_and_then_left_alone(world: World) -> None:
+async def test_a_release_under_maintenance_is_marked_once_and_not_written(world: World) -> None:
     """Its hooks go on, and the other of two modules is not affected."""
     for name in ("010-a", "020-b"):
         world.module(name, {"templates/cm.yaml": OBJECT, "hooks/h.sh": hook(afterHelm=1)})
@@ -39,7 +39,7 @@ async def _marked(world: World) -> bool:
     return "maintenance.deckhouse.io/no-resource-reconciliation" in object["metadata"]["labels"]
 
 
-async def test_definitions_stay_when_their_module_goes(world: World) -> None:
+async def test_definitions_are_kept_when_their_module_is_turned_off(world: World) -> None:
     world.module("010-a", {"crds/thing.yaml": CRD, "templates/cm.yaml": OBJECT})
     world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1), "module.yaml": "critical: false\n"})
     await world.configure(aEnabled="true", bEnabled="true")
@@ -53,7 +53,7 @@ async def test_definitions_stay_when_their_module_goes(world: World) -> None:
 
 
 @pytest.mark.parametrize("before", ["default", "kube-public"])
-async def test_a_module_that_is_to_live_elsewhere_says_how_to_move_it(world: World, before: str) -> None:
+async def test_a_changed_namespace_is_refused_with_the_way_to_move_the_release(world: World, before: str) -> None:
     """And does it when it is turned off and on. Where the last `module.yaml` named a namespace, purge looks too."""
     world.module("010-a", {"templates/cm.yaml": OBJECT, "module.yaml": f"namespace: {before}\n"})
     world.module("020-b", {"templates/cm.yaml": configmap("b")})
@@ -73,7 +73,7 @@ async def test_a_module_that_is_to_live_elsewhere_says_how_to_move_it(world: Wor
     await world.until(lambda: _places(world), [], "where the release is")
 
 
-async def test_who_may_look_nowhere_else_sees_what_is_in_hookrunners_namespace(world: World, sandbox: Sandbox) -> None:
+async def test_without_rights_elsewhere_releases_of_the_own_namespace_are_found(world: World, sandbox: Sandbox) -> None:
     sandbox.faults.add(Fault("answer", "GET /api/v1/secrets", status=403))
     world.module("010-a", {"templates/cm.yaml": OBJECT})
     await world.configure(aEnabled="true")

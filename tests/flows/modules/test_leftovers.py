@@ -31,7 +31,7 @@ async def test_a_restart_with_nothing_to_do_writes_nothing_at_all(world: World) 
     assert await world.releases() == releases == ["alpha.v1 deployed", "looker.v1 deployed", "restless.v1 deployed"]
 
 
-async def test_in_doubt_nothing_is_deleted(world: World) -> None:
+async def test_no_release_is_deleted_while_a_module_is_undecided(world: World) -> None:
     """Every start over live releases, of which one has no module any more."""
     world.module("010-a", {"templates/cm.yaml": configmap("a"), "openapi/config-values.yaml": "type: object\n"})
     world.write("global-hooks/openapi/config-values.yaml", "type: object\nproperties: {color: {type: string}}\n")
@@ -64,7 +64,7 @@ async def _restarts_and_deletes_nothing(world: World, ready: bool = True) -> Non
     assert world.writes() == []
 
 
-async def test_what_was_turned_off_meanwhile_is_deleted_with_its_hooks(world: World) -> None:
+async def test_a_module_turned_off_while_the_program_was_down_is_deleted_with_its_hooks(world: World) -> None:
     """Heaviest first; one that may not be deleted yet does not delay the others."""
     away = hook(at("beforeDeleteHelm", "echo >&2 no"), beforeDeleteHelm=1, afterDeleteHelm=1)
     for name in ("010-a", "020-b", "030-c"):
@@ -80,7 +80,7 @@ async def test_what_was_turned_off_meanwhile_is_deleted_with_its_hooks(world: Wo
     assert await world.releases() == ["b.v1 deployed"]
 
 
-async def test_purged_is_what_is_ours_and_nobody_else_s(world: World) -> None:
+async def test_purge_removes_only_releases_of_hookrunner_and_addon_operator(world: World) -> None:
     world.module("010-a", {"templates/cm.yaml": configmap("a")})
     world.module("020-old", {"templates/cm.yaml": configmap("old")})
     world.module("030-kept", {"templates/cm.yaml": configmap("kept")})
@@ -99,7 +99,7 @@ async def test_purged_is_what_is_ours_and_nobody_else_s(world: World) -> None:
     assert world.history() == []
 
 
-async def test_a_kind_that_left_the_chart_before_the_module_was_turned_off_is_gone_too(world: World) -> None:
+async def test_a_deletion_includes_kinds_that_left_the_chart_before(world: World) -> None:
     world.module("010-a", {"templates/cm.yaml": configmap("a"), "templates/more.yaml": configmap("more")})
     world.module("010-a", {"templates/sa.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n"})
     await world.configure(aEnabled="true")

@@ -67,7 +67,7 @@ async def test_a_replaced_configuration_uninstalls_nothing(real: World, cluster:
     assert real.history() == ["a/h.sh onStartup"]
 
 
-async def test_a_deleted_configuration_is_told_with_what_goes_and_when_and_counts_again_when_it_is_back(
+async def test_a_deleted_configuration_is_reported_with_its_consequences_and_can_come_back(
     one: World,
 ) -> None:
     await one.start()
@@ -92,7 +92,7 @@ async def test_a_deleted_configuration_counts_after_its_grace(one: World) -> Non
     assert (await event(one, "ConfigDropped")).endswith("counts as deleted from now on")
 
 
-async def test_a_restart_is_no_way_round_the_grace(one: World) -> None:
+async def test_a_restart_does_not_shorten_the_grace(one: World) -> None:
     await one.start()
     await one.stop()
     await one.delete("hookrunner")
@@ -116,7 +116,7 @@ async def test_after_a_restart_a_configuration_that_stays_away_counts_as_deleted
     await one.until(one.maps, {"b": {}}, "what is installed")
 
 
-async def test_who_never_had_a_configuration_waits_for_none(world: World) -> None:
+async def test_a_start_that_never_had_a_configuration_does_not_wait_for_one(world: World) -> None:
     world.module("020-b", {"values.yaml": "bEnabled: true\n", "templates/cm.yaml": configmap("b")})
     world.operator.flags = (*world.operator.flags, "--config-grace=1h")
     await world.start()
@@ -138,7 +138,7 @@ async def test_a_deleted_secret_has_its_grace_too_and_after_a_restart(one: World
     await one.becomes("a", size="8")
 
 
-async def test_a_secret_that_cannot_be_read_at_the_start_keeps_all_from_running(one: World, sandbox: Sandbox) -> None:
+async def test_no_module_runs_while_the_secret_cannot_be_read_at_the_start(one: World, sandbox: Sandbox) -> None:
     """The ConfigMap alone is not what the user has said."""
     one.operator.flags = (*one.operator.flags, "--config-secret=private")
     await set_secret(one, "size: 7")
@@ -154,7 +154,7 @@ async def test_a_secret_that_cannot_be_read_at_the_start_keeps_all_from_running(
     await one.becomes("a", size="7")
 
 
-async def test_a_hook_does_not_create_a_configuration_that_is_missed(one: World) -> None:
+async def test_a_hook_does_not_create_a_deleted_configuration(one: World) -> None:
     write = at("Event", patch("/a/size", "5", lasting=True))
     one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
     await one.start()

@@ -5,7 +5,7 @@ from tests.flows.modules.world import World
 from tests.flows.waiting import stays, until
 
 
-async def test_helm_waits_for_the_synchronizations_that_are_to_be_waited_for(world: World) -> None:
+async def test_the_release_waits_for_synchronizations_with_wait_for_synchronization(world: World) -> None:
     """Another queue: waited for, and not; the own queue always. Events wait for their binding's Synchronization."""
     waits = [watching(queue="other"), watching("soon", executeHookOnSynchronization=False, label="soon")]
     idles = [watching(queue="third", waitForSynchronization=False)]
@@ -30,7 +30,7 @@ async def test_helm_waits_for_the_synchronizations_that_are_to_be_waited_for(wor
     assert world.history().index("a/w.sh cms Synchronization") < world.history().index("a/h.sh beforeHelm")
 
 
-async def test_values_that_events_and_ticks_change_bring_one_run_each(world: World) -> None:
+async def test_values_changed_by_events_and_schedules_lead_to_one_run_each(world: World) -> None:
     template = configmap("a", 'last: {{ .Values.a.last | default "none" | quote }}')
     tick = [{"name": "tick", "crontab": "* * * * * *"}]
     body = at("Event", patch("/a/last", '"event"')) + at("Schedule", patch("/a/last", '"tick"'))
@@ -50,7 +50,7 @@ async def test_values_that_events_and_ticks_change_bring_one_run_each(world: Wor
     assert len(world.history("afterHelm")) == 4, "a tick that changes nothing brings no run"
 
 
-async def test_hooks_of_one_name_in_two_modules_have_nothing_to_do_with_each_other(world: World) -> None:
+async def test_hooks_of_the_same_name_in_two_modules_are_independent(world: World) -> None:
     counted = 'echo \'{"name":"seen","action":"add","value":1.5}\' > "$METRICS_PATH"'
     k = hook(at("Event", counted), kubernetes=[watching(queue="shared")])
     world.module("010-a", {"hooks/k.sh": k})

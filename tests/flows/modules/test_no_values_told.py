@@ -130,7 +130,7 @@ async def is_event(world: World, reason: str) -> bool:
     return reason in json.dumps(await world.ask("GET", world.path(resource="events"), None))
 
 
-async def test_no_mistake_gives_a_value_away(real: World) -> None:
+async def test_no_report_of_a_mistake_shows_a_value(real: World) -> None:
     wanted = await broken(real)
     real.operator.flags = (*real.operator.flags, "--log-level=debug")
     await real.start(ready=False)

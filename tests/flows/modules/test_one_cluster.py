@@ -54,7 +54,7 @@ def ask_from_everywhere(world: World) -> None:
     world.write("modules/values.yaml", "alphaEnabled: true\n")
 
 
-async def test_everything_under_a_sandbox_sees_it_and_no_other_cluster(alone: World, sandbox: Sandbox) -> None:
+async def test_all_processes_under_a_sandbox_see_only_the_sandbox(alone: World, sandbox: Sandbox) -> None:
     ask_from_everywhere(alone)
     await alone.start()
     own = Api(alone.directory / "own")
@@ -63,7 +63,7 @@ async def test_everything_under_a_sandbox_sees_it_and_no_other_cluster(alone: Wo
     assert list(sandbox.faults.requests) == []
 
 
-async def test_everything_sees_the_cluster_of_the_named_context(world: World, sandbox: Sandbox) -> None:
+async def test_all_processes_see_the_cluster_of_the_named_context(world: World, sandbox: Sandbox) -> None:
     """Which is not the current one of the kubeconfig, nor that of the environment. Nothing is left of the kubeconfig
     that was made for hooks."""
     async with serving(Options()) as other:
@@ -85,7 +85,7 @@ async def test_everything_sees_the_cluster_of_the_named_context(world: World, sa
     assert list((world.directory / "tmp").glob("kubeconfig*")) == []
 
 
-async def test_credentials_that_a_sandbox_refuses_are_not_replaced_by_those_of_another_cluster(
+async def test_refused_credentials_of_a_sandbox_are_not_replaced_by_those_of_another_cluster(
     alone: World, sandbox: Sandbox
 ) -> None:
     """Each refusal has them loaded again."""

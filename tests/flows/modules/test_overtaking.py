@@ -31,7 +31,7 @@ def overtaken(world: World) -> None:
     assert others == [f"{name}/h.sh beforeHelm" for name in LATER]
 
 
-async def test_a_module_that_fails_or_hangs_is_overtaken_by_29_others(world: World) -> None:
+async def test_29_modules_overtake_one_that_fails_or_hangs(world: World) -> None:
     """No module waits for one that fails, whatever the patience; one that hangs is passed when the patience ends."""
     await world.configure(**thirty(world, unless("failing", "exit 0") + unless("mended")))
     world.operator.flags = (*world.operator.flags, "--module-patience=1h")
@@ -51,7 +51,7 @@ async def test_a_module_that_fails_or_hangs_is_overtaken_by_29_others(world: Wor
     await world.module_is("m01", ready=True)
 
 
-async def test_what_lacks_a_definition_of_a_later_module_has_it_soon(world: World) -> None:
+async def test_a_module_that_needs_a_definition_of_a_later_one_becomes_ready_soon(world: World) -> None:
     """From its templates; those in `crds/` come before all modules."""
     world.module("010-a", {"templates/thing.yaml": THING})
     world.module("020-b", {"templates/crd.yaml": CRD, "hooks/h.sh": hook(until_told("go"), beforeHelm=1)})
@@ -71,7 +71,7 @@ async def test_what_lacks_a_definition_of_a_later_module_has_it_soon(world: Worl
     assert "first" in str(await world.ask("GET", "/apis/example.com/v1/namespaces/default/things", None))
 
 
-async def test_hooks_after_helm_that_change_values_bring_one_more_run_or_are_set_aside(world: World) -> None:
+async def test_after_helm_hooks_that_change_values_lead_to_more_runs_up_to_a_limit(world: World) -> None:
     """Once, and at each run: six times, then the module is set aside and others go on."""
     template = configmap("once", "seen: {{ .Values.once.seen | default 0 | quote }}")
     world.module("010-once", {"hooks/h.sh": hook(patch("/once/seen", "1"), afterHelm=1), "templates/t.yaml": template})
@@ -84,7 +84,7 @@ async def test_hooks_after_helm_that_change_values_bring_one_more_run_or_are_set
     await world.module_is("ever", ready=False, reason="afterHelm hooks have changed its values 6 times")
 
 
-async def test_a_change_while_a_module_is_set_aside_is_tried_at_once(world: World) -> None:
+async def test_a_parked_module_is_retried_at_once_after_a_change(world: World) -> None:
     """Not after the back-off; its kubernetes hooks go on meanwhile."""
     fails = at("beforeHelm", 'grep -q \'"good":true\' "$VALUES_PATH" || exit 1')
     world.module("010-a", {"hooks/h.sh": hook(fails, beforeHelm=1, kubernetes=[watching()])})

@@ -10,7 +10,7 @@ ONCE = '[ -e "{0}" ] || {{ touch "{0}"; echo broken >&2; exit 1; }}\n'
 EACH = 'mark="$TOLD/$(cksum < "$BINDING_CONTEXT_PATH" | tr -d " ")"\n' + ONCE.format("$mark")
 
 
-async def test_what_failed_is_done_again_and_what_was_done_is_not(world: World, sandbox: Sandbox) -> None:
+async def test_a_retry_repeats_the_failed_step_and_no_earlier_one(world: World, sandbox: Sandbox) -> None:
     """`--config`, onStartup, Synchronization, beforeHelm, an object, afterHelm. An edit hurries the next attempt."""
     script = hook(EACH, onStartup=1, kubernetes=[watching()], beforeHelm=1, afterHelm=1)
     refuses_once = script.replace("\n", "\n" + ONCE.format("$TOLD/asked-once"), 1)

@@ -17,7 +17,7 @@ async def damage(world: World, **body: object) -> None:
     await world.start()
 
 
-async def test_a_record_that_cannot_be_read_is_told_at_the_start_until_it_is_gone(world: World) -> None:
+async def test_an_unreadable_record_is_reported_from_the_start_until_it_is_gone(world: World) -> None:
     """Its release is applied anew, so that its objects are known and followed again."""
     await damage(world, data={"release": "AAAA"})
     await told(world, "RecordUnreadable", f"Secret default/{RECORD}: not a valid Helm release record")
@@ -30,7 +30,7 @@ async def test_a_record_that_cannot_be_read_is_told_at_the_start_until_it_is_gon
     await world.module_is("a", records=[], ready=True)
 
 
-async def test_a_record_that_has_lost_its_labels_is_named_at_the_start(world: World) -> None:
+async def test_a_record_without_its_labels_is_reported_at_the_start(world: World) -> None:
     labels = {"owner": "helm", "name": "a", "version": "1", "status": "deployed"}
     await damage(world, metadata={"labels": dict.fromkeys(labels)})
     command = f"kubectl label --overwrite -n default secret {RECORD} owner=helm name=a version=1 status=deployed"

@@ -10,7 +10,7 @@ VERSION = configmap("db", "slow: {{ .Values.global.slow | default false | quote 
 NAMES = ("late", "early", "one", "two", "lonely", "modern")
 
 
-async def test_requirements_decide_who_runs_and_when_and_it_is_said_why_not(world: World) -> None:
+async def test_requirements_decide_which_modules_run_in_which_order_and_give_reasons(world: World) -> None:
     """`early` comes after what it requires, whatever the weights; a cycle concerns only its own modules."""
     requires = {
         "010-early": "modules: [late >=1.2]",

@@ -68,7 +68,7 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_values_and_who_set_them_and_what_came_of_them(one: World) -> None:
+async def test_module_commands_show_values_their_sources_and_results(one: World) -> None:
     await one.create("seen", watched="y")
     await one.start()
     assert (await shown(one, "/module/list.json"))["enabledModules"] == ["a"]
@@ -88,7 +88,7 @@ async def test_values_and_who_set_them_and_what_came_of_them(one: World) -> None
     assert 'size: "2"' in await shown(one, "/module/a/render")
 
 
-async def test_the_difference_to_the_cluster_names_fields_and_hides_secrets(one: World) -> None:
+async def test_render_diff_names_fields_and_hides_secrets(one: World) -> None:
     await one.start()
     assert await shown(one, "/module/a/render?diff=true") == "No diff found\n"
     await one.ask("PATCH", one.path("a") + "?story=yes", {"data": {"size": "9"}})
@@ -101,7 +101,7 @@ async def test_the_difference_to_the_cluster_names_fields_and_hides_secrets(one:
     assert (before, one.writes()) == (before, [])
 
 
-async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_ever(one: World) -> None:
+async def test_a_refused_edit_is_reported_without_secrets_until_it_is_corrected(one: World) -> None:
     await one.start()
     await one.configure(a="size: big")
     await told(one, "ConfigRejected", "a: size must be of type integer")
@@ -123,7 +123,7 @@ async def test_an_edit_that_is_refused_is_seen_until_it_is_mended_and_no_secret_
     assert "swordfish" not in told_
 
 
-async def test_whoever_mends_a_section_in_vain_at_the_start_is_told_what_is_wrong_with_it_now(one: World) -> None:
+async def test_a_second_bad_edit_at_the_start_is_reported_with_its_own_errors(one: World) -> None:
     await one.configure(a="size: big")
     await one.start()
     await told(one, "ModuleUndecided", "a: size must be of type integer")
@@ -138,7 +138,7 @@ async def test_whoever_mends_a_section_in_vain_at_the_start_is_told_what_is_wron
     await one.operator.wait_log("the last good values stay in use")
 
 
-async def test_a_template_that_fails_with_a_secret_does_not_give_it_away(one: World) -> None:
+async def test_a_failing_template_does_not_reveal_a_secret(one: World) -> None:
     one.module("010-a", {"templates/bad.yaml": '{{ fail (printf "no good: %s" .Values.a.password) }}'})
     await one.start()
     await told(one, "ModuleFailed", "no good: ***")
@@ -146,7 +146,7 @@ async def test_a_template_that_fails_with_a_secret_does_not_give_it_away(one: Wo
     assert "hunter2" not in f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
 
 
-async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
+async def test_events_report_failures_and_repairs_of_modules(world: World) -> None:
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     world.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
     world.module("020-b", {"templates/cm.yaml": configmap("b")})
@@ -175,7 +175,7 @@ async def test_what_happens_to_modules_is_told_in_events(world: World) -> None:
     await until(lambda: conditions(world)["modules"] == "", "values that count again")
 
 
-async def test_a_hook_that_fails_beside_its_modules_runs_is_told_with_its_module(world: World) -> None:
+async def test_a_failing_event_hook_is_reported_with_its_module(world: World) -> None:
     tick = [{"name": "tick", "crontab": "* * * * * *"}]
     world.module("010-a", {"hooks/h.sh": hook("echo broken >&2; exit 1", schedule=tick)})
     await world.configure(aEnabled="true")
@@ -184,7 +184,7 @@ async def test_a_hook_that_fails_beside_its_modules_runs_is_told_with_its_module
     assert "for tick: broken" in conditions(world)["modules"]
 
 
-async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
+async def test_writes_to_the_cluster_are_logged(world: World) -> None:
     world.operator.flags = (*world.operator.flags, "--config-grace=0s")
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     await world.configure(aEnabled="true")
@@ -202,7 +202,7 @@ async def test_what_is_done_in_the_cluster_is_in_the_log(world: World) -> None:
     )
 
 
-async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready(world: World) -> None:
+async def test_a_waiting_module_is_shown_and_does_not_affect_readiness(world: World) -> None:
     missing = {"name": "none", "apiVersion": "example.com/v1", "kind": "Missing"}
     world.module("010-a", {"hooks/h.sh": hook(kubernetes=[missing])})
     world.module("020-b", {"templates/cm.yaml": configmap("b")})
@@ -222,7 +222,7 @@ async def test_what_a_module_waits_for_is_seen_and_keeps_nobody_from_being_ready
     assert await world.map("b") == {}
 
 
-async def test_what_a_module_is_at_is_seen(world: World) -> None:
+async def test_the_present_step_of_a_module_is_shown(world: World) -> None:
     world.module("010-a", {"hooks/h.sh": hook(until_told("go"), beforeHelm=1)})
     await world.start()
     before = world.modules()["a"]["since"]
@@ -235,7 +235,9 @@ async def test_what_a_module_is_at_is_seen(world: World) -> None:
 
 
 @pytest.mark.parametrize(("flags", "unready"), [((), 503), (("--compat=addon-operator",), 500)])
-async def test_how_far_the_start_is(world: World, flags: tuple[str, ...], unready: int) -> None:
+async def test_status_converge_shows_the_progress_of_the_start(
+    world: World, flags: tuple[str, ...], unready: int
+) -> None:
     world.operator.flags = (*world.operator.flags, *flags, "--config-map=hookrunner")
     world.write("global-hooks/g.sh", hook(until_told("first"), onStartup=1))
     world.module("010-a", {"hooks/h.sh": hook(until_told("second"), beforeHelm=1)})

@@ -60,7 +60,7 @@ async def workloads(world: World) -> dict[str, bool]:
     return found
 
 
-async def test_all_modules_that_ship_run_side_by_side(shipped: World) -> None:
+async def test_all_shipped_modules_run_together(shipped: World) -> None:
     """They are installed, get another value, are left alone at a restart, and go away."""
     parts = ("auth", "api", "web", "metrics-scraper", "gateway")
     names = ["ingress-nginx-controller", *(f"kubernetes-dashboard-{part}" for part in parts)]
@@ -111,7 +111,7 @@ async def _enable(real: World) -> None:
     await real.configure(**flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless)
 
 
-async def test_on_a_real_control_plane_they_come_change_and_go(everything: World) -> None:
+async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_control_plane(everything: World) -> None:
     """Installed, upgraded, rolled back, put back, left alone at a restart, purged, turned off."""
     world = everything
     await world.start()

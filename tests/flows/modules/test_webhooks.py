@@ -75,7 +75,7 @@ async def _says(site: Site, name: str, words: str) -> bool:
     return words in await verdict(site, name)
 
 
-async def test_two_modules_have_webhooks_of_one_name_and_come_and_go_by_themselves(asking: World, site: Site) -> None:
+async def test_webhooks_of_the_same_name_in_two_modules_are_independent(asking: World, site: Site) -> None:
     """Each is asked about the objects of both while they are installed."""
     for number, name in enumerate("ab", 1):
         asking.module(f"0{number}0-{name}", {"hooks/p.sh": policy(site, name), "templates/cm.yaml": own(f"own-{name}")})
@@ -100,7 +100,7 @@ async def test_two_modules_have_webhooks_of_one_name_and_come_and_go_by_themselv
     await asking.until(asking.releases, [], "releases")
 
 
-async def test_what_a_webhook_learns_goes_into_the_values_of_its_module(asking: World, site: Site) -> None:
+async def test_a_webhook_may_patch_the_values_of_its_module(asking: World, site: Site) -> None:
     learn = patch("/a/seen", '"$(jq -r .[0].review.request.name "$BINDING_CONTEXT_PATH")"')
     template = configmap("learnt", "seen: {{ .Values.a.seen }}")
     asking.module("010-a", {"hooks/p.sh": policy(site, "a", learn), "templates/cm.yaml": template})
@@ -166,7 +166,7 @@ async def _strategy(kind: Kind) -> str:
     return str(kind.conversion()["strategy"])
 
 
-async def test_what_would_lead_nowhere_is_not_registered(world: World) -> None:
+async def test_a_webhook_without_its_service_is_not_registered(world: World) -> None:
     """It would refuse everything. When the Service is there, all is well."""
     world.operator.flags += (f"--webhook-port={free_port()}", "--validating-webhook-configuration-name=mine")
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}

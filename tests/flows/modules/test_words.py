@@ -35,7 +35,7 @@ async def test_off_in_the_global_section_is_false_with_a_schema_and_without(one:
     assert "true or false here" not in json.dumps(one.operator.logs()[before:]), "there it has always been so"
 
 
-async def test_a_global_section_that_is_refused_at_the_start_is_not_ready_until_it_is_mended(one: World) -> None:
+async def test_a_global_section_refused_at_the_start_keeps_readyz_red_until_it_is_corrected(one: World) -> None:
     one.write("global-hooks/openapi/config-values.yaml", DEBUG)
     await one.configure(aEnabled="true", GLOBAL="debug: 7")
     await one.start(ready=False)
@@ -50,7 +50,7 @@ async def test_a_global_section_that_is_refused_at_the_start_is_not_ready_until_
     assert one.operator.get("/readyz")[0] == 200
 
 
-async def test_a_module_section_that_is_refused_at_the_start_concerns_its_module_alone(one: World) -> None:
+async def test_a_module_section_refused_at_the_start_affects_only_its_module(one: World) -> None:
     one.module("020-b", {"openapi/config-values.yaml": DEBUG})
     await one.configure(aEnabled="true", bEnabled="true", b="debug: off")
     await one.start()
