@@ -18,10 +18,10 @@ from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleD
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.module_hooks import CompiledHooks, HookPrefetch, ModuleHooks
+from hookrunner.convergence.runs.hook_loading import CompiledHooks, HookPrefetch
+from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources

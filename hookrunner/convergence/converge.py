@@ -11,10 +11,9 @@ from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
+from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleTasks
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine import dispatch

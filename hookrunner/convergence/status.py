@@ -10,7 +10,7 @@ from typing import TypeAlias
 from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigSources
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_hooks import CompiledHooks
+from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates

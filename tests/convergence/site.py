@@ -11,9 +11,9 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigS
 from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
+from hookrunner.convergence.runs.hook_loading import CompiledHooks
+from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules

@@ -1,42 +1,51 @@
-"""A module's hooks while the module is run or deleted: loaded, run in their order, made to listen, and forgotten."""
+"""A module's hooks while the module is run or deleted: loaded, run in their order, made to listen, called by the API
+server, and forgotten.
+
+Webhooks: reviews are answered as soon as the hooks are known, outside of all queues: nothing that a module does waits
+for itself. Conversions are registered before the module looks at any object, for nothing that needs conversion can be
+read before; webhooks of admission when the module's values are there. Both are withdrawn before the hooks are
+unregistered.
+
+What an earlier process has registered stays until it is certain what each module wants: policies have no gaps, and no
+client reads objects unconverted. If anything is registered, the hooks of enabled modules are loaded before any module
+runs, so that no client waits for an answer that no hook gives.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import dropwhile
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, Protocol
 
-from hookrunner.background import Background
-from hookrunner.convergence.events import Notice, Notices
+from hookrunner import log
+from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import InlineRuns
-from hookrunner.errors import BadModule
-from hookrunner.hooks.catalog import Catalog
-from hookrunner.model.bindings import BindingType, by_lifecycle
-from hookrunner.model.modules import GLOBAL, Module, Phase
-from hookrunner.model.status import some
+from hookrunner.engine.reviews.reviewer import ModuleDeclarations, ReviewDeclarations
+from hookrunner.errors import HookrunnerError, KubeError, RegistrationFailed
+from hookrunner.model.bindings import BindingType, Hook, ReviewKind, by_lifecycle
+from hookrunner.model.modules import Choice
 from hookrunner.model.tasks import HookRun, own_queue
+from hookrunner.registration.registrar import SETTLE
 
-LoadHooks: TypeAlias = Callable[[Module], Awaitable[Catalog]]
-"""Finds the hooks of a module and asks each for its configuration."""
+Registration = Literal["registering", "registered", "withdrawing"]
+"""The API server is about to call the webhooks of one kind, calls them, or is about to stop calling them."""
 
-_Loading: TypeAlias = asyncio.Future[tuple[float, Catalog]]
-"""The hooks, and when they were loaded (seconds of the loop's clock)."""
+KINDS: tuple[ReviewKind, ...] = "conversion", "admission"
+"""In the order in which they are registered."""
 
-_REASON = "HooksMissing"
-_PREFETCHED = 3
-_FRESH = 10.0
-"""Seconds for which an answer that was fetched in advance is used: files may be changed meanwhile."""
+_PATIENCE = 30.0
+"""Seconds for a registration or a withdrawal, while the API server is away, for example."""
+
+_log = log.get("module-webhooks")
 
 
 class ModuleHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
     def __init__(
-        self, load: LoadHooks, engine: Engine, enabling: BindingActivator, direct: InlineRuns, compiled: "CompiledHooks"
+        self, load: LoadHooks, engine: Engine, enabling: BindingActivator, direct: InlineRuns, compiled: CompiledHooks
     ) -> None:
         self.compiled = compiled
         self._load = load
@@ -126,74 +135,150 @@ def _merge_groups(runs: Iterable[HookRun]) -> Iterator[HookRun]:
         yield first.merged(others)
 
 
-class HookPrefetch:
-    """Loads hooks, and begins with the enabled modules that come next while the present one is at work: in a start each
-    module would otherwise wait for an interpreter. A retry loads everything again."""
+class WebhookRegistrar(Protocol):
+    """Tells the API server which webhooks to call: all that are declared, at each call."""
 
-    def __init__(self, load: LoadHooks, states: ModuleStates, background: Background) -> None:
-        self._load = load
+    async def has_leftovers(self) -> bool:
+        """Is anything registered that no hook declares? Raises KubeError."""
+
+    async def renew(self, mine: Sequence[Hook] = ()) -> None:
+        """Register what is declared and withdraw the rest; returns when that is done for these hooks and for all
+        withdrawals. Raises RegistrationFailed."""
+
+
+class ReviewHooks(Protocol):
+    """The hooks of modules, as far as they answer reviews."""
+
+    async def load(self, state: ModuleState) -> None:
+        """Load and register them. Raises BadHookConfig."""
+
+    async def listen_for_reviews(self, state: ModuleState) -> None:
+        """Give them their snapshots."""
+
+    def forget(self, state: ModuleState) -> None:
+        """Unregister them."""
+
+
+class ModuleWebhooks:
+    """Registers and withdraws the webhooks of modules. `certain` means that no directory was rejected that may be a
+    module under another name."""
+
+    def __init__(
+        self,
+        states: ModuleStates,
+        hooks: ReviewHooks,
+        declared: ReviewDeclarations,
+        registrar: WebhookRegistrar,
+        certain: bool,
+    ) -> None:
         self._states = states
-        self._background = background
-        self._loading: dict[str, _Loading] = {}
+        self._hooks = hooks
+        self._declared = declared
+        self._registrar = registrar
+        self._certain = certain
+        self._looked = self._clean = False
+        self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.module.name: {} for state in states}
+        self._declare()
 
-    async def __call__(self, module: Module) -> Catalog:
-        """The hooks of a module."""
-        loading = self._loading.pop(module.name, None)
-        self._prefetch_after(module)
-        if loading:
-            loaded_at, catalog = await loading
-            if asyncio.get_running_loop().time() - loaded_at < _FRESH:
-                return catalog
-        return await self._load(module)
+    def registrations(self, state: ModuleState) -> Mapping[ReviewKind, Registration]:
+        """How far each kind of a module's webhooks is; a kind that is not registered is missing."""
+        return self._registrations[state.module.name]
 
-    def _prefetch_after(self, module: Module) -> None:
-        later = list(dropwhile(lambda state: state.module is not module, self._states))[1:]
-        new = [state for state in later if state.on and state.phase is Phase.STARTUP and state.busy_since is None]
-        for state in new[:_PREFETCHED]:
-            if state.module.name not in self._loading:
-                loading = self._loading[state.module.name] = asyncio.get_running_loop().create_future()
-                work = partial(self._fetch, state, loading)
-                self._background.keep(f"hooks of {state.module.name}", work, ends=True)
+    async def resume(self) -> None:
+        """When it is decided which modules are on, and until it is certain that nothing is left of an earlier process:
+        let hooks answer that may be called already, and withdraw what no module wants."""
+        if not self._looked:
+            await self._look()
+        if self._clean:
+            return
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                for state in self._states.enabled:
+                    await self._let_answer(state)
+                await self._renew()
+        except (HookrunnerError, TimeoutError) as error:
+            _log.warn("registrations of an earlier process are not adjusted yet", error=str(error))
+        else:
+            self._clean = not self._declared.modules.incomplete
 
-    async def _fetch(self, state: ModuleState, loading: _Loading) -> None:
-        catalog = await self._load(state.module)
-        if not loading.done():
-            loading.set_result((asyncio.get_running_loop().time(), catalog))
+    async def register(self, state: ModuleState, kind: ReviewKind) -> None:
+        """Register the webhooks of a module's hooks, if they are not. Raises RegistrationFailed."""
+        kinds, hooks = self._registrations[state.module.name], tuple(_only(state.hooks, [kind]))
+        if not hooks or kinds.get(kind) == "registered":
+            return
+        kinds[kind] = "registering"
+        await self._renew_in_time(hooks)
+        if kinds.get(kind) == "registering":  # else it was withdrawn meanwhile
+            kinds[kind] = "registered"
+
+    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+        """Withdraw them; returns when no API server calls them any more. Raises RegistrationFailed."""
+        kinds = self._registrations[state.module.name]
+        if kind not in kinds:
+            return
+        kinds[kind] = "withdrawing"
+        await self._renew_in_time()
+        await asyncio.sleep(SETTLE)
+        if kinds.get(kind) == "withdrawing":  # else it was registered again meanwhile
+            del kinds[kind]
+
+    async def _look(self) -> None:
+        """See whether anything is registered. As long as that is not known, something may be."""
+        try:
+            self._clean, self._looked = not await self._registrar.has_leftovers(), True
+        except KubeError as error:
+            _log.warn("registrations of an earlier process cannot be looked up", error=str(error))
+
+    async def _let_answer(self, state: ModuleState) -> None:
+        """Let a module's hooks answer before its turn has come. Errors are reported when it has."""
+        try:
+            await self._hooks.load(state)
+        except HookrunnerError:
+            return
+        if any(hook.config.reviews for hook in state.hooks):
+            state.mark_live()
+            await self._hooks.listen_for_reviews(state)
+        elif not state.live:
+            self._hooks.forget(state)
+
+    async def _renew_in_time(self, hooks: Sequence[Hook] = ()) -> None:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._renew(hooks)
+        except TimeoutError:
+            raise RegistrationFailed(f"webhooks could not be registered within {_PATIENCE:g} s") from None
+
+    async def _renew(self, hooks: Sequence[Hook] = ()) -> None:
+        self._declare()
+        await self._registrar.renew(hooks)
+
+    def _declare(self) -> None:
+        """Declare what modules want at this moment."""
+        known = [state for state in self._states if self._is_known(state)]
+        modules = ModuleDeclarations(
+            answering=tuple(hook for state in self._states for hook in state.hooks),
+            asked=tuple(hook for state in self._states for hook in _only(state.hooks, self._due(state))),
+            sure=frozenset(state.module.name for state in known),
+            incomplete=not self._clean and self._in_doubt(),
+        )
+        self._declared.declare_modules(modules)
+
+    def _in_doubt(self) -> bool:
+        """May there be hooks whose webhooks are not declared yet?"""
+        return not (self._certain and len(self._states) and all(map(self._is_known, self._states)))
+
+    def _is_known(self, state: ModuleState) -> bool:
+        """Is it known what the module wants, and registered?"""
+        kinds = {kind for hook in state.hooks for kind in hook.config.reviews}
+        return state.decision.choice is Choice.OFF or (state.loaded and kinds <= self.registrations(state).keys())
+
+    def _due(self, state: ModuleState) -> list[ReviewKind]:
+        """The kinds of reviews that the API server should call for."""
+        return [kind for kind, stage in self.registrations(state).items() if stage != "withdrawing"]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledHooks:
-    """Hooks that are compiled into addon-operator and never run here. `names` are those of global hooks; those of a
-    module stand with it. Modules run without them, and the log and `module list` say so; with `parks`
-    (`--on-compiled-hooks park`) they do not run. All modules depend on global hooks, by the values that these set."""
-
-    notices: Notices
-    names: tuple[str, ...] = ()
-    parks: bool = False
-
-    @property
-    def shared(self) -> str:
-        """Which global hooks are missing, for a person; empty if none are."""
-        return f"global {_to_text(self.names)}" if self.names else ""
-
-    def lacking(self, state: ModuleState) -> str:
-        """Which hooks an enabled module lacks, for a person; empty if it lacks none."""
-        return _to_text(state.module.compiled) if state.on and state.module.compiled else ""
-
-    def check(self, state: ModuleState) -> None:
-        """A module is about to start: publish what it lacks, or raise BadModule if it should not run without."""
-        missing = self.lacking(state)
-        if self.parks and (missing or self.shared):
-            raise BadModule(f"{missing or self.shared}; to run it without them: --on-compiled-hooks warn")
-        if missing:
-            self.notices.publish(Notice(state.module.name, _REASON, missing))
-
-    def publish_shared(self) -> None:
-        """Publish which global hooks are missing."""
-        if self.names:
-            self.notices.publish(Notice(GLOBAL, _REASON, self.shared))
-
-
-def _to_text(names: tuple[str, ...]) -> str:
-    how = "write them as executables in bash, Python or any language"
-    return f"hooks are compiled into addon-operator and never run here: {some(names)}; {how}"
+def _only(hooks: Sequence[Hook], kinds: Sequence[ReviewKind]) -> Iterator[Hook]:
+    """Those that want reviews of these kinds, each for these only."""
+    for hook in hooks:
+        if not hook.config.reviews.isdisjoint(kinds):
+            yield hook.asked_only(kinds)

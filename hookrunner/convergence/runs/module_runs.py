@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
+from hookrunner.convergence.runs.module_hooks import KINDS, ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.module_hooks import HookPrefetch
+from hookrunner.convergence.runs.hook_loading import HookPrefetch
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module

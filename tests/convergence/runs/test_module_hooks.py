@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.runs.module_hooks import CompiledHooks, ModuleHooks
+from hookrunner.convergence.runs.hook_loading import CompiledHooks
+from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import InlineRuns

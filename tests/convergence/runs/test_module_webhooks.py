@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.module_hooks import ModuleWebhooks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
