@@ -4,9 +4,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
 """
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import making, revisions, scheduler
-from kubesandbox.simulate.adoption import claimed
-from kubesandbox.simulate.making import is_active, is_available, is_ending, is_ready
+from kubesandbox.simulate import owned_objects, scheduler
+from kubesandbox.simulate.owned_objects import claimed, is_active, is_available, is_ending, is_ready
 from kubesandbox.simulate.rollouts import resolved
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
@@ -30,7 +29,7 @@ def step(daemons: Object, world: World) -> PlannedStep | None:
         return None
     if claims := claimed(daemons, world, "pods"):
         return PlannedStep(claims)
-    revision = revisions.newest(daemons, world, HASH)
+    revision = owned_objects.newest(daemons, world, HASH)
     if revision.writes:
         return PlannedStep(revision.writes)
     template = _template(daemons)
@@ -68,7 +67,7 @@ def _placed(daemons: Object, template: Object, nodes: list[str], pods: list[Obje
     """Pods that are missing on a node, and those that are on a wrong one, ended, or one too many."""
     writes: list[Write] = []
     seen = set()
-    for pod in sorted(pods, key=making.age):
+    for pod in sorted(pods, key=owned_objects.age):
         node = place(pod)
         if is_active(pod) and node in nodes and node not in seen:
             seen.add(node)
@@ -82,7 +81,7 @@ def _placed(daemons: Object, template: Object, nodes: list[str], pods: list[Obje
         "labels": {HASH: short, GENERATION: _generation(daemons)},
     }
     missing = [node for node in nodes if node not in seen]
-    return writes + [Create(making.pod(daemons, _pinned(template, node), meta), daemons) for node in missing]
+    return writes + [Create(owned_objects.pod(daemons, _pinned(template, node), meta), daemons) for node in missing]
 
 
 def _generation(daemons: Object) -> str:

@@ -1,15 +1,14 @@
 """Deployments: a ReplicaSet for each template that there was, and the Pods moved from the old ones to the newest.
 
-`rollouts.py` says how many each may have, `deployment_status.py` what is said of it.
+`rollouts.py` has how many each may have, and the status.
 https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
 """
 
 from dataclasses import dataclass
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import deployment_status, making, rollouts
-from kubesandbox.simulate.adoption import claimed
-from kubesandbox.simulate.making import is_ending
+from kubesandbox.simulate import owned_objects, rollouts
+from kubesandbox.simulate.owned_objects import claimed, is_ending
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
@@ -19,7 +18,9 @@ REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MOST = "deployment.kubernetes.io/max-replicas"
-NOT_COPIED = frozenset({making.LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, "deprecated.deployment.rollback.to"})
+NOT_COPIED = frozenset(
+    {owned_objects.LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, "deprecated.deployment.rollback.to"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,16 @@ def step(deployment: Object, world: World) -> PlannedStep | None:
     writes = made or _scaled(rollout, world, paused) or _revision(rollout) or _forgotten(rollout)
     if writes:
         return PlannedStep(tuple(writes))
-    status = deployment_status.of(deployment, rollout.new, rollout.old, world.now)
+    status = rollouts.of(deployment, rollout.new, rollout.old, world.now)
     if status != deployment["status"]:
         return PlannedStep((Update({**deployment, "status": status}, "status"),))
-    left = deployment_status.seconds_left(deployment, world.now)
+    left = rollouts.seconds_left(deployment, world.now)
     return PlannedStep((), max(1, left), "deadline") if left is not None else None
 
 
 def seen(deployment: Object, sets: list[Object]) -> Rollout:
     """Which of its ReplicaSets is the newest."""
-    sets = sorted(sets, key=making.age)
+    sets = sorted(sets, key=owned_objects.age)
     template = deployment["spec"]["template"]
     new = next((one for one in sets if _without_hash(one["spec"]["template"]) == template), None)
     return Rollout(deployment, new, [one for one in sets if one is not new])
@@ -87,7 +88,7 @@ def _new_set(rollout: Rollout) -> tuple[Write, ...]:
 def _made(rollout: Rollout, number: int) -> Object:
     deployment, spec = rollout.deployment, rollout.deployment["spec"]
     template = spec["template"]
-    short = making.template_hash(template)
+    short = owned_objects.template_hash(template)
     meta = template.get("metadata") or {}
     labels = {**(meta.get("labels") or {}), HASH: short}
     metadata = {
@@ -96,7 +97,7 @@ def _made(rollout: Rollout, number: int) -> Object:
         "annotations": {**_copied(deployment), **_sizes(deployment), REVISION: str(number)},
     }
     selector = {**spec["selector"], "matchLabels": {**(spec["selector"].get("matchLabels") or {}), HASH: short}}
-    made = making.child(deployment, "apps/v1", "ReplicaSet", metadata)
+    made = owned_objects.child(deployment, "apps/v1", "ReplicaSet", metadata)
     made["spec"] = {
         "replicas": rollouts.first_size(deployment, rollout.old),
         "selector": selector,
@@ -142,7 +143,7 @@ def _revision(rollout: Rollout) -> tuple[Write, ...]:
 def _forgotten(rollout: Rollout) -> list[Write]:
     """Old sets without Pods, beyond the `revisionHistoryLimit`."""
     limit = rollout.deployment["spec"].get("revisionHistoryLimit", 10)
-    if not deployment_status.complete(rollout.deployment, rollout.new, rollout.old):
+    if not rollouts.complete(rollout.deployment, rollout.new, rollout.old):
         return []
     empty = [one for one in rollout.old if not one["spec"].get("replicas") and not one["status"].get("replicas")]
     surplus = sorted(empty, key=revision)[: max(0, len(empty) - limit)]

@@ -6,8 +6,8 @@ https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
 from collections.abc import Iterable, Iterator
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import making
-from kubesandbox.simulate.making import is_ending, is_ready
+from kubesandbox.simulate import owned_objects
+from kubesandbox.simulate.owned_objects import is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
@@ -103,7 +103,7 @@ def _named(name: str, pods: list[Object]) -> Iterator[int]:
 
 def _slice(service: Object, metadata: Object, content: Object) -> Object:
     generate = {"generateName": f"{service['metadata']['name']}-", **metadata}
-    made = making.child(service, "discovery.k8s.io/v1", "EndpointSlice", generate)
+    made = owned_objects.child(service, "discovery.k8s.io/v1", "EndpointSlice", generate)
     return {**made, "addressType": "IPv4", **{key: value for key, value in content.items() if value}}
 
 

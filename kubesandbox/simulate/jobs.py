@@ -6,8 +6,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/job/
 from dataclasses import dataclass
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import making
-from kubesandbox.simulate.making import condition, is_active, is_ending, is_ready, when
+from kubesandbox.simulate import owned_objects
+from kubesandbox.simulate.owned_objects import condition, is_active, is_ending, is_ready, when
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
@@ -118,13 +118,13 @@ def _pods(job: Object, pods: Progress) -> list[Write]:
 def _pod(job: Object, index: int | None) -> Create:
     name, template = job["metadata"]["name"], job["spec"]["template"]
     if index is None:
-        return Create(making.pod(job, template, {"generateName": f"{name}-"}), job)
+        return Create(owned_objects.pod(job, template, {"generateName": f"{name}-"}), job)
     said = {INDEX: str(index)}
     metadata = {"generateName": f"{name}-{index}-", "annotations": said, "labels": said}
     env = {"name": "JOB_COMPLETION_INDEX", "value": str(index)}
     containers = [{**one, "env": [*(one.get("env") or ()), env]} for one in template["spec"]["containers"]]
     spec = {**template["spec"], "containers": containers, "hostname": f"{name}-{index}"}
-    return Create(making.pod(job, {**template, "spec": spec}, metadata), job)
+    return Create(owned_objects.pod(job, {**template, "spec": spec}, metadata), job)
 
 
 def _status(job: Object, pods: Progress) -> Object:
@@ -145,7 +145,7 @@ def _finished(job: Object, pods: Progress, end: tuple[str, str], world: World) -
     types = ("SuccessCriteriaMet", "Complete") if done else ("FailureTarget", "Failed")
     conditions = job["status"].get("conditions") or []
     for type_ in types:
-        conditions = making.with_condition(conditions, {"type": type_, **said}, world.now)
+        conditions = owned_objects.with_condition(conditions, {"type": type_, **said}, world.now)
     status = _status(job, Progress([], pods.succeeded, pods.failed)) | {"conditions": conditions}
     if done:
         status["completionTime"] = rfc3339(world.now)

@@ -8,11 +8,11 @@ https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import uuid4
 from zlib import crc32
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import containers
-from kubesandbox.simulate.making import is_ending, with_condition
+from kubesandbox.simulate.owned_objects import is_ending, with_condition
 from kubesandbox.simulate.steps import Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.status import shown
@@ -100,20 +100,20 @@ class Kubelet:
     def each(self, which: str) -> list[tuple[Object, Object]]:
         """Containers (`which` is "" or "init") with their statuses."""
         specs = self.pod["spec"].get("initContainers" if which else "containers") or []
-        statuses = {one["name"]: one for one in self.pod["status"].get(containers.KEYS[which]) or ()}
+        statuses = {one["name"]: one for one in self.pod["status"].get(KEYS[which]) or ()}
         return [(one, statuses[one["name"]]) for one in specs if one["name"] in statuses]
 
     def accepted(self) -> tuple[Write, ...]:
         """The node takes the Pod in."""
         spec = self.pod["spec"]
-        init = [containers.waiting(one, "PodInitializing") for one in spec.get("initContainers") or ()]
+        init = [waiting(one, "PodInitializing") for one in spec.get("initContainers") or ()]
         reason = "PodInitializing" if init else "ContainerCreating"
         status = {
             **self.pod["status"],
             "startTime": rfc3339(self.now),
             "hostIP": self._host_ip(),
             "hostIPs": [{"ip": self._host_ip()}],
-            "containerStatuses": [containers.waiting(one, reason) for one in spec["containers"]],
+            "containerStatuses": [waiting(one, reason) for one in spec["containers"]],
             **({"initContainerStatuses": init} if init else {}),
         }
         return (self._written(status),)
@@ -121,7 +121,7 @@ class Kubelet:
     def started(self, which: str, names: list[str], address: str = "") -> tuple[Write, ...]:
         """Images are there, containers run. Without a readiness probe they are ready."""
         by_name = {spec["name"]: spec for spec, _ in self.each(which)}
-        status = self._with(which, names, lambda one: containers.running(one, by_name[one["name"]], which, self.now))
+        status = self._with(which, names, lambda one: running(one, by_name[one["name"]], which, self.now))
         if address:
             status |= {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
         told = (event for name in names for event in self._start_told(by_name[name], which))
@@ -134,13 +134,13 @@ class Kubelet:
 
     def ended(self, which: str, names: list[str], code: int) -> tuple[Write, ...]:
         """Containers end by themselves."""
-        status = self._with(which, names, lambda one: containers.terminated(one, code, which, self.now))
+        status = self._with(which, names, lambda one: terminated(one, code, which, self.now))
         if not which:
             status["phase"] = "Failed" if code else "Succeeded"
         return (self._written(status),)
 
     def _with(self, which: str, names: list[str], change: Callable[[Object], Object]) -> Object:
-        key = containers.KEYS[which]
+        key = KEYS[which]
         statuses = [change(one) if one["name"] in names else one for one in self.pod["status"][key]]
         return {**self.pod["status"], key: statuses}
 
@@ -159,7 +159,7 @@ class Kubelet:
     def _written(self, status: Object) -> Update:
         generation = self.pod["metadata"].get("generation", 1)
         conditions = status.get("conditions")
-        for type_, ok, reason, message in containers.conditions(self.pod, status):
+        for type_, ok, reason, message in pod_conditions(self.pod, status):
             new = {"type": type_, "status": "True" if ok else "False", "observedGeneration": generation}
             new |= {"lastProbeTime": None, **({"reason": reason} if reason else {})}
             conditions = with_condition(conditions, new | ({"message": message} if message else {}), self.now)
@@ -169,3 +169,78 @@ class Kubelet:
     def _host_ip(self) -> str:
         addresses = self.node.get("status", {}).get("addresses") or ()
         return str(next((one["address"] for one in addresses if one["type"] == "InternalIP"), "192.168.0.1"))
+
+
+# ── statuses of containers ────────────────────────────────────────────────────────────────────────────────────────────
+
+# Statuses of containers, and the conditions of a Pod that follow from them. Pure.
+#
+# https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+
+
+KEYS = {"": "containerStatuses", "init": "initContainerStatuses"}
+"""Where the statuses of containers, and of init containers, stand."""
+
+
+def waiting(container: Object, reason: str) -> Object:
+    """Before it starts."""
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "state": {"waiting": {"reason": reason}},
+        "lastState": {},
+        "ready": False,
+        "started": False,
+        "restartCount": 0,
+    }
+
+
+def running(status: Object, container: Object, which: str, now: datetime) -> Object:
+    """It has started; without a readiness probe it is ready, unless it is an init container that is to end."""
+    to_end = which == "init" and container.get("restartPolicy") != "Always"
+    return {
+        **status,
+        "imageID": container.get("image", ""),
+        "containerID": f"sandbox://{uuid4().hex}",
+        "state": {"running": {"startedAt": rfc3339(now)}},
+        "ready": not to_end and "readinessProbe" not in container,
+        "started": not to_end,
+    }
+
+
+def terminated(status: Object, code: int, which: str, now: datetime) -> Object:
+    """It has ended."""
+    ended = {
+        "exitCode": code,
+        "reason": "Error" if code else "Completed",
+        "startedAt": status["state"]["running"]["startedAt"],
+        "finishedAt": rfc3339(now),
+        "containerID": status["containerID"],
+    }
+    return {**status, "state": {"terminated": ended}, "ready": which == "init" and not code, "started": False}
+
+
+def pod_conditions(pod: Object, status: Object) -> Iterator[tuple[str, bool, str, str]]:
+    """Type, whether it is so, reason and message of each condition."""
+    init, main = status.get(KEYS["init"]) or [], status[KEYS[""]]
+    phase = status.get("phase", "Pending")
+    over = phase in ("Succeeded", "Failed")
+    restarted = {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") == "Always"}
+    incomplete = [one["name"] for one in init if not one["ready"] and not (one["name"] in restarted and one["started"])]
+    yield "PodReadyToStartContainers", not over and any("waiting" not in one["state"] for one in init + main), "", ""
+    yield _named("Initialized", "ContainersNotInitialized", "incomplete", incomplete)
+    for type_ in ("Ready", "ContainersReady"):
+        if over:
+            yield type_, False, "PodCompleted" if phase == "Succeeded" else "PodFailed", ""
+        else:
+            unready = [one["name"] for one in main if not one["ready"]]
+            yield _named(type_, "ContainersNotReady", "unready", unready)
+    yield "PodScheduled", True, "", ""
+
+
+def _named(type_: str, reason: str, what: str, names: list[str]) -> tuple[str, bool, str, str]:
+    """A condition that holds if it names no container."""
+    if not names:
+        return type_, True, "", ""
+    return type_, False, reason, f"containers with {what} status: [{' '.join(names)}]"

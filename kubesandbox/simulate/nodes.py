@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate.making import condition
+from kubesandbox.simulate.owned_objects import condition
 from kubesandbox.simulate.steps import PlannedStep, Update
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339

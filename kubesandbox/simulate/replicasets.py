@@ -4,9 +4,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
 """
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import making
-from kubesandbox.simulate.adoption import claimed
-from kubesandbox.simulate.making import is_active, is_available, is_ending, is_ready
+from kubesandbox.simulate import owned_objects
+from kubesandbox.simulate.owned_objects import claimed, is_active, is_available, is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
@@ -36,7 +35,7 @@ def _scaled(wanted: Object, active: list[Object]) -> list[Write]:
     spec, name = wanted["spec"], wanted["metadata"]["name"]
     writes: list[Write] = []
     for _ in range(min(BURST, spec.get("replicas", 1) - len(active))):
-        made = making.pod(wanted, spec["template"], {"generateName": f"{name}-"})
+        made = owned_objects.pod(wanted, spec["template"], {"generateName": f"{name}-"})
         writes.append(Create(made, wanted))
     surplus = sorted(active, key=_last_to_go)[spec.get("replicas", 1) :]
     for pod in surplus:
@@ -47,7 +46,7 @@ def _scaled(wanted: Object, active: list[Object]) -> list[Write]:
 
 def _last_to_go(pod: Object) -> tuple[bool, bool, tuple[str, str]]:
     """Pods without a node go first, then those that are not Ready, then the newest."""
-    return not pod["spec"].get("nodeName"), not is_ready(pod), making.age(pod)
+    return not pod["spec"].get("nodeName"), not is_ready(pod), owned_objects.age(pod)
 
 
 def _status(wanted: Object, pods: list[Object], world: World) -> Object:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from kubesandbox.rules import Object
 from kubesandbox.selectors import Requirement
-from kubesandbox.simulate.making import condition, is_ending, is_ready, with_condition
+from kubesandbox.simulate.owned_objects import condition, is_ending, is_ready, with_condition
 from kubesandbox.simulate.steps import Bind, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
 from kubetypes.quantities import quantity

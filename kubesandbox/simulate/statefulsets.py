@@ -6,9 +6,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 from dataclasses import dataclass
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate import making, revisions
-from kubesandbox.simulate.adoption import claimed
-from kubesandbox.simulate.making import is_available, is_ending, is_ready
+from kubesandbox.simulate import owned_objects
+from kubesandbox.simulate.owned_objects import claimed, is_available, is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 
@@ -42,7 +41,7 @@ def step(owner: Object, world: World) -> PlannedStep | None:
         return None
     if claims := claimed(owner, world, "pods"):
         return PlannedStep(claims)
-    revision = revisions.newest(owner, world, REVISION_LABEL)
+    revision = owned_objects.newest(owner, world, REVISION_LABEL)
     if revision.writes:
         return PlannedStep(revision.writes)
     members = _members(owner, world)
@@ -97,7 +96,7 @@ def _pod(members: Members, number: int, revision: str) -> Create:
     owner, name = members.owner, members.name(number)
     labels = {POD_NAME: name, POD_INDEX: str(number), HASH: revision}
     metadata = {"name": name, "generateName": f"{owner['metadata']['name']}-", "labels": labels}
-    made = making.pod(owner, owner["spec"]["template"], metadata)
+    made = owned_objects.pod(owner, owner["spec"]["template"], metadata)
     claims = [one["metadata"]["name"] for one in owner["spec"].get("volumeClaimTemplates") or ()]
     volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": f"{claim}-{name}"}} for claim in claims]
     given = [volume for volume in made["spec"].get("volumes") or () if volume["name"] not in claims]

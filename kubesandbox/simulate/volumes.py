@@ -4,7 +4,7 @@ https://kubernetes.io/docs/concepts/storage/persistent-volumes/#lifecycle-of-a-v
 """
 
 from kubesandbox.rules import Object
-from kubesandbox.simulate.making import is_ending
+from kubesandbox.simulate.owned_objects import is_ending
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
 
