@@ -6,15 +6,15 @@ that all its clients share. Times are seconds of one monotonic clock.
     await outage.sleep(seconds)        # between two attempts of anything else
     async for seconds in outage.ends(): ...
 
-A `BackOff` counts each kind of failure for itself: what grew while the server refused connections says nothing about
-the 410 that comes next. Kinds that alternate grow each for itself, so that a server in trouble is spared however its
-errors change.
+A `BackOff` counts each kind of failure separately: the pauses that grew while the server refused connections do not
+apply to the 410 that comes next. Kinds that alternate grow separately, so that a server in trouble gets few requests
+however its errors change.
 
 An `Outage` begins when a connection fails and ends with the first useful answer to any client. Meanwhile watches do not
-keep pauses of their own, of which 200 would be as many different delays after the server's return: they stand in line,
-the first of them looks once in a while, and its success lets all of them go, at a rate that spares the server. For a
-moment, a server that starts refuses good credentials or asks for patience: such an answer ends no outage, but the next
-look comes sooner.
+pause on their own: 200 watches would reconnect with 200 different delays after the server is back. They wait in line,
+the first of them probes the server from time to time, and its success releases all of them, at a limited rate. A server
+that has just started refuses valid credentials or answers 429 for a moment: such an answer does not end an outage, but
+the next probe comes sooner.
 """
 
 import asyncio
@@ -75,12 +75,12 @@ class TokenBucket:
 
 
 _FIRST, _LONGEST, _CHEAP = 0.1, 20.0, 2.0
-"""Seconds between attempts: growing from the first to the longest, but to the last where to ask costs little: for a
-kind that is not there, since a CRD usually comes with the addon that is being installed, and for connections that
-fail although the server answers others."""
+"""Seconds between attempts: exponential back-off between the first two values, capped at the third where a retry is
+cheap for the server: for an unknown kind, since a CRD usually comes with the addon that is being installed, and for
+connections that fail although the server answers others."""
 
 _FORGOTTEN = 30.0
-"""Seconds after which a kind that has not come again begins anew, though the watch has not worked since."""
+"""Seconds without a failure of a kind after which its back-off starts again, although the watch has not worked yet."""
 
 _Kind: TypeAlias = tuple[bool, str, int]
 """Was the watch accepted before? Which error, and which status?"""
@@ -96,27 +96,27 @@ class BackOff:
         return bool(self._failures)
 
     def failures(self, error: KubeError, accepted: bool) -> int:
-        """How many of this kind there were lately."""
+        """The number of recent failures of this kind."""
         times, last = self._failures.get(_kind(error, accepted), (0, 0.0))
         return times if _now() - last < _FORGOTTEN else 0
 
     def pause(self, error: KubeError, accepted: bool) -> float:
-        """Count one more; seconds until the next attempt."""
+        """Count a failure; seconds until the next attempt."""
         before = self.failures(error, accepted)
         self._failures[_kind(error, accepted)] = (before + 1, _now())
         return jitter(exponential(_FIRST, _CHEAP if _is_cheap(error) else _LONGEST, before))
 
     def note_acceptance(self) -> None:
-        """The server has begun to send: what kept it from doing so is over."""
+        """Forget the failures to connect: the server has begun to send."""
         self._failures = {kind: failures for kind, failures in self._failures.items() if kind[0]}
 
     def reset(self) -> None:
-        """The watch works."""
+        """Forget all failures: the watch works."""
         self._failures.clear()
 
 
 def moment() -> float:
-    """The shortest pause, so that what ends at once for all watches does not begin at once for all."""
+    """The shortest pause, so that watches that end at the same time do not begin again at the same time."""
     return jitter(_FIRST)
 
 
@@ -125,22 +125,22 @@ def _kind(error: KubeError, accepted: bool) -> _Kind:
 
 
 def _is_cheap(error: KubeError) -> bool:
-    """Does another attempt cost the server next to nothing?"""
+    """Is another attempt cheap for the server?"""
     return isinstance(error, UnknownKind | NotFound) or type(error) is Unreachable
 
 
-_FIRST_LOOK, _LONGEST_LOOK = 0.1, 1.0
-"""Seconds between two looks of the line, doubled at each: a refused connection costs next to nothing."""
+_FIRST_PROBE, _LONGEST_PROBE = 0.1, 1.0
+"""Seconds between two probes by the line, doubled at each: a refused connection is cheap."""
 
 _RELEASED, _AT_ONCE = 200.0, 20
-"""Watches that may reconnect in a second after the return, and how many of them at once."""
+"""Watches that may reconnect per second after an outage, and how many of them at once."""
 
 _BLIP = 3.0
-"""Seconds. What was shorter may have been one bad connection among good ones, and hurries no watch whose own pause is
-longer: it might be its connection that always fails."""
+"""Seconds. A shorter outage may have been one bad connection among good ones, so it does not shorten the longer pause
+of a watch: perhaps its own connection is the one that always fails."""
 
 _UNSURE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
-"""What a server also says that has not read its own rules yet."""
+"""Statuses that a server also answers with before it has read its own rules."""
 
 
 class Outage:
@@ -151,24 +151,24 @@ class Outage:
         self._began = 0.0
         self._lasted = 0.0
         self._ended = 0
-        self._look = _FIRST_LOOK
-        self._next_look = 0.0
+        self._probe_pause = _FIRST_PROBE
+        self._next_probe = 0.0
         self._line = asyncio.Lock()
         self._pace = TokenBucket.per_second(_RELEASED, _AT_ONCE)
         self._news = asyncio.Event()
 
     def note_failure(self) -> None:
-        """A connection could not be made, or nothing came back."""
+        """Note that a connection failed, or that no answer came."""
         if not self.is_under_way:
             self.is_under_way, self._began = True, _now()
-            self._look, self._next_look = _FIRST_LOOK, self._began + _FIRST_LOOK
+            self._probe_pause, self._next_probe = _FIRST_PROBE, self._began + _FIRST_PROBE
 
     def note_answer(self, status: int) -> None:
-        """An answer with this HTTP status came, whatever was asked."""
+        """Note an answer with this HTTP status, to any request."""
         if not self.is_under_way:
             return
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _UNSURE:
-            self._look, self._next_look = _FIRST_LOOK, min(self._next_look, _now() + _FIRST_LOOK)
+            self._probe_pause, self._next_probe = _FIRST_PROBE, min(self._next_probe, _now() + _FIRST_PROBE)
         else:
             self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
@@ -176,18 +176,18 @@ class Outage:
         self._news = asyncio.Event()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait so long, but no longer than until an outage ends."""
+        """Wait so many seconds, but no longer than until an outage ends."""
         ended, until = self._ended, _now() + seconds
-        while self._ended == ended and await self._hear(until):
+        while self._ended == ended and await self._wait_for_news(until):
             pass
 
     async def turn(self, seconds: float) -> None:
-        """Wait before the next attempt of a watch: so many seconds, in an outage instead for a turn in the line; in any
-        case no longer than until an outage ends that is worth the name."""
+        """Wait before the next attempt of a watch: so many seconds, or in an outage for a turn in the line; in any case
+        no longer than until the end of an outage that lasted for a while (`_BLIP`)."""
         ended, until = self._ended, _now() + seconds
         if not self.is_under_way:
             await self.sleep(seconds)
-        elif await self._is_first_to_look():
+        elif await self._is_next_to_probe():
             return
         if self._ended != ended:
             if self._lasted < min(seconds, _BLIP):
@@ -195,7 +195,7 @@ class Outage:
             await self._pace.turn()
 
     async def ends(self) -> AsyncGenerator[float, None]:
-        """Yields at the end of each outage how many seconds ago it began; never ends."""
+        """Yield at the end of each outage how many seconds ago it began; never ends."""
         ended = self._ended
         while True:
             if self._ended == ended:
@@ -204,18 +204,18 @@ class Outage:
             ended = self._ended
             yield _now() - self._began
 
-    async def _is_first_to_look(self) -> bool:
-        """Wait in the line; False if the outage ended meanwhile."""
+    async def _is_next_to_probe(self) -> bool:
+        """Wait in the line for the next probe; False if the outage ended meanwhile."""
         async with self._line:
-            while self.is_under_way and await self._hear(self._next_look):
+            while self.is_under_way and await self._wait_for_news(self._next_probe):
                 pass
             if self.is_under_way:
-                self._look = min(self._look * 2, _LONGEST_LOOK)
-                self._next_look = _now() + self._look
+                self._probe_pause = min(self._probe_pause * 2, _LONGEST_PROBE)
+                self._next_probe = _now() + self._probe_pause
             return self.is_under_way
 
-    async def _hear(self, until: float) -> bool:
-        """Return when something has changed; False if nothing has by that time."""
+    async def _wait_for_news(self, until: float) -> bool:
+        """Wait for a change of the outage; False if there is none by that time."""
         try:
             async with asyncio.timeout_at(until):
                 return await self._news.wait()

@@ -1,4 +1,4 @@
-"""HTTP to the API server: one request in, an answer or an error of our tree out.
+"""HTTP to the API server: sends one request, returns the answer or raises an error of `errors.py`.
 
     async with Client(credentials, meter) as client:
         pods = await client.get("/api/v1/pods", {"limit": "500"})
@@ -6,13 +6,13 @@
         async with aclosing(client.stream("/api/v1/pods", {"watch": "true"}, idle=75)) as chunks:
             async for lines in chunks: ...
 
-It knows nothing of kinds or objects: bodies are bytes or parsed JSON, never models. One aiohttp session with any
+It does not know kinds or objects: bodies are bytes or parsed JSON, never models. One aiohttp session with any
 number of connections. Answers are requested uncompressed: on one network, compression costs more than it saves.
 Failures and answers are noted in an `Outage`, which all clients of one cluster share.
 
-Repeated here: what the server told us to repeat (429 or 5xx with Retry-After), what could not be sent at all because
-no connection came about, and once a request that was refused with 401, with renewed credentials. Nothing else: the
-caller knows better what a failure means. A `stream` is never repeated.
+Requests are repeated here if the server asked for it (429 or 5xx with Retry-After), if no connection could be made, so
+that nothing was sent, and once after a 401, with renewed credentials. Other failures are the caller's, who knows better
+what they mean. A `stream` is never repeated.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _ANSWER_TIMEOUT = 30.0
 """Seconds until the headers of a stream; the server itself waits up to 3 s for its cache to be fresh."""
 
 _QUIET = 0.5
-"""Seconds after the headers of a stream in which the server has sent the error, if there is one."""
+"""Seconds after the headers of a stream within which a server that refuses has sent its error."""
 
 _LOG = log.get("kube.client")
 _READ_BUFFER = 256 * 1024
@@ -85,7 +85,8 @@ class Client:
     """An asynchronous context manager that owns the connections.
 
     All calls raise `ApiError` and its leaves for an answer with an error status, `Unreachable` and its leaves without.
-    `loud` logs each request at the info level, not at the debug level. `outage` says whether the server is away.
+    `loud` logs each request at the info level, not at the debug level. `outage` tells whether the server is
+    unreachable.
     """
 
     def __init__(
@@ -136,8 +137,8 @@ class Client:
     async def stream(
         self, path: str, params: _Params, idle: float, accept: str = JSON_TYPE
     ) -> AsyncGenerator[list[bytes], None]:
-        """The lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted". If the
-        server then says nothing for a moment, another empty list means that it did not refuse after all: some errors
+        """Yield the lines of an endless answer, in lists as they arrive; the first list is empty and means "accepted".
+        If the server then sends nothing for a moment, another empty list means that it has not refused: some errors
         come as the first line.
 
         Ends when the server ends it. Raises `Silent` after `idle` seconds without a byte, `Cut` if the connection
@@ -165,7 +166,7 @@ class Client:
         return await self._send_once(call)
 
     async def _sleep(self, error: KubeError, seconds: float) -> None:
-        """A server that has asked for a pause gets all of it."""
+        """Pause; in full if the server has asked for it, otherwise until an outage ends."""
         await (asyncio.sleep(seconds) if isinstance(error, Throttled) else self.outage.sleep(seconds))
 
     async def _send_once(self, call: ApiCall) -> bytes:
@@ -263,7 +264,7 @@ def template(path: str) -> str:
 
 
 def _pause(error: Throttled | Unreachable, pause: float) -> float:
-    """Seconds until a failed request may be sent again; raises the error if it may not."""
+    """Seconds until a failed request may be sent again; raises the error if it may not be repeated."""
     if isinstance(error, Throttled) and error.retry_after is not None:
         return min(max(pause, error.retry_after), _LONGEST_PAUSE)
     if isinstance(error.__cause__, aiohttp.ClientConnectorError):
@@ -272,8 +273,8 @@ def _pause(error: Throttled | Unreachable, pause: float) -> float:
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
-    """Whole lines of each chunk, and an empty list if the first is long in coming. An unfinished line grows in place:
-    one of many MB costs no more than its size."""
+    """Yield the whole lines of each chunk, and first an empty list if no chunk arrives for a moment. An unfinished line
+    grows in place: one of many MB costs no more than its size."""
     rest = bytearray()
     chunk = await _first(content)
     if chunk is None:
@@ -302,8 +303,8 @@ async def _first(content: aiohttp.StreamReader) -> bytes | None:
 
 
 async def _refusal(call: ApiCall, response: aiohttp.ClientResponse) -> ApiError:
-    """The error that an answer is about, without the values that were sent. Anything but a `Status` came from a proxy,
-    so its text is cut short."""
+    """The error of an answer, without the values that were sent. Any other body than a `Status` came from a proxy, so
+    its text is cut short."""
     try:
         body = await response.read()
     except (aiohttp.ClientError, OSError):

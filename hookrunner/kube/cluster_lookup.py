@@ -36,7 +36,7 @@ _TIMEOUT = 60.0
 
 
 class Lookup:
-    """A running child that looks for a connection; no event loop is needed to start it."""
+    """A running child that looks for a connection; it is started without an event loop."""
 
     def __init__(self, settings: KubeSettings) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="hookrunner-")
@@ -59,7 +59,7 @@ class Lookup:
             raise BadKubeConfig(f"no credentials within {_TIMEOUT:g} s: does an exec plugin hang?") from None
 
     def close(self) -> None:
-        """End the child and whatever plugin it has started, and remove its files. May be called twice."""
+        """End the child and the plugins that it has started, and remove its files. May be called twice."""
         if self._child.poll() is None:
             os.killpg(self._child.pid, signal.SIGKILL)
             self._child.wait()
@@ -67,8 +67,7 @@ class Lookup:
 
 
 def _pipe_with(text: str) -> int:
-    """The reading end of a pipe that has only this text in it: a kubeconfig that we pass is shorter than what a
-    pipe takes without a reader."""
+    """The reading end of a pipe that contains this text: a kubeconfig that we pass is shorter than a pipe's buffer."""
     reader, writer = os.pipe()
     with open(writer, "wb") as file:
         file.write(text.encode())
@@ -90,8 +89,8 @@ _PREFIX = "kubeconfig-"
 
 
 def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which no cluster is found: what a made-up event leads to must not happen to the user's own
-    cluster, nor to the one that a CI job runs in."""
+    """An environment in which no cluster is found: a hook that is tested with made-up events must not change the user's
+    own cluster, nor the one that a CI job runs in."""
     return _not_leading(environ) | {"KUBECONFIG": os.devnull, "KUBERNETES_MASTER": _NOWHERE}
 
 
@@ -120,8 +119,8 @@ def shared(settings: Settings) -> Iterator[Settings]:
 
 @contextmanager
 def private_directory(parent: Path) -> Iterator[Path]:
-    """A directory for kubeconfigs, which only this user may enter; it goes at the end of the `with`. Those of processes
-    that were killed go now: files in them may hold credentials. Raises StartRefused."""
+    """A directory for kubeconfigs, which only this user may enter; it is removed at the end of the `with`. Those of
+    processes that were killed are removed first: files in them may hold credentials. Raises StartRefused."""
     try:
         use_directory(parent)
         _remove_left_over(parent)
@@ -146,7 +145,7 @@ def _not_leading(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _absolute(paths: str) -> str:
-    """Paths that hold in every working directory; `~` is read as our own loading reads it."""
+    """Paths that are valid in every working directory; `~` is expanded as by our own lookup."""
     return os.pathsep.join(str(Path(path).expanduser().absolute()) for path in paths.split(os.pathsep) if path)
 
 
@@ -156,13 +155,13 @@ def _shared(settings: Settings) -> Settings:
 
 
 def _locked_directory(parent: Path) -> tuple[Path, int]:
-    """A new directory and the descriptor that keeps it locked, by which others see that its owner lives."""
+    """A new directory and the descriptor that keeps it locked, by which other processes see that its owner lives."""
     while True:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         lock = os.open(directory, os.O_RDONLY)
         with suppress(OSError):  # where the file system has no locks, no other process can lock it either
             fcntl.flock(lock, fcntl.LOCK_EX)
-        if directory.exists():  # another process may have taken it for a left-over before it was locked
+        if directory.exists():  # another process may have removed it as left over before it was locked
             return directory, lock
         os.close(lock)
 

@@ -1,4 +1,4 @@
-"""How to reach the cluster and who we are there: loaded by a short-lived child, renewed before it runs out.
+"""How to reach the cluster and who we are there: loaded by a short-lived child, renewed before it expires.
 
     credentials = Credentials(settings, await load_connection(Lookup(settings)))
     connection = await credentials.fresh()                 # before every request
@@ -56,7 +56,7 @@ class Connection:
     means: str = ""
 
     def __repr__(self) -> str:
-        """No secrets: this may end up in a log."""
+        """Without secrets: this may be logged."""
         return f"Connection({self.server}, {self.origin})"
 
     def tls(self) -> ssl.SSLContext:
@@ -82,13 +82,13 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str) -> None:
         context.load_cert_chain(path)
 
 
-async def load_connection(loading: Lookup) -> Connection:
-    """Wait for the child; the connection that it found. Raises BadKubeConfig with the file, the context and what is
-    wrong."""
-    with closing(loading):
-        connection = _connection(*await asyncio.to_thread(loading.output))
+async def load_connection(lookup: Lookup) -> Connection:
+    """Wait for the child and return the connection that it found. Raises BadKubeConfig with the file, the context and
+    what is wrong."""
+    with closing(lookup):
+        connection = _connection(*await asyncio.to_thread(lookup.output))
     if connection.server.startswith("https:"):
-        connection.tls()  # check now: an error would otherwise come with the first request
+        connection.tls()  # checked here: the error would otherwise come with the first request
     return connection
 
 
@@ -114,8 +114,8 @@ class Credentials:
         self._renewal = asyncio.Lock()
 
     async def fresh(self) -> Connection:
-        """The connection, renewed before its token runs out. Never raises: a failed renewal is logged and what we
-        have is used as long as the server takes it."""
+        """The connection, renewed before its token expires. Never raises: a failed renewal is logged, and the present
+        connection is used as long as the server accepts it."""
         now = self._connection
         if now.expires is not None and now.expires - time.time() < _EXPIRY_MARGIN:
             return await self.renew(now)
@@ -124,7 +124,7 @@ class Credentials:
         return self._connection
 
     async def renew(self, refused: Connection) -> Connection:
-        """Replace a connection that was refused; the same one if there is nothing newer."""
+        """Replace a connection that was refused; the same one if there is no newer one."""
         async with self._renewal:
             if self._connection is not refused:
                 return self._connection
@@ -135,7 +135,8 @@ class Credentials:
             return self._connection
 
     def _read_token(self) -> None:
-        """The kubelet replaces the file well before the old token ends, so a failure now is not yet one."""
+        """Read the token file again. The kubelet replaces it well before the old token expires, so a failure does no
+        harm yet."""
         self._read_at = time.monotonic()
         try:
             authorization = f"Bearer {Path(self._connection.token_file).read_text('utf-8').strip()}"
@@ -146,7 +147,8 @@ class Credentials:
             self._connection = replace(self._connection, authorization=authorization)
 
     async def _load(self) -> None:
-        """Load them by the context that we have: the current one of a kubeconfig may be that of another cluster now."""
+        """Load the connection again, by the context that we have: the current context of the kubeconfig may lead to
+        another cluster by now."""
         try:
             connection = await load_connection(Lookup(replace(self._settings, context=self._connection.context)))
         except BadKubeConfig as error:

@@ -127,7 +127,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Relist(Generic[Key]):
-    """What a list leaves out: the known keys that it has not mentioned when it is complete."""
+    """The known keys that a list has not mentioned when it is complete."""
 
     def __init__(self) -> None:
         self._unseen: set[Key] | None = None
@@ -143,16 +143,16 @@ class Relist(Generic[Key]):
         return self._unseen or ()
 
     def begin(self, known: Iterable[Key]) -> None:
-        """A list begins; an unfinished one before it says nothing."""
+        """Begin a list; an unfinished one before it is dropped."""
         self._unseen = set(known)
 
     def see(self, key: Key) -> None:
-        """The key was mentioned, in the list or as a change during it."""
+        """Note that the key was mentioned, in the list or as a change during it."""
         if self._unseen:
             self._unseen.discard(key)
 
     def end(self) -> set[Key]:
-        """The list is complete: the keys that no longer exist."""
+        """End the list; the keys that no longer exist."""
         missing, self._unseen = self._unseen, None
         return missing or set()
 
@@ -207,7 +207,7 @@ class Informer:
         return self._relist.is_in_progress
 
     def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
-        """What a batch of reports means. Deletions that a list reveals come before its `Synced`."""
+        """Yield the facts of a batch of reports. Deletions that a list reveals come before its `Synced`."""
         for report in reports:
             match report:
                 case ObjectSeen():
@@ -227,7 +227,7 @@ class Informer:
 
 
 def _fact_of_change(seen: ObjectSeen) -> Added | Modified | Deleted:
-    """The server's word for a change outside of a list, or for a deletion in one."""
+    """The fact of a change outside of a list, or of a deletion in one, as the server names it."""
     if seen.change is Change.DELETED:
         return Deleted(seen.key, seen)
     return Added(seen) if seen.change is Change.ADDED else Modified(seen)

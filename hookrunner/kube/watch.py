@@ -6,10 +6,10 @@
 
 A watch never ends and never raises a KubeError. Behind it: resolving the kind, a list (streamed or in pages), a watch
 with bookmarks, resuming after a lost or silent connection, a new list when the server no longer has our version (410),
-and pauses (`back_off.py`): the watch's own after answers that led nowhere, and those of all watches together while the
-server is away. A watch keeps one version and no objects; `informer.py` knows what a repeated list means.
+and pauses (`back_off.py`): the watch's own after failed attempts, and those of all watches together while the server is
+unreachable. A watch keeps one version and no objects; `informer.py` says what a repeated list means.
 
-Bookmarks come about once a minute, so a longer silence means a dead connection. A silent watch is resumed without a
+Bookmarks arrive about once a minute, so a longer silence means a dead connection. A silent watch is resumed without a
 report; it is `WatchLost` only if that fails. A 410 comes as a status or as an event, also after the server has accepted
 the watch. So a lost watch is `WatchRestored` when a list is complete, or when a resumed watch has sent something or was
 quiet for a moment.
@@ -49,14 +49,14 @@ _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; random, so that not all watches reconnect at once."""
 
 _SHORT, _ESTABLISHED = 1.0, 5.0
-"""Seconds. A watch that ended sooner than the first is resumed after a moment only. One that stood for the second
-counts as working, even without an event."""
+"""Seconds. A watch that ended sooner than the first is resumed after a moment. One that lasted for the second counts as
+working, even without an event."""
 
 _RELIST_AFTER = 5.0
 """Seconds in which API servers apply that a CRD has changed."""
 
 _STUBBORN = 3
-"""After so many answers that led nowhere, begin again with a list: the version itself may be what is wrong."""
+"""After so many failures of one kind, begin again with a list: the version itself may be the cause."""
 
 _NO_STREAMED_LIST = frozenset({400, 403, 405, 422})
 
@@ -83,8 +83,8 @@ class Watches:
         """Relist every open watch of this resource: the server now returns its objects in another shape (a CRD gained a
         conversion).
 
-        Each watch waits for the next sign of life after `_RELIST_AFTER`, because API servers apply CRD changes with a
-        delay; the server gives one every minute.
+        Each watch waits for the next message from the server after `_RELIST_AFTER`, because API servers apply CRD
+        changes with a delay; the server gives one every minute.
         """
         for watch in self._open:
             watch.relist(group, plural)
@@ -124,7 +124,7 @@ class _Watch:
             self._relist_at = _now() + _RELIST_AFTER
 
     async def run(self) -> _Batches:
-        """Attempt after attempt, until the generator is closed. After a failed one: what it teaches, then a pause."""
+        """Make attempts until the generator is closed. After a failed one, draw conclusions and pause."""
         while True:
             self._begin_attempt()
             problem: KubeError | None = None
@@ -132,7 +132,7 @@ class _Watch:
                 async with aclosing(self._attempt()) as attempt:
                     async for reports in attempt:
                         yield reports
-                        del reports  # or the last objects would live until the next change
+                        del reports  # otherwise the last objects would stay in memory until the next change
             except KubeError as error:
                 problem = error
             if problem is not None and (losses := self._fail(problem)):
@@ -177,7 +177,7 @@ class _Watch:
         return self._resource
 
     async def _read_page(self, resource: Resource, params: dict[str, str]) -> list[Report]:
-        """Read the next page of a list; `params` are those of the one after it then."""
+        """Read the next page of a list, and change `params` to those of the page after it."""
         accept = METADATA_LIST if self._selection.metadata_only else JSON_TYPE
         page = await self._client.get(resource.path(self._selection.namespace), params, accept)
         params["continue"] = page["metadata"].get("continue", "")
@@ -207,7 +207,7 @@ class _Watch:
         return [self._begin_list()] if self._cursor.version is None else []
 
     def _restored(self) -> list[Report]:
-        """The end of a loss, once the reports are up to date: never in the middle of a list."""
+        """Report the end of a loss, once the reports are up to date: never in the middle of a list."""
         if not self._lost or self._cursor.version is None:
             return []
         _LOG.info("watch restored", selection=str(self._selection))
@@ -215,7 +215,7 @@ class _Watch:
         return [WatchRestored()]
 
     def _has_worked(self) -> bool:
-        """Did the current attempt lead to a watch that sent events or stood for a while?"""
+        """Did the current attempt lead to a watch that sent events or lasted for a while?"""
         return self._cursor.has_events or (self._accepted is not None and _now() - self._accepted > _ESTABLISHED)
 
     def _begin_list(self) -> RelistStarted:
@@ -238,7 +238,7 @@ class _Watch:
         return {name: value for name, value in wanted.items() if value}
 
     def _fail(self, error: KubeError) -> list[Report]:
-        """Learn from a failed attempt; the loss to report, if there is one."""
+        """Draw conclusions from a failed attempt; the loss to report, if there is one."""
         polled = self._is_polled(error)
         self._learn(error)
         if polled:
@@ -254,7 +254,7 @@ class _Watch:
         if isinstance(error, NotFound):
             self._discovery.forget(self._selection.api_version)
         if self._client.outage.is_under_way:
-            return  # a server that starts refuses everything for a moment
+            return  # a server that has just started refuses everything for a moment
         accepted = self._accepted is not None
         stubborn = self._back_off.failures(error, accepted) >= _STUBBORN
         if self._cursor.version is None:
@@ -270,18 +270,19 @@ class _Watch:
             self._streams_lists, self._retries_differently = False, True
 
     def _is_polled(self, error: KubeError) -> bool:
-        """Was a list read just now that cannot be followed by a watch, for want of a right?"""
+        """Was a list read in this attempt, and no watch possible because the right is missing?"""
         return self._cursor.lists > self._lists and self._accepted is None and refusals.is_forbidden(error)
 
     def _note_polling(self, error: KubeError) -> None:
-        """Without a right to watch, the list is read again after each pause: late, but not lost."""
+        """Log once that the list is read again after each pause, without a right to watch: changes are late, not
+        lost."""
         if not self._polls:
             reason = self._explained(error, "watch")
             _LOG.warn("no right to watch, listing now and then instead", selection=str(self._selection), error=reason)
         self._polls = True
 
     def _new_loss(self, error: KubeError) -> list[Report]:
-        """A loss that was not reported yet. A watch that ends counts as lost only if an attempt to resume it fails.
+        """Report a loss once. A watch that ends counts as lost only if an attempt to resume it fails.
 
         `brief`, unless a person has to act: install a CRD, give rights, correct a selector.
         """
@@ -295,7 +296,7 @@ class _Watch:
         return [WatchLost(str(error), error.brief)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
-        """A missing right is reported with all verbs that a watch needs."""
+        """The error; for a missing right with all verbs that a watch needs."""
         if not (isinstance(error, Denied) and self._resource):
             return error
         plural = self._resource.plural
@@ -304,7 +305,8 @@ class _Watch:
         )
 
     async def _pause(self, error: KubeError | None) -> None:
-        """Wait: longer after each failure of a kind; a moment between lists and after a very short watch."""
+        """Wait before the next attempt: longer after each failure of a kind; a moment between lists and after a very
+        short watch."""
         if self._has_worked() or self._retries_differently:
             self._back_off.reset()
             if isinstance(error, Expired) or (self._cursor.has_events and _now() - (self._accepted or 0) < _SHORT):
@@ -326,7 +328,7 @@ def _refused(error: KubeError) -> bool:
 
 
 def _is_internal(error: KubeError) -> bool:
-    """500 is the API server's own trouble, with our version perhaps; 502 to 504 are about reaching it."""
+    """Is it a 500, an error of the API server itself, perhaps about our version? 502 to 504 are about reaching it."""
     return isinstance(error, ApiError) and error.status == 500
 
 
