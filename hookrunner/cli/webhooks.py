@@ -189,7 +189,7 @@ async def _remove(asked: Settings, dry_run: bool) -> int:
 
 
 async def _remove_own(client: Client, one: Registration, dry_run: bool) -> bool:
-    """Remove this installation's webhooks from an object, and print that. False if there are none."""
+    """Remove this installation's webhooks from an object, and print that. False if it has none."""
     existing = await read_registration(client, one)
     found: Step | LostRace = next_step(one, existing, TrustedCertificates(), _BY_HAND)
     if not isinstance(found, WriteStep):

@@ -36,7 +36,7 @@ class ModuleMetrics(Rows):
         _BUCKETS,
     )
     modules_helm_release_redeployed = counter(
-        "{}modules_helm_release_redeployed_total", ("module",), "Releases that somebody else had changed or broken."
+        "{}modules_helm_release_redeployed_total", ("module",), "Releases that another client had changed or broken."
     )
     modules_absent_resources = counter(
         "{}modules_absent_resources_total",

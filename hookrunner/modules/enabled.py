@@ -61,7 +61,7 @@ class ScriptAnswer:
 
 def flagged(module: Module, chain: Sequence[str], facts: Facts) -> Decision:
     """What flags alone say: the last in the chain that says anything counts."""
-    decision = Decision(Choice.OFF, "", f'nobody has turned it on; to do so, set {module.key}Enabled: "true"')
+    decision = Decision(Choice.OFF, "", f'nothing has turned it on; to do so, set {module.key}Enabled: "true"')
     for extender in chain:
         decision = _flag(extender, module.key, facts) or decision
     return decision

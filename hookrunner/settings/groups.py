@@ -75,7 +75,7 @@ class HooksSettings:
         )
     )
     config_timeout: float = setting(
-        Option("config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is for ever.")
+        Option("config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is no limit.")
     )
     tmp_dir: Path = setting(
         Option(

@@ -83,7 +83,7 @@ def _name(text: str) -> str:
     return text
 
 
-NAME = OptionType("NAME", "the name of an object in Kubernetes: small letters, digits, `-` and `.`", _name)
+NAME = OptionType("NAME", "the name of an object in Kubernetes: lowercase letters, digits, `-` and `.`", _name)
 MAYBE_NAME = OptionType("NAME", NAME.allowed, lambda text: _name(text) if text else "")
 DIRECTORIES = OptionType("PATH:…", "paths with colons between them", _directories)
 WORDS = OptionType("TEXT,…", "texts with commas between them", _names)
@@ -105,7 +105,7 @@ class ModulesSettings:
             "modules-dir",
             DIRECTORIES,
             "modules, if there is something in it",
-            "Modules: the directories that they are in; of two modules of one name the first counts. `:` is none.",
+            "Modules: their directories; of two modules of one name the first counts. `:` means no directory.",
             _BOTH,
             compat=("", "modules"),
             found=lambda environ: _if_filled("modules", environ),
@@ -139,7 +139,7 @@ class ModulesSettings:
             MAYBE_NAME,
             "",
             "Modules: a Secret in our namespace with sections like the ConfigMap's, for values that not everybody is "
-            "to read; they win.",
+            "allowed to read; they win.",
         )
     )
     config_grace: float = setting(
@@ -178,7 +178,7 @@ class ModulesSettings:
             "crd-extra-labels",
             LABELS,
             "heritage=hookrunner",
-            "Modules: labels for every object of theirs and every CRD; a `heritage` is added if there is none.",
+            "Modules: labels for every object of theirs and every CRD; a `heritage` is added if it is missing.",
             _ADDON,
             compat=("heritage=hookrunner", "heritage=addon-operator"),
         )
@@ -241,10 +241,10 @@ class ModulesSettings:
         )
     )
     enabled_timeout: float = setting(
-        Option("enabled-timeout", DURATION, "30s", "Modules: how long an `enabled` script may take; 0 is for ever.")
+        Option("enabled-timeout", DURATION, "30s", "Modules: how long an `enabled` script may take; 0 is no limit.")
     )
     render_timeout: float = setting(
-        Option("render-timeout", DURATION, "60s", "Modules: how long rendering one chart may take; 0 is for ever.")
+        Option("render-timeout", DURATION, "60s", "Modules: how long rendering one chart may take; 0 is no limit.")
     )
     render_memory: int = setting(
         Option("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")

@@ -58,7 +58,9 @@ def _key(server: str) -> Option:
 
 
 def _ca(server: str) -> Option:
-    text = "the CA that signed the certificate, PEM; the API server is told to trust it."
+    text = (
+        "the CA that signed the certificate, PEM; it is registered with the webhooks, so that the API server trusts it."
+    )
     return _of(server, "ca", PATH, f"/{server}-certs/ca.crt", text)
 
 

@@ -152,7 +152,7 @@ class _Shown:
     async def graph(self, request: web.Request) -> web.Response:
         form = request.query.get("format", "text")
         if form not in _FORMS:
-            raise web.HTTPBadRequest(text=f"'format' parameter is invalid: '{form}' is none of {', '.join(_FORMS)}")
+            raise web.HTTPBadRequest(text=f"'format' parameter is invalid: '{form}' is not one of {', '.join(_FORMS)}")
         return web.Response(text=self._modules().graph(_FORMS[form]))
 
     def _modules(self) -> Modules:

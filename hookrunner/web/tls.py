@@ -174,7 +174,7 @@ class TlsListener:
             task.add_done_callback(self._greeting.pop)
 
     def _room(self) -> int:
-        """The number of connections that may be accepted. If that is none, close one, so that there is room at the next
+        """The number of connections that may be accepted. If that is 0, close one, so that there is room at the next
         look: the longest handshake, or a connection without a running request."""
         greeting, open_ = len(self._greeting), len(self._connections.alive)
         room = self._limits.connections - greeting - open_

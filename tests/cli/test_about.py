@@ -1,4 +1,4 @@
-"""Commands that tell about the program itself."""
+"""Commands about the program itself."""
 
 from pathlib import Path
 

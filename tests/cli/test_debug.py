@@ -1,4 +1,4 @@
-"""The debug commands against an endpoint that remembers what it was asked. What it answers: `tests/web`."""
+"""The debug commands against an endpoint that records its requests. Its answers: `tests/web`."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`hookrunner module …` and `global …`: what a running hookrunner is asked, and what files say without one."""
+"""`hookrunner module …` and `global …`: requests to a running hookrunner, and answers from files without one."""
 
 from pathlib import Path
 
@@ -164,7 +164,7 @@ def test_graph_of_files_shows_all_modules_without_a_config(modules: Path, comman
     flags = ("--modules-dir", str(modules / "modules"))
     assert "requires dns" in command("module", "graph", *flags).out
     only_dns = command("module", "graph", *flags, "--config", str(modules / "sections.yaml")).out
-    assert "off: nobody has turned it on" in only_dns
+    assert "off: nothing has turned it on" in only_dns
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`hookrunner module lint`: exit codes and forms. What is told: `tests/linting/modules`."""
+"""`hookrunner module lint`: exit codes and output formats. The findings: `tests/linting/modules`."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_exit_code_follows_the_worst_severity(
     ended = command("module", "lint", *words.split())
     assert ended.code == code
     assert said in ended.err
-    assert "level=" not in ended.err, "what is told is not logged, too"
+    assert "level=" not in ended.err, "findings are printed, not logged"
 
 
 def test_findings_are_printed_as_json(modules: Path, command: Command) -> None:

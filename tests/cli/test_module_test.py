@@ -14,7 +14,7 @@ echo '[{"op": "add", "path": "/dns/zone", "value": "hook"}]' > "$VALUES_JSON_PAT
 """
 HOOK_CASES = "- {name: the hook sets the zone, when: {event: Lifecycle}, expect: {values: {dns: {zone: hook}}}}"
 CASES = """# a comment that stays
-- name: the zone is told
+- name: the zone is rendered
   given: {values: {dns: {zone: a}}}
   expect: {objects: [{data: {zone: b}}]}
 - name: nothing is expected yet
@@ -37,7 +37,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "modules/010-dns/hooks/zone.sh").chmod(0o755)
     hidden = tmp_path / "modules/020-web/hooks/.venv"
     hidden.mkdir(parents=True)
-    (hidden / "somebodys.sh.test.yaml").write_text("no cases of ours")
+    (hidden / "foreign.sh.test.yaml").write_text("not our cases")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "modules"
 
@@ -80,7 +80,7 @@ def test_directories_are_given_as_for_other_commands(
     ("words", "said"),
     [
         ("modules --modules-dir nowhere", "there is no directory 'nowhere'"),
-        ("modules -k nobody", "no case has 'nobody' in its name"),
+        ("modules -k absent", "no case has 'absent' in its name"),
         ("modules/010-dns/templates", "there is no module in it"),
         ("empty", "no test cases"),
     ],

@@ -1,4 +1,4 @@
-"""`hookrunner sandbox` in hard use: many clients at once, some that do not read, an end in the middle of it all."""
+"""`hookrunner sandbox` under load: many clients at once, some that do not read, and a kill during writes."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ FOREVER = aiohttp.ClientTimeout(total=None)
 
 @asynccontextmanager
 async def connected(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client with as many connections as are wanted."""
+    """A client without a limit of connections."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(server(tmp_path), connector=connector, timeout=FOREVER) as session:
         yield session
@@ -129,7 +129,7 @@ async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path
 
 
 async def test_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp_path: Path) -> None:
-    """What it has not taken yet waits in the history, which everybody shares, and not for it alone."""
+    """What it has not read yet stays in the history, which all watchers share; no copy is kept for it."""
     async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
         url = f"{CONFIGMAPS}?watch=1"
         reads, *_ = [await stack.enter_async_context(session.get(url)) for _ in range(21)]

@@ -80,8 +80,8 @@ def test_missing_permission_is_named(
     installation: Installation, cluster: Cluster, namespace: str, command: Command
 ) -> None:
     installation.register()
-    nobody = cluster.user("nobody", namespace)
-    ended = command("webhooks", "remove", *installation.flags, f"--kube-config={nobody.kubeconfig}")
+    stranger = cluster.user("stranger", namespace)
+    ended = command("webhooks", "remove", *installation.flags, f"--kube-config={stranger.kubeconfig}")
     assert ended.code == 1
     assert "resources: [validatingwebhookconfigurations], verbs: [create, list, update]" in ended.err
     assert len(installation.configurations()) == 2

@@ -1,4 +1,4 @@
-"""No text makes a check fail or take long, whatever is in it: hooks are other people's, and some are large."""
+"""No text makes a check fail or take long, hooks come from outside, and some are large."""
 
 from datetime import UTC, datetime
 from pathlib import Path

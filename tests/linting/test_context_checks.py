@@ -1,4 +1,4 @@
-"""When contexts that say different things can meet in one run. What is told of a text: test_samples.py."""
+"""When contexts of different bindings can be combined in one run. Findings about texts: test_samples.py."""
 
 from hookrunner.linting.context_checks import may_combine
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule

@@ -1,4 +1,4 @@
-"""What is printed for one finding."""
+"""How one finding is printed in each format."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which files are looked at, what is an error, and where findings are put. What each code means: test_samples.py."""
+"""Which files are linted, what is an error, and the positions of findings. The meaning of codes: test_samples.py."""
 
 import time
 from dataclasses import replace
@@ -85,7 +85,7 @@ async def test_hanging_hook_is_an_error(linter: Linter, write: Write) -> None:
 
 
 async def test_hooks_are_asked_side_by_side(linter: Linter, write: Write, tmp_path: Path) -> None:
-    """Each waits for the other, so that one after another they would never end."""
+    """Each waits for the other: run one after another they would never end."""
     for name, other in ("ab", "ba"):
         write(name, f"#!/bin/sh\ntouch {name}.txt; until [ -e {other}.txt ]; do sleep 0.01; done\n{QUIET}")
     linted = await linter.lint([tmp_path])
@@ -200,7 +200,7 @@ async def test_wrong_value_is_located_among_many(linter: Linter, write: Write) -
 
 
 async def test_hook_finds_no_cluster_during_lint(linter: Linter, write: Write) -> None:
-    """To lint is to look at files."""
+    """Linting only reads files."""
     mine = {**linter.settings.environ, "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
     script = f'#!/bin/sh\necho "$KUBECONFIG ${{KUBERNETES_SERVICE_HOST-none}}" > {linter.settings.tmp_dir}/seen\n'
     path = write("a.sh", script + QUIET.removeprefix("#!/bin/sh\n"))

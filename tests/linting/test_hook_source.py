@@ -1,4 +1,4 @@
-"""What is told of a text before any check: its language, its comments, what it takes in, and where things are."""
+"""What is read from a text before any check: its language, comments, sourced files, and positions."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each code tells of the bad samples of its directory, and nothing is told of the good ones, by no check."""
+"""Each code is reported for the bad samples of its directory, and no code for the good ones."""
 
 from pathlib import Path
 

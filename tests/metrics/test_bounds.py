@@ -1,4 +1,4 @@
-"""How much hooks may export, and what is told of the rest."""
+"""How much hooks may export, and how the rest is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Runs on the bench: what comes back of good ones, bad ones, and those that take too long."""
+"""Runs on the bench: results of good runs, failed runs, and timeouts."""
 
 import os
 from dataclasses import replace

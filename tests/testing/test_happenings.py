@@ -1,4 +1,4 @@
-"""What few words mean: by the hook, by the objects, by the options."""
+"""How incomplete descriptions of happenings are completed from the hook, the objects and the options."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The hooks that `hookrunner new hook` writes: they pass their tests, the linter is content, nothing is overwritten."""
+"""The hooks that `hookrunner new hook` writes: they pass their tests and the linter, and overwrite nothing."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A module to begin with: it is clean, made whole or not at all, and has a name that a module can have."""
+"""The module that `hookrunner new module` writes: without findings, whole or not at all, with a valid name."""
 
 from pathlib import Path
 

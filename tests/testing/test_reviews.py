@@ -1,4 +1,4 @@
-"""Reviews: their contexts (docs/webhooks.md), whom the API server would ask, and verdicts."""
+"""Reviews: their contexts (docs/webhooks.md), which webhooks the API server would call, and verdicts."""
 
 import sys
 from typing import Any

@@ -80,7 +80,7 @@ def let_happen(operator: Operator, happening: Changed | Tick) -> None:
 
 
 async def in_an_operator(operator: Operator, config: dict[str, Any], jq: Jq, client: Client) -> list[Any]:
-    """The contexts of its runs; each thing happens when the one before is settled."""
+    """The contexts of its runs; each happening waits until the one before has been handled."""
     for obj in OBJECTS:
         operator.cluster.put(obj)
     single = {} if "onKubernetesEvent" in config else {"settings": {"combine": False}}
@@ -94,7 +94,7 @@ async def in_an_operator(operator: Operator, config: dict[str, Any], jq: Jq, cli
 
 
 async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
-    """The contexts of the same happenings, each for itself, among the objects as they have become."""
+    """The contexts of the same happenings on the bench, one by one, each with the objects after the one before."""
     config = hook.config
     happenings: list[Happening] = [Startup()]
     happenings += [Synchronization(f"kubernetes[{place}]") for place in range(len(config.kubernetes))]
@@ -118,7 +118,7 @@ async def contexts(hook: Hook, objects: tuple[Any, ...], happenings: list[Happen
 
 
 def _of_every_binding(hook: Hook, happening: Happening) -> list[Happening]:
-    """A running hookrunner tells each binding of a change, the bench the one that is named."""
+    """A running hookrunner dispatches a change to each binding, the bench to the named one."""
     if not isinstance(happening, Changed):
         return [happening]
     places = [place for place, one in enumerate(hook.config.kubernetes) if one.kind == "ConfigMap"]
@@ -126,7 +126,7 @@ def _of_every_binding(hook: Hook, happening: Happening) -> list[Happening]:
 
 
 def _without_versions(value: Any) -> Any:
-    """The fake cluster counts, the bench does not."""
+    """The fake cluster counts resourceVersions, the bench does not."""
     if isinstance(value, dict):
         return {key: _without_versions(item) for key, item in value.items() if key != "resourceVersion"}
     return [_without_versions(item) for item in value] if isinstance(value, list) else value
@@ -154,7 +154,7 @@ COMBINED: list[dict[str, Any]] = [
 async def test_what_waits_together_is_combined_as_in_a_running_operator(
     config: dict[str, Any], bench: Operator, jq: Jq, client: Client
 ) -> None:
-    """The first change takes until everything else has happened."""
+    """The run of the first change lasts until everything else has happened."""
     for obj in OBJECTS:
         bench.cluster.put(obj)
     go = bench.directory / "go"

@@ -24,7 +24,7 @@ BOTH: tuple[ReviewKind, ...] = ("admission", "conversion")
 
 
 class Told:
-    """A reviewer that says what it was told to, remembers what it was asked, and can be held."""
+    """A reviewer that gives scripted answers, records the reviews that it gets, and can be paused."""
 
     def __init__(self, verdict: Verdict | Exception | None = None, objects: Sequence[JSON] | Exception = ()) -> None:
         self.verdict: Verdict | Exception = verdict or Verdict(True)

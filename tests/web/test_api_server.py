@@ -25,7 +25,7 @@ ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 class Asking:
-    """ConfigMaps of one namespace are reviewed by a server of ours."""
+    """ConfigMaps of one namespace are reviewed by our server."""
 
     def __init__(self, cluster: Cluster, namespace: str, server: Served) -> None:
         self._cluster = cluster
@@ -61,7 +61,7 @@ async def asking(
         await asyncio.to_thread(cluster.create, HOOKS, body)
         try:
             asks = Asking(cluster, namespace, server)
-            while not told.asked:  # it takes the API server a moment to know of it
+            while not told.asked:  # the API server adopts a new webhook with a delay
                 await asks.create()
             told.asked.clear()
             yield asks

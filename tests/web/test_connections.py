@@ -1,4 +1,4 @@
-"""Rude clients, and the end of a server."""
+"""Clients that misbehave, and how a server stops."""
 
 import asyncio
 import os
@@ -22,14 +22,14 @@ from tests.web.reviewing import Setup, Told, admission, served
 # ── rude clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PATIENCE = 60.0
-"""Seconds after which what a test waits for is given up, however busy the machine is."""
+"""Seconds that a test waits for anything, on a machine of any load."""
 PATIENT = ReviewLimits(arrival=3600, idle=3600, handshake=3600, farewell=3600, taking=3600)
-"""What is not about one of these must not wait for it."""
+"""Limits that must not be reached by tests about another one."""
 HASTY = replace(PATIENT, arrival=0.05, farewell=0.05, taking=0.05)
 
 
 async def quiet(before: int, tasks: int) -> None:
-    """Until no more descriptors are open, and no more tasks there, than before."""
+    """Wait until open descriptors and tasks are no more than before."""
     while descriptors() > before or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110  # nothing tells of both
         await asyncio.sleep(0.005)
 
@@ -287,7 +287,7 @@ async def test_stop_waits_for_a_review_no_longer_than_the_grace() -> None:
 
 
 async def test_descriptor_of_a_finished_handshake_is_kept() -> None:
-    """Whoever got it next could not use it, nor could the connection."""
+    """Its next owner could not use it, nor could the connection."""
     async with served(Told()) as server, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         context, greeting = server.ca.client_context(), server.listener._greeting
         connecting = tasks.create_task(asyncio.open_connection("127.0.0.1", server.port, ssl=context))
@@ -318,13 +318,13 @@ async def test_unfinished_handshake_does_not_delay_the_stop() -> None:
         one.transport.abort()
 
 
-async def nobody(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
-    raise AssertionError("nobody can ask")
+async def refuse_any(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
+    raise AssertionError("no client can ask")
 
 
 async def test_listener_without_a_certificate_can_be_closed() -> None:
     sock = on_port("127.0.0.1", 0, "--webhook-port")
-    async with listening(sock, nobody):
+    async with listening(sock, refuse_any):
         pass
     assert sock.fileno() == -1
 

@@ -1,4 +1,4 @@
-"""More connections than a port has, and which of them goes."""
+"""More connections than a port accepts, and which of them is closed."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -12,7 +12,7 @@ ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 class Held:
-    """A page that says how many have asked, and can be held."""
+    """A page that counts its requests and can be paused."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Semaphore(0)

@@ -1,4 +1,4 @@
-"""The debug endpoint as a client sees it: routes, formats, content types, errors. Texts are tested in test_dumps."""
+"""The debug endpoint as a client sees it: routes, formats, content types, errors. Texts are tested in test_formats."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,4 @@
-"""Who gets room for a body, and who waits for it."""
+"""Which reviews get memory for their body, and which wait for it."""
 
 import asyncio
 

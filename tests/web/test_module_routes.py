@@ -130,7 +130,7 @@ async def test_list_names_enabled_modules_and_describes_all(browse: Browse, form
         ("/module/global/values.json", 404, "unknown module global\n"),
         ("/module/nope/render", 404, "unknown module nope\n"),
         ("/module/broken/render", 500, "broken/templates/x.yaml:1: no\n"),
-        ("/graph?format=png", 400, "'format' parameter is invalid: 'png' is none of text, mermaid, dot\n"),
+        ("/graph?format=png", 400, "'format' parameter is invalid: 'png' is not one of text, mermaid, dot\n"),
         ("/module/node-dns/rollback", 405, "Method Not Allowed\n"),
     ],
 )

@@ -13,7 +13,7 @@ WORDS = ("info", "debug", "error")
 
 
 def recorded() -> tuple[Parameters, list[str]]:
-    """`log.level` in all but its effect, which is remembered."""
+    """`log.level` without its effect, which is recorded."""
     applied: list[str] = []
 
     def apply(value: str) -> None:

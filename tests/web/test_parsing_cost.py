@@ -1,4 +1,4 @@
-"""What parsing takes, told beforehand: against what it then takes."""
+"""The estimate of what parsing takes, compared with what it then takes."""
 
 import tracemalloc
 
@@ -14,7 +14,7 @@ SIZE = 300_000
 
 
 def many(item: str) -> bytes:
-    """A list of so many that it is as large as all the others."""
+    """A list of as many items as make it as large as the others."""
     return f"[{','.join([item] * (SIZE // (len(item) + 1)))}]".encode()
 
 

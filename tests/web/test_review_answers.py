@@ -1,4 +1,4 @@
-"""Answers as JSON: what each verdict says, and what the API server would refuse or drop is mended."""
+"""Answers as JSON: what each verdict becomes; what the API server would refuse or drop is corrected."""
 
 import base64
 from typing import Any

@@ -287,7 +287,7 @@ async def test_review_carries_its_deadline() -> None:
 
 @pytest.fixture
 def hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reviews may take an hour, unless their query says less: what ends one sooner is not its deadline."""
+    """A server whose reviews may take an hour unless their query says less, so that a deadline ends none of them."""
     monkeypatch.setattr(reviews, "LONGEST_TIMEOUT", 3600.0)
     monkeypatch.setattr(reviews, "DEFAULT_TIMEOUT", dict.fromkeys(reviews.DEFAULT_TIMEOUT, 3600.0))
 

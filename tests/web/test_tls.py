@@ -1,4 +1,4 @@
-"""TLS: certificates exchanged under load, and who is let in."""
+"""TLS: certificates exchanged under load, and which clients are admitted."""
 
 import asyncio
 import os
@@ -145,7 +145,7 @@ async def hello(_request: aiohttp.web.BaseRequest) -> aiohttp.web.Response:
 
 
 def test_keys_are_not_written_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "there is none"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     pair = Authority().server()
     tls.tls_context(pair.certificate, pair.key, "")
 

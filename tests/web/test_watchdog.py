@@ -1,4 +1,4 @@
-"""An event loop that stands still, in a process of its own: what probes are answered, and what the log says."""
+"""A blocked event loop, in a process of its own: the answers to probes, and the log."""
 
 import asyncio
 import subprocess
@@ -42,7 +42,7 @@ class Blockable:
         return self.process.stderr
 
     def read_until(self, text: str) -> str:
-        """What it writes to standard error until there is such a line."""
+        """Standard error up to a line with this text."""
         seen = ""
         for line in self.errors:
             seen += line

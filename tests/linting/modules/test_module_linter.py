@@ -1,4 +1,4 @@
-"""What is told of modules: each code on a module that has just this wrong, nothing of one that is right."""
+"""Findings about modules: each code on a module with just this mistake, none on a correct one."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

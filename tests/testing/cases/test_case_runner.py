@@ -1,4 +1,4 @@
-"""Test files found, run side by side, told in order; and as JUnit XML."""
+"""Finding test files, running cases side by side, reporting them in order and as JUnit XML."""
 
 from pathlib import Path
 from xml.etree import ElementTree as Xml
