@@ -106,47 +106,47 @@ def reuse_directory(path: Path) -> None:
 
 def problem_of(path: Path, user: User) -> str:
     """Why another user could exchange what is in a directory, which is there; empty if none can. Raises OSError."""
-    links, steps, place = 0, list(reversed(path.absolute().parts)), Path("/")
+    links, steps, directory = 0, list(reversed(path.absolute().parts)), Path("/")
     while steps:
         step = steps.pop()
         if step == "..":
-            place = place.parent
+            directory = directory.parent
             continue
-        if problem := directory_problem(place, os.lstat(place), user):
+        if problem := directory_problem(directory, os.lstat(directory), user):
             return problem
-        entry = place / step
+        entry = directory / step
         status = os.lstat(entry)
         if stat.S_ISLNK(status.st_mode):
             # In a sticky directory the owner of a link may replace it.
-            if not user.trusts(status.st_uid) and os.lstat(place).st_mode & stat.S_ISVTX:
+            if not user.trusts(status.st_uid) and os.lstat(directory).st_mode & stat.S_ISVTX:
                 return f"{entry} belongs to another user ({status.st_uid})"
             if (links := links + 1) > _MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
             target = Path(os.readlink(entry))
             steps += [part for part in reversed(target.parts) if part != "/"]
-            place = Path("/") if target.is_absolute() else place
+            directory = Path("/") if target.is_absolute() else directory
         else:
-            place = entry
-    status = os.lstat(place)
+            directory = entry
+    status = os.lstat(directory)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-    return directory_problem(place, status, user)
+    return directory_problem(directory, status, user)
 
 
-def directory_problem(place: Path, status: os.stat_result, user: User) -> str:
+def directory_problem(directory: Path, status: os.stat_result, user: User) -> str:
     """Why another user could exchange what is in this one directory, with its path; empty if none can."""
     if not user.trusts(status.st_uid):
-        return f"{place} belongs to another user ({status.st_uid})"
+        return f"{directory} belongs to another user ({status.st_uid})"
     writers = user.writers(status)
-    if not writers or status.st_mode & stat.S_ISVTX or is_volume(place, status):
+    if not writers or status.st_mode & stat.S_ISVTX or is_volume(directory, status):
         return ""
-    return f"{place} {writers}"
+    return f"{directory} {writers}"
 
 
-def is_volume(place: Path, status: os.stat_result) -> bool:
-    """Whether this is where root has mounted something: an `emptyDir` is 0777 without the sticky bit, and is seen by
-    those containers alone that the pod's author gives it to."""
-    return status.st_uid == 0 and not status.st_mode & stat.S_ISVTX and (os.path.ismount(place) or _is_bound(place))
+def is_volume(path: Path, status: os.stat_result) -> bool:
+    """Whether this is where root has mounted something: an `emptyDir` is 0777 without the sticky bit, and only
+    the containers see it that the pod's author gives it to."""
+    return status.st_uid == 0 and not status.st_mode & stat.S_ISVTX and (os.path.ismount(path) or _is_bound(path))
 
 
 def create_file(path: str | Path, mode: int = 0o600) -> int:
@@ -170,9 +170,9 @@ def open_existing(path: str | Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
-def _is_bound(place: Path) -> bool:
+def _is_bound(directory: Path) -> bool:
     """Two volumes of one disk, one in the other, look like one file system. Source: proc_pid_mountinfo(5)."""
-    shown = re.sub(rb"[\\ \t\n]", lambda match: b"\\%03o" % match[0][0], os.fsencode(place))
+    shown = re.sub(rb"[\\ \t\n]", lambda match: b"\\%03o" % match[0][0], os.fsencode(directory))
     try:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
@@ -182,10 +182,10 @@ def _is_bound(place: Path) -> bool:
 
 def _make(path: Path) -> None:
     """Parents are 0755, whatever the umask. A link that leads nowhere is not made a directory."""
-    missing = list(takewhile(lambda place: not os.path.lexists(place), (path, *path.parents)))
-    for place in reversed(missing):
+    missing = list(takewhile(lambda directory: not os.path.lexists(directory), (path, *path.parents)))
+    for directory in reversed(missing):
         with suppress(FileExistsError):  # made by another meanwhile, which is judged next
-            os.mkdir(place, 0o700 if place == path else 0o755)
+            os.mkdir(directory, 0o700 if directory == path else 0o755)
 
 
 # Files of hooks, modules and charts are read only if they are regular: a link may lead to a device that never ends, or

@@ -88,22 +88,22 @@ def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
                 yield _run(hook, schedule, index, _tick_context(hook, schedule))
 
 
-def for_admission(hook: Hook, type: BindingType, place: int, extra: JSON) -> HookRun:
+def for_admission(hook: Hook, type: BindingType, index: int, extra: JSON) -> HookRun:
     """The run that asks a hook for its verdict; `extra` are the keys of the review. `place` is the binding's among
     those of its type."""
     validating = type is BindingType.VALIDATING
-    binding = (hook.config.validating if validating else hook.config.mutating)[place]
+    binding = (hook.config.validating if validating else hook.config.mutating)[index]
     kind = ContextType.VALIDATING if validating else ContextType.MUTATING
     return _review(
-        hook, binding, type, place, Context(binding.name, kind, includes=includes(hook, binding), extra=extra)
+        hook, binding, type, index, Context(binding.name, kind, includes=includes(hook, binding), extra=extra)
     )
 
 
-def for_conversion(hook: Hook, place: int, extra: JSON) -> HookRun:
+def for_conversion(hook: Hook, index: int, extra: JSON) -> HookRun:
     """The run that has a hook convert objects."""
-    binding = hook.config.conversions[place]
+    binding = hook.config.conversions[index]
     context = Context(binding.name, ContextType.CONVERSION, includes=includes(hook, binding), extra=extra)
-    return _review(hook, binding, BindingType.CONVERSION, place, context)
+    return _review(hook, binding, BindingType.CONVERSION, index, context)
 
 
 def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
@@ -135,8 +135,8 @@ def includes(hook: Hook, binding: QueuedBinding | Admission | ConversionBinding)
     A name that several bindings have means the one in this binding's group, else the first.
     """
     bindings = sorted(enumerate(hook.config.kubernetes), key=lambda item: item[1].group != binding.group)
-    places = {other.name: index for index, other in reversed(bindings)}
-    return tuple(Include(name, places[name]) for name in binding.snapshots)
+    indices = {other.name: index for index, other in reversed(bindings)}
+    return tuple(Include(name, indices[name]) for name in binding.snapshots)
 
 
 def _startup_number(hook: Hook) -> tuple[float, str]:
@@ -193,7 +193,7 @@ def _tick_context(hook: Hook, schedule: Schedule) -> Context:
     )
 
 
-def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_at: float = 0.0) -> HookRun:
+def _run(hook: Hook, binding: QueuedBinding, index: int, context: Context, seen_at: float = 0.0) -> HookRun:
     return HookRun(
         hook.name,
         binding.name,
@@ -202,7 +202,7 @@ def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_
         (context,),
         group=binding.group,
         allow_failure=binding.allow_failure,
-        place=place,
+        place=index,
         merges=_merges(hook),
         seen_at=seen_at,
         module=hook.module,
@@ -210,10 +210,10 @@ def _run(hook: Hook, binding: QueuedBinding, place: int, context: Context, seen_
 
 
 def _review(
-    hook: Hook, binding: Admission | ConversionBinding, type: BindingType, place: int, context: Context
+    hook: Hook, binding: Admission | ConversionBinding, type: BindingType, index: int, context: Context
 ) -> HookRun:
     return HookRun(
-        hook.name, binding.name, type, "", (context,), binding.group, place=place, merges=False, module=hook.module
+        hook.name, binding.name, type, "", (context,), binding.group, place=index, merges=False, module=hook.module
     )
 
 

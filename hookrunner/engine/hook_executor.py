@@ -224,20 +224,20 @@ def _ignore(reason: str) -> None:
 
 def _done_before(operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> list[bool]:
     """Which operations need not be sent again."""
-    asked, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, PreviousAttempt](list)
+    requested, before = defaultdict[object, list[ObjectOperation]](list), defaultdict[object, PreviousAttempt](list)
     for operation in operations:
-        asked[operation.target].append(operation)
+        requested[operation.target].append(operation)
     for operation, done in previous:
         before[operation.target].append((operation, done))
-    verdicts = {target: iter(_done_before_on_object(asked[target], before[target])) for target in asked}
+    verdicts = {target: iter(_done_before_on_object(requested[target], before[target])) for target in requested}
     return [next(verdicts[operation.target]) for operation in operations]
 
 
-def _done_before_on_object(asked: list[ObjectOperation], before: PreviousAttempt) -> list[bool]:
+def _done_before_on_object(requested: list[ObjectOperation], before: PreviousAttempt) -> list[bool]:
     """The same for one object. If the hook has changed its mind about it, what was done may have to be done again: of
     `x=1`, then `x=2`, then `x=1` none is superfluous."""
-    if asked == [operation for operation, _ in before]:
+    if requested == [operation for operation, _ in before]:
         return [done for _, done in before]
     done = [operation for operation, done in before if done]
-    unchanged = len(done) if asked[: len(done)] == done else 0
-    return [index < unchanged for index in range(len(asked))]
+    unchanged = len(done) if requested[: len(done)] == done else 0
+    return [index < unchanged for index in range(len(requested))]

@@ -328,8 +328,8 @@ def _awaited(task: Task, now: float) -> str:
     if left <= 0 or not task.passable:
         return ""
     until = datetime.fromtimestamp(time.time() + left, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    what = "waiting for its rate limit until" if task.is_rate_limited else "next attempt at"
-    return f":{what} {until} ({left:.1f}s left)"
+    reason = "waiting for its rate limit until" if task.is_rate_limited else "next attempt at"
+    return f":{reason} {until} ({left:.1f}s left)"
 
 
 def _asleep(task: Task, now: float) -> str:

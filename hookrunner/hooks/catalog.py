@@ -72,14 +72,14 @@ async def load_module(module: Module, settings: HooksSettings, children: Childre
     return await ask(files, settings, children, jq)
 
 
-def _usable(found: Catalog, settings: HooksSettings, module: str = "") -> Catalog:
-    if found.problems and settings.on_bad == "stop":
+def _usable(catalog: Catalog, settings: HooksSettings, module: str = "") -> Catalog:
+    if catalog.problems and settings.on_bad == "stop":
         raise StartRefused(
-            "\n".join(map(str, found.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
+            "\n".join(map(str, catalog.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
         )
-    for problem in found.problems:
+    for problem in catalog.problems:
         _log.error("hook is left out", **fields_of(label_of(problem.hook, module), module), error=problem)
-    return found
+    return catalog
 
 
 async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
@@ -94,8 +94,8 @@ async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Chil
                 return error
 
     checked = await _compile(await asyncio.gather(*map(try_load, files)), jq)
-    problems = tuple(one for one in checked if isinstance(one, BadHookConfig))
-    return Catalog(tuple(one for one in checked if isinstance(one, Hook)), problems)
+    problems = tuple(result for result in checked if isinstance(result, BadHookConfig))
+    return Catalog(tuple(result for result in checked if isinstance(result, Hook)), problems)
 
 
 async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> Hook:
@@ -146,12 +146,12 @@ def _excerpt(text: bytes) -> str:
     return shown if len(shown) <= 2000 else f"{shown[:2000]}… ({len(text)} bytes)"
 
 
-async def _compile(found: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:
+async def _compile(results: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:
     """Compile each distinct filter once, all together; a hook with a bad one becomes a problem."""
-    hooks = [one for one in found if isinstance(one, Hook)]
+    hooks = [result for result in results if isinstance(result, Hook)]
     programs = {binding.jq_filter for binding in chain.from_iterable(hook.config.kubernetes for hook in hooks)} - {""}
     reasons = dict(zip(programs, await asyncio.gather(*(_reason(program, jq) for program in programs)), strict=True))
-    return [_judged(one, reasons) if isinstance(one, Hook) else one for one in found]
+    return [_judged(result, reasons) if isinstance(result, Hook) else result for result in results]
 
 
 async def _reason(program: str, jq: Jq) -> str:
@@ -164,8 +164,8 @@ async def _reason(program: str, jq: Jq) -> str:
 
 def _judged(hook: Hook, reasons: dict[str, str]) -> Hook | BadHookConfig:
     problems = [
-        f"invalid kubernetes config [{place}] jqFilter: compile jqFilter: {reasons[binding.jq_filter]}"
-        for place, binding in enumerate(hook.config.kubernetes)
+        f"invalid kubernetes config [{index}] jqFilter: compile jqFilter: {reasons[binding.jq_filter]}"
+        for index, binding in enumerate(hook.config.kubernetes)
         if reasons.get(binding.jq_filter)
     ]
     return BadHookConfig(hook.name, problems) if problems else hook

@@ -75,11 +75,11 @@ def find_global(directory: Path) -> list[HookFile]:
     """
     top, prefix = _global_top(directory)
     try:
-        found = _hooks(_survey(top, ("lib",)), top)
+        files = _hooks(_survey(top, ("lib",)), top)
     except OSError as error:
         mend = "create it (an empty one will do) or set --global-hooks-dir"
         raise StartRefused(f"global hooks directory: '{error.filename}': {error.strerror}; {mend}") from None
-    return [replace(file, name=prefix + file.name, module=GLOBAL) for file in found]
+    return [replace(file, name=prefix + file.name, module=GLOBAL) for file in files]
 
 
 def compiled_global(directory: Path) -> tuple[str, ...]:
@@ -101,10 +101,10 @@ def find_in_module(module: str, directory: Path) -> list[HookFile]:
     if not top.exists():
         return []
     try:
-        found = _hooks(_survey(top, ("lib", "venv")), top)
+        entries = _hooks(_survey(top, ("lib", "venv")), top)
     except OSError as error:
         raise BadHookConfig(f"{module}/hooks", [f"'{error.filename}' cannot be read: {error.strerror}"]) from None
-    return [in_venv(replace(file, name=f"{module}/hooks/{file.name}", module=module), top) for file in found]
+    return [in_venv(replace(file, name=f"{module}/hooks/{file.name}", module=module), top) for file in entries]
 
 
 def survey(directory: Path, ignored: Sequence[str] = ("lib",)) -> list[HookFile | Skipped]:
@@ -126,16 +126,20 @@ def survey(directory: Path, ignored: Sequence[str] = ("lib",)) -> list[HookFile 
 
 def _survey(directory: Path, ignored: Sequence[str]) -> list[HookFile | Skipped]:
     """Raises OSError."""
-    found = [*_entries(f"{directory}/", f"{directory}/", ignored), *_library(directory / "lib")]
-    return sorted(_without_sources_of_programs(found), key=lambda one: os.fsencode(one.path))
+    entries = [*_entries(f"{directory}/", f"{directory}/", ignored), *_library(directory / "lib")]
+    return sorted(_without_sources_of_programs(entries), key=lambda entry: os.fsencode(entry.path))
 
 
-def _without_sources_of_programs(found: Sequence[HookFile | Skipped]) -> Iterator[HookFile | Skipped]:
+def _without_sources_of_programs(entries: Sequence[HookFile | Skipped]) -> Iterator[HookFile | Skipped]:
     """Sources of a batch hook miss nothing where a program is beside them."""
-    batch = {one.path for one in found if isinstance(one, Skipped) and one.why is Skip.COMPILED and _is_batch(one.path)}
-    built = bool(batch) and any(isinstance(one, HookFile) and is_program(one.path) for one in found)
-    for one in found:
-        yield Skipped(one.path, Skip.SOURCE) if built and one.path in batch else one
+    batch = {
+        entry.path
+        for entry in entries
+        if isinstance(entry, Skipped) and entry.why is Skip.COMPILED and _is_batch(entry.path)
+    }
+    built = bool(batch) and any(isinstance(entry, HookFile) and is_program(entry.path) for entry in entries)
+    for entry in entries:
+        yield Skipped(entry.path, Skip.SOURCE) if built and entry.path in batch else entry
 
 
 def _is_batch(path: Path) -> bool:
@@ -151,19 +155,21 @@ def _global_top(directory: Path) -> tuple[Path, str]:
 def _compiled(top: Path, directory: Path, ignored: Sequence[str]) -> tuple[str, ...]:
     """Empty if the hooks cannot be read: the code that asks them reports that."""
     try:
-        found = _survey(top, ignored)
+        entries = _survey(top, ignored)
     except OSError:
         return ()
     return tuple(
-        str(one.path.relative_to(directory)) for one in found if isinstance(one, Skipped) and one.why is Skip.COMPILED
+        str(entry.path.relative_to(directory))
+        for entry in entries
+        if isinstance(entry, Skipped) and entry.why is Skip.COMPILED
     )
 
 
-def _hooks(found: Sequence[HookFile | Skipped], directory: Path) -> list[HookFile]:
-    for one in found:
-        if isinstance(one, Skipped):
-            _warn(one, directory)
-    return [one for one in found if isinstance(one, HookFile)]
+def _hooks(entries: Sequence[HookFile | Skipped], directory: Path) -> list[HookFile]:
+    for entry in entries:
+        if isinstance(entry, Skipped):
+            _warn(entry, directory)
+    return [entry for entry in entries if isinstance(entry, HookFile)]
 
 
 def in_venv(file: HookFile, top: Path) -> HookFile:
@@ -240,8 +246,8 @@ _IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
 
 def survey_by_location(directory: Path) -> Sequence[HookFile | Skipped]:
     """As `survey`, each hook in its place. Raises StartRefused."""
-    found = survey(directory, ("lib", "venv") if _hooks_of(directory / "any") else ("lib",))
-    return [with_location(file) if isinstance(file, HookFile) else file for file in found]
+    files = survey(directory, ("lib", "venv") if _hooks_of(directory / "any") else ("lib",))
+    return [with_location(file) if isinstance(file, HookFile) else file for file in files]
 
 
 def with_location(file: HookFile) -> HookFile:

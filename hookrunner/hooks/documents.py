@@ -97,11 +97,11 @@ def _scanned(text: bytes) -> Iterator[JSON]:
     number = 1
     try:
         rest = text.removeprefix(BOM_UTF8).decode()
-        scan, place = json.JSONDecoder().raw_decode, _after_space(rest, 0)
-        while place < len(rest):
-            end = scan(rest, place)[1]
-            yield _loaded(rest[place:end], number)
-            number, place = number + 1, _after_space(rest, end)
+        scan, position = json.JSONDecoder().raw_decode, _after_space(rest, 0)
+        while position < len(rest):
+            end = scan(rest, position)[1]
+            yield _loaded(rest[position:end], number)
+            number, position = number + 1, _after_space(rest, end)
     except RecursionError:
         raise BadDocument(number, TOO_DEEP) from None
     except BadDocument:
@@ -110,9 +110,9 @@ def _scanned(text: bytes) -> Iterator[JSON]:
         raise BadDocument(number, f"not JSON: {error}") from None
 
 
-def _after_space(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> BadDocument:

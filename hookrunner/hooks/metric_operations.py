@@ -38,15 +38,17 @@ def parse(text: bytes) -> tuple[MetricOperation, ...]:
     Raises BadOutput with every problem in the file.
     """
     try:
-        found = [_normal(document) for document in documents.every_json(text)]
+        operations = [_normal(document) for document in documents.every_json(text)]
     except BadDocument as error:
         raise BadOutput(f"got bad metrics: document {error.number}: {error}") from None
     problems = [
-        f"document {number}: {problem}" for number, document in enumerate(found, 1) for problem in _problems(document)
+        f"document {number}: {problem}"
+        for number, document in enumerate(operations, 1)
+        for problem in _problems(document)
     ]
     if problems:
         raise BadOutput("got bad metrics: " + "; ".join(problems))
-    return tuple(_made(document) for document in found if _known(document))
+    return tuple(_made(document) for document in operations if _known(document))
 
 
 def _normal(document: JSON) -> JSON:

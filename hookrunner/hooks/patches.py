@@ -48,10 +48,10 @@ _YES_NO = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": F
 def parse(text: bytes) -> tuple[ObjectOperation, ...]:
     """All operations of a patch file. Raises BadOutput naming the first document that cannot be carried out."""
     try:
-        found, was_json = documents.every(text)
+        items, was_json = documents.every(text)
     except BadDocument as error:
         raise BadOutput(f"got bad patch file: document {error.number}: {error}; nothing was applied") from None
-    return tuple(_operation(number, document, was_json) for number, document in enumerate(found, 1))
+    return tuple(_operation(number, document, was_json) for number, document in enumerate(items, 1))
 
 
 def _operation(number: int, document: JSON, was_json: bool) -> ObjectOperation:
@@ -80,10 +80,10 @@ def _body(value: JSON) -> JSON:
     if not isinstance(value, str):
         return value
     try:
-        found = documents.every(value.encode(errors="replace"))[0]
+        values = documents.every(value.encode(errors="replace"))[0]
     except BadDocument:
         return value
-    return found[0] if len(found) == 1 else value
+    return values[0] if len(values) == 1 else value
 
 
 def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:

@@ -157,8 +157,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if a known word is close, else nothing."""
     words = list(known)
     near = get_close_matches(word.lower(), [item.lower() for item in words], n=1)
-    found = next((item for item in words if near and item.lower() == near[0]), None)
-    return f"; did you mean '{found}'?" if found else ""
+    match = next((item for item in words if near and item.lower() == near[0]), None)
+    return f"; did you mean '{match}'?" if match else ""
 
 
 def _is(value: JSON, shape: Shape) -> bool:
@@ -205,8 +205,8 @@ def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterat
 def _many(value: list[JSON], shape: Many, path: str) -> Iterator[Problem]:
     if len(value) < shape.at_least:
         yield Problem(path, f"should have at least {shape.at_least} items; add one, or leave the key out")
-    for place, item in enumerate(value):
-        yield from check(item, shape.item, f"{path}[{place}]")
+    for index, item in enumerate(value):
+        yield from check(item, shape.item, f"{path}[{index}]")
 
 
 def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]:

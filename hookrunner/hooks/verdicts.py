@@ -72,7 +72,7 @@ def conversion(text: bytes) -> Converted | None:
         return None
     objects = response.get("convertedObjects", [])
     # Thousands of objects that are as they should be are not worth 35 ms of looking for words about what they are not.
-    if not isinstance(objects, list) or not all(isinstance(one, dict) for one in objects):
+    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise _bad("conversion", list(check(objects, _OBJECTS, "convertedObjects")))
     return Converted(objects, response.get("failedMessage", ""))
 

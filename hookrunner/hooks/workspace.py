@@ -193,10 +193,10 @@ def _make(directory: Path, files: Workspace) -> None:
 
 def _refusal(files: Workspace, error: OSError) -> HookFailed:
     path = error.filename or files.context
-    place = os.path.dirname(files.context)
+    directory = os.path.dirname(files.context)
     mend = (
-        f"remove {place}, or set --tmp-dir"
+        f"remove {directory}, or set --tmp-dir"
         if isinstance(error, NotPrivate)
-        else f"free space in {place}, or set --tmp-dir"
+        else f"free space in {directory}, or set --tmp-dir"
     )
     return HookFailed(f"cannot write {path}: {error.strerror}; {mend}")

@@ -39,11 +39,11 @@ class WritablePath:
 def check(directory: Path, settings: HooksSettings) -> None:
     """Look through a directory, as far as it is there; call it in a thread. Raises StartRefused if every user may
     change what is in it and that is not allowed; else there is one warning."""
-    found = sorted(findings(directory, User.of_process()), key=lambda one: not one.by_all)
-    if not found:
+    paths = sorted(findings(directory, User.of_process()), key=lambda path: not path.by_all)
+    if not paths:
         return
-    lines = [*map(str, found[:_SHOWN]), *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])]
-    if found[0].by_all and settings.on_writable == "stop":
+    lines = [*map(str, paths[:_SHOWN]), *([f"and {len(paths) - _SHOWN} more"] if len(paths) > _SHOWN else [])]
+    if paths[0].by_all and settings.on_writable == "stop":
         raise StartRefused(
             "\n  - ".join(["other users may change what is run as this one:", *lines]) + "\n"
             f"Take the right away (chmod -R o-w {directory}), or allow it with --on-writable-hook warn."
@@ -62,10 +62,10 @@ def findings(directory: Path, user: User) -> Iterator[WritablePath]:
         yield from _judged(top, top.stat(), user)
 
 
-def _above(place: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
+def _above(path: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
     """The directories in which something on the way to a place could be exchanged. In a sticky one only its owner may
     do that."""
-    for parent in place.parents:
+    for parent in path.parents:
         if parent in seen:
             return
         seen.add(parent)
@@ -93,8 +93,8 @@ def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) ->
                 yield from _tree(Path(entry.path), user, seen)
         elif entry.is_symlink():
             yield from _target(Path(os.path.realpath(entry.path)), user, seen, follow)
-        elif not read_only and (found := _finding(entry.path, entry.stat(follow_symlinks=False), user)):
-            yield found
+        elif not read_only and (finding := _finding(entry.path, entry.stat(follow_symlinks=False), user)):
+            yield finding
 
 
 def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[WritablePath]:
@@ -109,9 +109,9 @@ def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[W
 
 
 def _judged(path: Path, status: os.stat_result, user: User) -> Iterator[WritablePath]:
-    found = _finding(path, status, user)
-    if found and not _is_read_only(path) and not (stat.S_ISDIR(status.st_mode) and is_volume(path, status)):
-        yield found
+    finding = _finding(path, status, user)
+    if finding and not _is_read_only(path) and not (stat.S_ISDIR(status.st_mode) and is_volume(path, status)):
+        yield finding
 
 
 def _finding(path: str | Path, status: os.stat_result, user: User) -> WritablePath | None:

@@ -60,5 +60,5 @@ def of_syntax(message: str) -> str:
     return re.sub(r"(?<=at <top-level>, line )\d+", lambda number: str(int(number.group()) - 1), text or _UNKNOWN)
 
 
-def _kinds(found: re.Match[str]) -> str:
-    return " and ".join(_KINDS.findall(found[0])[:2])
+def _kinds(match: re.Match[str]) -> str:
+    return " and ".join(_KINDS.findall(match[0])[:2])

@@ -222,8 +222,8 @@ def _reap_behind(ours: Container[int]) -> None:
 
 def _children() -> list[int]:
     """The children of all threads, whether they have ended or not."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
-            found += map(int, path.read_text().split())
-    return found
+            pids += map(int, path.read_text().split())
+    return pids

@@ -171,9 +171,9 @@ class Snapshot:
             "sinceLastExecution": {"count": _changes(self.since_run), **asdict(self.since_run)},
         }
 
-    def _count(self, what: str) -> None:
+    def _count(self, counter: str) -> None:
         for counts in (self.since_start, self.since_run):
-            setattr(counts, what, getattr(counts, what) + 1)
+            setattr(counts, counter, getattr(counts, counter) + 1)
 
 
 def _changes(counts: Operations) -> int:

@@ -17,10 +17,10 @@ from hookrunner.model.bindings import ConversionBinding, Hook
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One declared rule. `place` is that of the binding in the hook's config; the versions are as written."""
+    """One declared rule. `index` is that of the binding in the hook's config; the versions are as written."""
 
     hook: Hook
-    place: int
+    index: int
     binding: ConversionBinding
     source: str
     target: str
@@ -81,22 +81,22 @@ def matches(version: str, other: str) -> bool:
     return version.rpartition("/")[2] == other.rpartition("/")[2]
 
 
-def plan(chains: Chains, crd: str, versions: Iterable[str], wanted: str) -> Sequence[Leg]:
+def plan(chains: Chains, crd: str, versions: Iterable[str], desired: str) -> Sequence[Leg]:
     """The hook runs that bring objects of all these versions to the wanted one, each version in one run.
 
     Those that are furthest away go first: by the time that others set out, they have caught up with them. Versions
     carry their group. Raises ReviewFailed if one of them leads nowhere.
     """
-    waiting = set(versions) - {wanted}
+    waiting = set(versions) - {desired}
     legs: dict[str, Leg] = {}
     while waiting:
-        ways = {version: _way(chains, crd, version, wanted) for version in waiting}
+        ways = {version: _way(chains, crd, version, desired) for version in waiting}
         source = max(ways, key=lambda version: (len(ways[version]), version))
         leg = legs[source] = Leg(ways[source][0], source, completed(ways[source][0].target, crd))
         if leg.target in legs:
             # Only rules that name a group other than the definition's get here: no object ever has their versions.
-            raise _no_way(chains, crd, leg.target, wanted)
-        waiting = (waiting | {leg.target}) - {source, wanted}
+            raise _no_way(chains, crd, leg.target, desired)
+        waiting = (waiting | {leg.target}) - {source, desired}
     return list(legs.values())
 
 
@@ -107,9 +107,9 @@ def completed(version: str, crd: str) -> str:
 
 def _declared(hooks: Iterable[Hook]) -> Iterator[Step]:
     for hook in hooks:
-        for place, binding in enumerate(hook.config.conversions):
+        for index, binding in enumerate(hook.config.conversions):
             for source, target in binding.rules:
-                yield Step(hook, place, binding, source, target)
+                yield Step(hook, index, binding, source, target)
 
 
 def _extended(
@@ -129,16 +129,16 @@ def _end(chain: Chain, source: str) -> tuple[Step, bool]:
     return chain[-1], chain[0].source == source
 
 
-def _way(chains: Chains, crd: str, source: str, wanted: str) -> Sequence[Step]:
-    way = chains.find(crd, source, wanted)
+def _way(chains: Chains, crd: str, source: str, desired: str) -> Sequence[Step]:
+    way = chains.find(crd, source, desired)
     if way is None:
-        raise _no_way(chains, crd, source, wanted)
+        raise _no_way(chains, crd, source, desired)
     return way
 
 
-def _no_way(chains: Chains, crd: str, source: str, wanted: str) -> ReviewFailed:
+def _no_way(chains: Chains, crd: str, source: str, desired: str) -> ReviewFailed:
     ways = ", ".join(chains.reachable(crd, source)) or "nowhere"
     return ReviewFailed(
-        f"no hook converts {crd} from {source} to {wanted}: the declared conversions lead from there to {ways}; "
+        f"no hook converts {crd} from {source} to {desired}: the declared conversions lead from there to {ways}; "
         "declare what is missing in `conversions` of a hook"
     )

@@ -47,24 +47,24 @@ async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequenc
     """
     objects: list[JSON] = list(review.request["objects"])
     _refuse("the request", _malformed(objects), _BAD_REQUEST)
-    places = _by_version(objects)
-    for leg in plan(chains, review.definition, places, review.request["desiredAPIVersion"]):
-        group = sorted(places.pop(leg.source))
-        before = [objects[place] for place in group]
+    indices = _by_version(objects)
+    for leg in plan(chains, review.definition, indices, review.request["desiredAPIVersion"]):
+        group = sorted(indices.pop(leg.source))
+        before = [objects[index] for index in group]
         answer = await run(leg.step, before, review)
         check = partial(_accepted, leg, before, answer)
         after = await asyncio.to_thread(check) if len(before) > _MANY else check()
-        for place, obj in zip(group, after, strict=True):
-            objects[place] = obj
-        places[leg.target] += group
+        for index, obj in zip(group, after, strict=True):
+            objects[index] = obj
+        indices[leg.target] += group
     return objects
 
 
 def _by_version(objects: Iterable[JSON]) -> defaultdict[str, list[int]]:
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, obj in enumerate(objects):
-        places[obj["apiVersion"]].append(place)
-    return places
+    indices: defaultdict[str, list[int]] = defaultdict(list)
+    for index, obj in enumerate(objects):
+        indices[obj["apiVersion"]].append(index)
+    return indices
 
 
 def _accepted(leg: Leg, before: Sequence[JSON], answer: Converted) -> Sequence[JSON]:

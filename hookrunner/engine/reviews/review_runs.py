@@ -80,17 +80,17 @@ class ReviewRuns:
                 await self._gate.wait_for_snapshots(order, _Stage().report)
         return not self.obstacle(order)
 
-    async def run(self, asked: ReviewRun) -> Answer:
+    async def run(self, request: ReviewRun) -> Answer:
         """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
-        if asked.deadline <= now():
+        if request.deadline <= now():
             raise TooLate("the time for an answer was over before the hook could be asked")
-        task = asyncio.create_task(self._run(asked, stage))
+        task = asyncio.create_task(self._run(request, stage))
         self._under_way.add(task)
         task.add_done_callback(self._over)
         began = now()
         try:
-            await asyncio.wait({task}, timeout=asked.deadline - began)
+            await asyncio.wait({task}, timeout=request.deadline - began)
             if task.done():
                 return task.result()
             raise TooLate(f"no answer within {now() - began:.1f} s; was waiting for {stage.waits_for}")
@@ -107,24 +107,24 @@ class ReviewRuns:
         if not task.cancelled():
             task.exception()  # `run` has reported it, if it was still waiting
 
-    async def _run(self, asked: ReviewRun, stage: _Stage) -> Answer:
-        hook, order = asked.hook, asked.order
-        turns = self._turns[asked.labels[0]]
+    async def _run(self, request: ReviewRun, stage: _Stage) -> Answer:
+        hook, order = request.hook, request.order
+        turns = self._turns[request.labels[0]]
         with log.bound(**order.fields):
             async with AsyncExitStack() as turn:
-                with self._measured(asked, "waited"):
+                with self._measured(request, "waited"):
                     await self._gate.enter(order, stage.report)
                     stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
                     await turn.enter_async_context(turns)
                 stage.waits_for = f"the hook {hook.name}"
-                with self._measured(asked, "hook"):
-                    return await self._executor.run(hook, order, [], RunOptions(KILL_AFTER, asked.dry_run), turn)
+                with self._measured(request, "hook"):
+                    return await self._executor.run(hook, order, [], RunOptions(KILL_AFTER, request.dry_run), turn)
 
     @contextmanager
-    def _measured(self, asked: ReviewRun, stage: str) -> Iterator[None]:
+    def _measured(self, request: ReviewRun, stage: str) -> Iterator[None]:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
             yield
         finally:
-            self._metrics.webhook_seconds.observe(clock() - began, *asked.labels, stage)
+            self._metrics.webhook_seconds.observe(clock() - began, *request.labels, stage)

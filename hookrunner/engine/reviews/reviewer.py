@@ -35,7 +35,7 @@ class Webhook:
 
     hook: Hook
     type: BindingType
-    place: int
+    index: int
     binding: Admission
 
 
@@ -139,7 +139,7 @@ class HookReviewer:
 
     async def _verdict(self, webhook: Webhook, review: AdmissionReview, dry_run: bool) -> Verdict:
         extra = contexts.admission_review(review.api_version, orjson.Fragment(review.request.text))
-        order = dispatch.for_admission(webhook.hook, webhook.type, webhook.place, extra)
+        order = dispatch.for_admission(webhook.hook, webhook.type, webhook.index, extra)
         labels = ("admission", review.webhook)
         with self._report_failure(webhook.hook, order):
             answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
@@ -148,11 +148,11 @@ class HookReviewer:
     async def _step(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
         request = review.request | {"objects": objects}
         extra = contexts.conversion_review(review.api_version, request, (step.source, step.target))
-        order = dispatch.for_conversion(step.hook, step.place, extra)
+        order = dispatch.for_conversion(step.hook, step.index, extra)
         labels = ("conversion", review.definition)
         with self._report_failure(step.hook, order):
-            if (told := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
-                raise HookFailed(told)
+            if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
+                raise HookFailed(cycle)
             return verdicts.converted(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
     @contextmanager
@@ -163,26 +163,26 @@ class HookReviewer:
             yield
         except (HookFailed, PatchFailed) as error:
             self._runs.failed(order, error)
-            told = f"{error.how}, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
+            message = f"{error.how}, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
             code = HTTPStatus.INTERNAL_SERVER_ERROR if isinstance(error, NoAnswer) else HTTPStatus.FORBIDDEN
-            raise ReviewFailed(f"Hook failed: {hook.name}: {told}", code) from error
+            raise ReviewFailed(f"Hook failed: {hook.name}: {message}", code) from error
 
     def _current(self) -> KnownHooks:
         """What is known of the hooks that there are now."""
         hooks = self._engine.hooks
         if self._known.hooks is not hooks:
-            found = _webhooks(hooks.values())
-            webhooks = {webhook_id(webhook.binding.name, webhook.hook.addon): webhook for webhook in found}
+            declared = _webhooks(hooks.values())
+            webhooks = {webhook_id(webhook.binding.name, webhook.hook.addon): webhook for webhook in declared}
             self._known = KnownHooks(hooks, webhooks, Chains(hooks.values()))
         return self._known
 
     def _orders(self) -> Iterator[HookRun]:
-        for one in self._current().webhooks.values():
-            if not one.hook.addon:
-                yield dispatch.for_admission(one.hook, one.type, one.place, None)
+        for webhook in self._current().webhooks.values():
+            if not webhook.hook.addon:
+                yield dispatch.for_admission(webhook.hook, webhook.type, webhook.index, None)
         for hook in self._engine.hooks.values():
-            for place in range(len(hook.config.conversions) * (not hook.addon)):
-                yield dispatch.for_conversion(hook, place, None)
+            for index in range(len(hook.config.conversions) * (not hook.addon)):
+                yield dispatch.for_conversion(hook, index, None)
 
 
 def _unknown(webhook: str) -> str:
@@ -194,8 +194,8 @@ def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:
     """Of two with one id the last counts, and a validating one before a mutating one."""
     hooks = tuple(hooks)
     for hook in hooks:
-        for place, binding in enumerate(hook.config.mutating):
-            yield Webhook(hook, BindingType.MUTATING, place, binding)
+        for index, binding in enumerate(hook.config.mutating):
+            yield Webhook(hook, BindingType.MUTATING, index, binding)
     for hook in hooks:
-        for place, binding in enumerate(hook.config.validating):
-            yield Webhook(hook, BindingType.VALIDATING, place, binding)
+        for index, binding in enumerate(hook.config.validating):
+            yield Webhook(hook, BindingType.VALIDATING, index, binding)

@@ -54,9 +54,9 @@ def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
 def items(raw: JSON, key: str, wrong: Sequence[Problem]) -> Iterator[tuple[str, JSON]]:
     """Path and sound part of each binding in a list."""
     items = raw.get(key)
-    for place, item in enumerate(items if isinstance(items, list) else []):
+    for index, item in enumerate(items if isinstance(items, list) else []):
         if isinstance(item, dict):
-            yield f"{key}[{place}]", _sound(f"{key}[{place}]", item, wrong)
+            yield f"{key}[{index}]", _sound(f"{key}[{index}]", item, wrong)
 
 
 def _sound(path: str, item: JSON, wrong: Sequence[Problem]) -> JSON:
@@ -64,7 +64,7 @@ def _sound(path: str, item: JSON, wrong: Sequence[Problem]) -> JSON:
     if not wrong:
         return item
     inside = (problem.path.removeprefix(f"{path}.") for problem in wrong if problem.path.startswith(f"{path}."))
-    spoiled = {re.split(r"[.[]", place)[0] for place in inside}
+    spoiled = {re.split(r"[.[]", key)[0] for key in inside}
     return {key: value for key, value in item.items() if key not in spoiled}
 
 
@@ -101,9 +101,9 @@ def _kubernetes(path: str, item: JSON) -> Iterator[Problem]:
     namespace = item.get("namespace", {})
     yield from selectors.label_problems(f"{path}.namespace.labelSelector", namespace.get("labelSelector"))
     if item.get("nameSelector", {}).get("matchNames") and "fieldSelector" in item:
-        for place in selectors.on_name(item["fieldSelector"]):
+        for index in selectors.on_name(item["fieldSelector"]):
             text = "'metadata.name' and nameSelector.matchNames are mutually exclusive; keep one of them"
-            yield Problem(f"{path}.fieldSelector.matchExpressions[{place}]", text)
+            yield Problem(f"{path}.fieldSelector.matchExpressions[{index}]", text)
 
 
 def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:
@@ -113,8 +113,8 @@ def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:
             f"'{binding['name']}' is not a fully qualified name; write at least three lower-case parts: a.example.com"
         )
         yield Problem(f"{path}.name", text)
-    for place, rule in enumerate(binding.get("rules", [])):
-        yield from _rule(f"{path}.rules[{place}]", rule)
+    for index, rule in enumerate(binding.get("rules", [])):
+        yield from _rule(f"{path}.rules[{index}]", rule)
     yield from selectors.label_problems(f"{path}.labelSelector", binding.get("labelSelector"))
     namespaces = binding.get("namespace", {}).get("labelSelector")
     yield from selectors.label_problems(f"{path}.namespace.labelSelector", namespaces)
@@ -136,10 +136,10 @@ def conversion_problems(path: str, binding: JSON) -> Iterator[Problem]:
     if crd is not None and ("." not in crd or not re.fullmatch(_SUBDOMAIN, crd)):
         text = f"'{crd}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP: crontabs.stable.example.com"
         yield Problem(f"{path}.crdName", text)
-    for place, rule in enumerate(binding.get("conversions", [])):
+    for index, rule in enumerate(binding.get("conversions", [])):
         if rule["fromVersion"] == rule["toVersion"]:
             text = f"leads from '{rule['toVersion']}' to itself; write two versions"
-            yield Problem(f"{path}.conversions[{place}]", text)
+            yield Problem(f"{path}.conversions[{index}]", text)
 
 
 def repeated_names(path: str, names: Sequence[str]) -> Iterator[Problem]:
@@ -154,16 +154,16 @@ def _conditions(path: str, conditions: Sequence[JSON]) -> Iterator[Problem]:
     if len(conditions) > _MOST_CONDITIONS:
         yield Problem(path, f"has {len(conditions)} items, and {_MOST_CONDITIONS} are the most; join some by &&")
     seen = set[str]()
-    for place, condition in enumerate(conditions):
+    for index, condition in enumerate(conditions):
         name = condition["name"]
         if not _CONDITION.fullmatch(name):
             text = f"'{name}' is not a name of letters, digits, '-', '_' and '.'; write for example exclude-leases"
-            yield Problem(f"{path}[{place}].name", text)
+            yield Problem(f"{path}[{index}].name", text)
         if name in seen:
-            yield Problem(f"{path}[{place}].name", f"'{name}' is the name of an earlier one; rename it")
+            yield Problem(f"{path}[{index}].name", f"'{name}' is the name of an earlier one; rename it")
         seen.add(name)
         if not condition["expression"].strip():
-            yield Problem(f"{path}[{place}].expression", "is empty; write a CEL expression, or drop the condition")
+            yield Problem(f"{path}[{index}].expression", "is empty; write a CEL expression, or drop the condition")
 
 
 def _rule(path: str, rule: JSON) -> Iterator[Problem]:
@@ -181,10 +181,10 @@ def _resources(resources: Sequence[str]) -> Iterator[str]:
         yield "'*/*' must stand alone; drop it or the others"
     if "*" in resources and any("/" not in item and item != "*" for item in resources):
         yield "'*' already means every resource without a subresource; drop it or the others"
-    for place, item in enumerate(resources):
+    for index, item in enumerate(resources):
         resource, slash, subresource = item.partition("/")
         for wild in (f"{resource}/*", f"*/{subresource}"):
-            if slash and item != "*/*" and wild in resources[:place]:
+            if slash and item != "*/*" and wild in resources[:index]:
                 yield f"'{wild}' already covers '{item}'; drop one of them"
 
 
@@ -203,11 +203,11 @@ UNNAMED = "kubernetes"
 
 def snapshot_groups(bindings: Sequence[JSON]) -> dict[str, list[str]]:
     """Names of the kubernetes bindings of each group, in config order."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for item in bindings:
         if group := item.get("group"):
-            found.setdefault(group, []).append(item.get("name") or UNNAMED)
-    return found
+            groups.setdefault(group, []).append(item.get("name") or UNNAMED)
+    return groups
 
 
 def effective_includes(binding: JSON, members: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -231,8 +231,8 @@ def include_problems(path: str, binding: JSON, kubernetes: Sequence[JSON]) -> It
 
 def ambiguous_includes(kubernetes: Sequence[JSON]) -> Iterator[Problem]:
     """Different bindings of one group under one name: which of them is `snapshots.<name>`?"""
-    for (first, one), (second, other) in combinations(enumerate(kubernetes), 2):
+    for (first, binding), (second, other) in combinations(enumerate(kubernetes), 2):
         group, name = other.get("group"), other.get("name") or UNNAMED
-        if group and group == one.get("group") and name == (one.get("name") or UNNAMED) and one != other:
+        if group and group == binding.get("group") and name == (binding.get("name") or UNNAMED) and binding != other:
             text = f"'{name}' is also the name of kubernetes[{first}] in group '{group}'; give each a name of its own"
             yield Problem(f"kubernetes[{second}].name", text)

@@ -42,8 +42,8 @@ def fields(selector: JSON) -> str:
 
 
 def on_name(selector: JSON) -> Iterator[int]:
-    """Places of the expressions about `metadata.name`, which `nameSelector` is for."""
-    return (place for place, item in enumerate(selector["matchExpressions"]) if item["field"] == "metadata.name")
+    """Indices of the expressions about `metadata.name`, which `nameSelector` is for."""
+    return (index for index, item in enumerate(selector["matchExpressions"]) if item["field"] == "metadata.name")
 
 
 def escaped(value: str) -> str:

@@ -99,7 +99,7 @@ def test_a_step_knows_its_binding() -> None:
     two = ConversionBinding("two", CRD, (("v1", "v2"),))
     one = ConversionBinding("one", "others.example.com", (("v1", "v2"),))
     (step,) = Chains([Hook("h", Path("/h"), HookConfig("v1", conversions=(one, two)))]).find(CRD, "v1", "v2") or ()
-    assert (step.place, step.binding, str(step)) == (1, two, "hook 'h', binding 'two', v1→v2")
+    assert (step.index, step.binding, str(step)) == (1, two, "hook 'h', binding 'two', v1→v2")
 
 
 @each(
@@ -189,7 +189,7 @@ def test_a_chain_is_as_short_as_can_be_and_hangs_together(
     chain = Chains(hooks).find(CRD, source, target)
     assert (chain and len(chain)) == distance([rule for some in declared for rule in some], source, target)
     for step in chain or ():
-        assert (step.source, step.target) in step.hook.config.conversions[step.place].rules
+        assert (step.source, step.target) in step.hook.config.conversions[step.index].rules
     ends = [source, *(step.target for step in chain or ())]
     assert all(matches(step.source, end) for step, end in zip(chain or (), ends, strict=False))
     assert chain is None or matches(ends[-1], target)
