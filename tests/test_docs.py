@@ -65,5 +65,20 @@ def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
     assert [path for path, is_there in found.items() if not is_there] == []
 
 
+def test_decisions_are_numbered_in_order() -> None:
+    """Git joins both sides of a conflict in this page, so that a decision could appear twice."""
+    numbers = [
+        int(number) for number in re.findall(r"^\*\*(\d+)\. ", (DOCS / "decisions.md").read_text(), re.MULTILINE)
+    ]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_no_row_of_the_differences_appears_twice() -> None:
+    """For the same reason. A row is known by what it says, whatever its tests are called."""
+    sections = (DOCS / "differences.md").read_text().split("\n## ")
+    rows = [[line.rpartition(" | ")[0] for line in part.splitlines() if line.startswith("| ")] for part in sections]
+    assert [row for part in rows for row in set(part) if part.count(row) > 1] == []
+
+
 def _python(package: str) -> Iterator[Path]:
     return (ROOT / package).rglob("*.py")
