@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kubesandbox.builtin import primitives, scalars
+from kubesandbox.builtin import primitives
 from kubesandbox.builtin.primitives import RESOURCES, SIZES, Decoder, Mismatch, Unknown
 from kubesandbox.builtin.types import Field, Type
 
@@ -144,9 +144,9 @@ _MAKERS: dict[str, Callable[[Type], Decoder]] = {
     "float64": primitives.number,
     "intorstring": primitives.int_or_string,
     "quantity": primitives.quantity,
-    "time": primitives.read(scalars.time),
-    "microtime": primitives.read(scalars.micro_time),
-    "bytes": primitives.read(scalars.base64_text),
+    "time": primitives.read(primitives.time),
+    "microtime": primitives.read(primitives.micro_time),
+    "bytes": primitives.read(primitives.base64_text),
     "any": primitives.any_,
 }
 _ZEROS = {

@@ -1,8 +1,7 @@
 """Webhooks as a real API server calls them: admission and conversion. Clients of them, no servers.
 
 configured.py   which webhooks there are, from the configurations in the store
-matching.py     which of them a request concerns
-conditions.py   `matchConditions` in CEL
+matching.py     which of them a request concerns, `matchConditions` in CEL included
 reviews.py      the review that is sent, the answer that comes back
 asking.py       HTTPS, and why there is no answer, in the words of a real API server
 admission.py    the gate: mutating webhooks one after the other, validating ones at once

@@ -14,14 +14,13 @@ from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.outside import Converter
 from kubesandbox.rules import Object
 from kubesandbox.store import Key, Store
-from kubesandbox.webhooks import conditions, mutations, replies, reviews
+from kubesandbox.webhooks import matching, mutations, reviews
 from kubesandbox.webhooks.asking import WebhookClient
-from kubesandbox.webhooks.conditions import Undecided
 from kubesandbox.webhooks.configured import ConfiguredWebhook, WebhookConfigurations
 from kubesandbox.webhooks.failures import Unanswered
-from kubesandbox.webhooks.matching import Attempt, labels, matched, selected
+from kubesandbox.webhooks.matching import Attempt, Undecided, labels, matched, selected
 from kubesandbox.webhooks.mutations import Unusable, internal
-from kubesandbox.webhooks.replies import BadReply, BadReview, Reply
+from kubesandbox.webhooks.reviews import BadReply, BadReview, Reply
 from kubetypes.json_values import JSON
 
 _LOG = logging.getLogger("sandbox")
@@ -149,7 +148,7 @@ class RequestAdmission:
         if not call.hook.said.get("matchConditions"):
             return True
         try:
-            return conditions.hold(call.hook, self._request(call, ""))
+            return matching.hold(call.hook, self._request(call, ""))
         except Undecided as error:
             where = self._attempt.where
             raise status.forbidden(self._attempt.kind.resource(where.name or _name(call.obj)), str(error)) from None
@@ -180,7 +179,7 @@ class RequestAdmission:
         review = reviews.review(version, self._request(call, uid))
         try:
             text = await self._around.asking.ask(hook.client, review, hook.timeout)
-            reply = replies.checked(replies.read(text, version), version, uid, mutating=mutating)
+            reply = reviews.checked(reviews.read(text, version), version, uid, mutating=mutating)
         except (Unanswered, BadReply) as error:
             self._failed(hook, f"failed to call webhook: {error}")
             return None
@@ -189,7 +188,7 @@ class RequestAdmission:
             return None
         self._warnings += reply.warnings
         if not reply.allowed:
-            raise replies.denial(hook.name, reply.status)
+            raise reviews.denial(hook.name, reply.status)
         return reply
 
     def _failed(self, hook: ConfiguredWebhook, why: str) -> None:

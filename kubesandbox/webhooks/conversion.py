@@ -20,8 +20,7 @@ from kubesandbox.webhooks import converted
 from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.converted import BadObject
 from kubesandbox.webhooks.failures import Unanswered
-from kubesandbox.webhooks.replies import BadReply, BadReview
-from kubesandbox.webhooks.reviews import version_for
+from kubesandbox.webhooks.reviews import BadReply, BadReview, version_for
 from kubetypes.json_values import written
 
 SECONDS = 30

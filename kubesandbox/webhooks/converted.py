@@ -9,7 +9,7 @@ import orjson
 
 from kubesandbox.builtin import metadata
 from kubesandbox.rules import Object
-from kubesandbox.webhooks.replies import BadReview, parsed
+from kubesandbox.webhooks.reviews import BadReview, parsed
 from kubetypes.json_values import JSON
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"

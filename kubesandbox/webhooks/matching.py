@@ -1,4 +1,4 @@
-"""Which webhooks a request concerns: rules, equivalent versions, selectors. Pure.
+"""Which webhooks a request concerns: rules, equivalent versions, selectors, match conditions. Pure.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-rules
 """
@@ -10,6 +10,8 @@ from kubesandbox.kinds import Kind
 from kubesandbox.requests import Place
 from kubesandbox.rules import Object
 from kubesandbox.webhooks.configured import ConfiguredWebhook
+from kubetypes import cel, match_conditions
+from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
@@ -94,3 +96,29 @@ def _of_resource(rule: Object, where: Place) -> bool:
         if resource in ("*", where.plural) and below in ("*", where.subresource):
             return True
     return False
+
+
+# ── matchConditions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Whether a webhook's `matchConditions` hold, and what follows if that cannot be said: its `failurePolicy` decides.
+#
+# https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
+
+
+NO_LIBRARY = "the sandbox does not evaluate matchConditions until you pip install 'hookrunner[cel]'"
+
+
+class Undecided(Exception):
+    """It is unknown whether the conditions hold, and the request fails; says why."""
+
+
+def hold(hook: ConfiguredWebhook, request: JSON) -> bool:
+    """Whether a webhook's conditions hold for the request of its review. Raises `Undecided`."""
+    try:
+        if not cel.available():
+            raise NoValue(NO_LIBRARY)
+        return match_conditions.failing(hook.said["matchConditions"], request) is None
+    except (NoValue, WrongExpression) as error:
+        if hook.ignored:
+            return False
+        raise Undecided(str(error)) from None

@@ -16,7 +16,7 @@ from kubesandbox.patches import json_patch
 from kubesandbox.requests import Place
 from kubesandbox.rules import Object
 from kubesandbox.status import Cause, Refused
-from kubesandbox.webhooks.replies import Reply
+from kubesandbox.webhooks.reviews import Reply
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

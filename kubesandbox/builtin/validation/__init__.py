@@ -13,7 +13,7 @@ from kubesandbox.builtin.validation import (
     endpoints,
     jobs,
     network,
-    pod_updates,
+    pods,
     policy,
     rbac,
     services,
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 Check = Callable[[Object, Object | None], Iterable[Cause]]
 
 CHECKS: dict[str, Check] = {
-    **pod_updates.CHECKS,
+    **pods.CHECKS,
     **workloads.CHECKS,
     **jobs.CHECKS,
     **services.CHECKS,

@@ -2,7 +2,7 @@
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.builtin.validation import claims
+from kubesandbox.builtin.validation import volumes
 from kubesandbox.builtin.validation.common import (
     UNCHANGEABLE,
     Causes,
@@ -51,7 +51,7 @@ def node(obj: Object, old: Object | None) -> Causes:
 def persistent_volume(obj: Object, old: Object | None) -> Causes:
     """https://kubernetes.io/docs/concepts/storage/persistent-volumes/"""
     spec = obj.get("spec") or {}
-    yield from claims.access_modes(spec, "spec", "")
+    yield from volumes.access_modes(spec, "spec", "")
     capacity = spec.get("capacity") or {}
     if not capacity:
         yield required("spec.capacity")
@@ -156,7 +156,7 @@ def runtime_class(obj: Object, old: Object | None) -> Causes:
 CHECKS = {
     "nodes": node,
     "persistentvolumes": persistent_volume,
-    "persistentvolumeclaims": claims.claim,
+    "persistentvolumeclaims": volumes.claim,
     "leases.coordination.k8s.io": lease,
     "events": event,
     "events.events.k8s.io": new_event,

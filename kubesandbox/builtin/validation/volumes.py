@@ -1,20 +1,20 @@
-"""Volumes of Pods, and the sources that they share with PersistentVolumes."""
+"""Volumes of Pods, the sources that they share with PersistentVolumes, and claims."""
 
 from collections.abc import Iterator
 
 from kubesandbox import names
-from kubesandbox.builtin.validation import claims
 from kubesandbox.builtin.validation.common import (
+    UNCHANGEABLE,
     Causes,
     Object,
     given,
     given_and_named,
+    label_selector,
     named,
     one_of,
 )
-from kubesandbox.builtin.validation.containers import no_backsteps
-from kubesandbox.builtin.validation.environment import VOLUME_FIELDS, field_ref, resource_field
-from kubesandbox.status import duplicate, forbidden_field, required, wrong
+from kubesandbox.builtin.validation.containers import VOLUME_FIELDS, field_ref, no_backsteps, resource_field
+from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
 from kubetypes.quantities import quantity
 
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -128,7 +128,7 @@ def _ephemeral(source: Object, path: str) -> Causes:
     if template is None:
         yield required(f"{path}.volumeClaimTemplate")
     else:
-        yield from claims.claim_spec(template.get("spec") or {}, f"{path}.volumeClaimTemplate.spec")
+        yield from claim_spec(template.get("spec") or {}, f"{path}.volumeClaimTemplate.spec")
 
 
 def _file_mode(source: Object, path: str, key: str) -> Causes:
@@ -208,3 +208,78 @@ def _token(token: Object, path: str, volume: str) -> Causes:
     if seconds > LONGEST_TOKEN:
         yield wrong(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
     yield from given(token.get("path"), f"{volume}.path")
+
+
+# ── claims ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# PersistentVolumeClaims, their templates, and PersistentVolumes' common fields.
+
+
+MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+POD_MODE = "ReadWriteOncePod"
+IMMUTABLE_SPEC = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def claim_spec(spec: Object, path: str) -> Causes:
+    """What is wrong with the spec of a claim or of a template for claims."""
+    yield from access_modes(spec, path)
+    yield from label_selector(spec.get("selector"), f"{path}.selector")
+    storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if storage is None:
+        yield required(f"{path}.resources[storage]")
+    elif quantity(storage) <= 0:
+        yield wrong(f"{path}.resources[storage]", storage, "must be greater than zero")
+    if spec.get("storageClassName"):
+        yield from named(spec["storageClassName"], f"{path}.storageClassName", names.subdomain)
+    yield from one_of(spec.get("volumeMode"), f"{path}.volumeMode", ("Block", "Filesystem"), needed=False)
+    for key in ("dataSource", "dataSourceRef"):
+        if spec.get(key):
+            yield from given(spec[key].get("name"), f"{path}.{key}.name")
+            yield from given(spec[key].get("kind"), f"{path}.{key}.kind")
+
+
+def access_modes(spec: Object, path: str, why: str = "at least 1 access mode is required") -> Causes:
+    """How many nodes and Pods may use a volume."""
+    modes = spec.get("accessModes") or []
+    if not modes:
+        yield required(f"{path}.accessModes", why)
+    for mode in modes:
+        if mode not in MODES:
+            yield unsupported(f"{path}.accessModes", mode, MODES)
+    if POD_MODE in modes and len(modes) > 1:
+        yield forbidden_field(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
+
+
+def claim(obj: Object, old: Object | None) -> Causes:
+    """A claim; bound ones may ask for more storage, nothing else changes."""
+    yield from claim_spec(obj.get("spec") or {}, "spec")
+    if old:
+        yield from _changed(obj.get("spec") or {}, old)
+
+
+def _changed(spec: Object, old: Object) -> Causes:
+    known = dict(old["spec"])
+    if not known.get("volumeName") and spec.get("volumeName"):
+        known["volumeName"] = spec["volumeName"]
+    wanted, had = _storage(spec), _storage(known)
+    bound = old.get("status", {}).get("phase") == "Bound"
+    if _unchangeable(spec, bound) != _unchangeable(known, bound):
+        yield forbidden_field("spec", IMMUTABLE_SPEC)
+    if wanted < had:
+        yield forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity")
+    if spec.get("volumeMode") != known.get("volumeMode"):
+        yield wrong("volumeMode", spec.get("volumeMode"), UNCHANGEABLE)
+
+
+def _unchangeable(spec: Object, bound: bool) -> Object:
+    rest = {key: value for key, value in spec.items() if key != "volumeAttributesClassName"}
+    resources = rest.get("resources") or {}
+    if bound and resources.get("requests"):
+        rest["resources"] = {**resources, "requests": "any"}
+    return rest
+
+
+def _storage(spec: Object) -> float:
+    return float(quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")))

@@ -1,7 +1,7 @@
 """Deployments, ReplicaSets, DaemonSets, StatefulSets, ReplicationControllers, PodTemplates."""
 
 from kubesandbox import names
-from kubesandbox.builtin.validation import claims, pods
+from kubesandbox.builtin.validation import pods, volumes
 from kubesandbox.builtin.validation.common import (
     NOT_NEGATIVE,
     Causes,
@@ -167,7 +167,7 @@ def stateful_set(obj: Object, old: Object | None) -> Causes:
     if not old:
         for at, one in enumerate(templates):
             field = f"spec.volumeClaimTemplates[{at}]"
-            yield from claims.claim_spec(one.get("spec") or {}, f"{field}.spec")
+            yield from volumes.claim_spec(one.get("spec") or {}, f"{field}.spec")
     yield from not_negative(spec, "spec", "replicas", "minReadySeconds")
     yield from not_negative(spec.get("ordinals") or {}, "spec.ordinals", "start")
     if spec.get("serviceName") and not old:

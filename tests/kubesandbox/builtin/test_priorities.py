@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.builtin.priorities import prioritised
+from kubesandbox.builtin.strategy import prioritised
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import Object

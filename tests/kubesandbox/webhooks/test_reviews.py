@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesandbox.status import Refused
-from kubesandbox.webhooks import asking, converted, replies
+from kubesandbox.webhooks import asking, converted, reviews
 from kubesandbox.webhooks.converted import BadObject
-from kubesandbox.webhooks.replies import BadReply, BadReview
+from kubesandbox.webhooks.reviews import BadReply, BadReview
 from tests.tables import each
 
 KEYS = ("reason", "name", "causes", "retryAfterSeconds", "status", "message", "a b")
@@ -35,16 +35,16 @@ def review(group: str, kind: str, response: object) -> dict[str, Any]:
 def test_a_reply_of_an_admission_webhook(response: object, mutating: bool) -> None:
     text = json.dumps(review("admission.k8s.io", "AdmissionReview", response)).encode()
     try:
-        reply = replies.checked(replies.read(text, "v1"), "v1", "u", mutating=mutating)
+        reply = reviews.checked(reviews.read(text, "v1"), "v1", "u", mutating=mutating)
     except (BadReply, BadReview):
         return
     assert isinstance(reply.allowed, bool)
-    assert isinstance(replies.denial("a.b.c", reply.status), Refused)
+    assert isinstance(reviews.denial("a.b.c", reply.status), Refused)
 
 
 @given(STATUSES)
 def test_a_denial_is_always_a_refusal(status: dict[str, Any]) -> None:
-    refused = replies.denial("a.b.c", status)
+    refused = reviews.denial("a.b.c", status)
     assert refused.code >= 400
     json.dumps(refused.json())
 
