@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
-from hookrunner.engine.assembly import Assembly, Kube, Parts, assembled
+from hookrunner.engine.assembly import Assembly, Kube, Parts, assemble_engine
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.hooks import catalog, writable
@@ -179,7 +179,7 @@ async def _assemble(
 ) -> tuple[Assembly, LazyWebhooks, StartModules | None]:
     """The engine, its webhooks and, if there are modules directories, the modules with what users have configured."""
     if not settings.modules.on:
-        built = assembled(settings, parts, views.hook_metrics, hooks)
+        built = assemble_engine(settings, parts, views.hook_metrics, hooks)
         return built, LazyWebhooks(settings, built.declared, parts, stack), None
     # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
@@ -189,7 +189,7 @@ async def _assemble(
         await asyncio.to_thread(writable.check, directory, settings.hooks)
     found = await asyncio.to_thread(shelf.read, settings.modules)
     configured = assembly.configuration(settings, found, parts.kube)
-    built = assembled(settings, parts, views.hook_metrics, hooks, configured.values)
+    built = assemble_engine(settings, parts, views.hook_metrics, hooks, configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)
     modules = await stack.enter_async_context(context)

@@ -66,7 +66,7 @@ class Assembly:
     start: Callable[[], None]
 
 
-def assembled(
+def assemble_engine(
     settings: Settings, parts: Parts, hook_metrics: HookMetrics, hooks: Catalog, values: ValuesStore | None = None
 ) -> Assembly:
     """The engine for these hooks. `values` are those of modules, if there are any."""

@@ -223,7 +223,8 @@ class Engine:
             case EnableKubernetesBindings(activation=activation):
                 self._runs.observe_wait(task)
                 runs = await self._activator.activate_kubernetes(hook)
-                return self._enabled(queue, task, hook, tuple(replace(run, activation=activation) for run in runs))
+                runs = tuple(replace(run, activation=activation) for run in runs)
+                return self._enqueue_synchronizations(queue, task, hook, runs)
             case EnableScheduleBindings():
                 self._runs.observe_wait(task)
                 self._activator.arm_schedules(hook)
@@ -231,7 +232,7 @@ class Engine:
             case FilterRetry(broken=broken):
                 return await self._activator.refilter(broken)
 
-    def _enabled(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
+    def _enqueue_synchronizations(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
         """Runs for this queue come next in it; those for others go to the front of theirs."""
         if not queue.holds(task):
             self._activator.deactivate(hook)

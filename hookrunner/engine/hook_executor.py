@@ -186,7 +186,7 @@ class HookExecutor:
         try:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:
-            _log.error("An operation with ignoreHookError failed.", error=str(error))
+            _log.error("operation with ignoreHookError failed", error=str(error))
 
 
 class InlineRuns:

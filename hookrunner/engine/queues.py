@@ -215,7 +215,7 @@ class Queue:
                 break
             else:
                 followers.append(other)
-        task.order = order.merged([self._removed(other) for other in followers])
+        task.order = order.merged([self._take_out(other) for other in followers])
 
     def _follows(self, order: HookRun, other: Task) -> bool:
         return other.failures == 0 and order.absorbs(other.order) and other.obstacle() is None
@@ -270,7 +270,7 @@ class Queue:
                 del self.runs[task.order.hook]
                 self._limits.pop(task.order.hook, None)
 
-    def _removed(self, task: Task) -> HookRun:
+    def _take_out(self, task: Task) -> HookRun:
         self._remove(task)
         assert isinstance(task.order, HookRun)
         return task.order
@@ -287,7 +287,7 @@ class Queue:
                 waiting.setdefault(held, []).append(task)
         longest = 0
         for (first, order), others in chain.from_iterable(map(_mergeable, waiting.values())):
-            first.order = order.compacted([self._removed(task) for task in others])
+            first.order = order.compacted([self._take_out(task) for task in others])
             longest = max(longest, len(first.order.contexts))
             self.compactions[hook] = self.compactions.get(hook, 0) + 1
         self._limits[hook] = max(self._compact_at, longest // 4, 2 * self.runs[hook])

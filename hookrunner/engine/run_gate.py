@@ -135,7 +135,7 @@ class RunGate:
         monitor = self._monitors.get(BindingId(order.hook, index))
         if monitor is None:
             raise HookFailed(f"the snapshot of binding {index} is gone: the hook was disabled meanwhile")
-        monitor.snapshot.run_started()
+        monitor.snapshot.reset_run_counts()
         if index in order.unlocks and monitor.binding.run_on_synchronization:
             return monitor.read_for_synchronization()
         return monitor.snapshot.read()

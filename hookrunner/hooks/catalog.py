@@ -112,7 +112,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         end = await children.run(command, _Silence())
     except HookFailed as error:
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {error}"]) from error
-    printed, answer = [*_printed(end)], _excerpt(end.stdout)
+    printed, answer = [*_quote_output(end)], _excerpt(end.stdout)
     if problem := _failure(end):
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], printed, answer)
     try:
@@ -133,7 +133,7 @@ def _failure(end: Exit) -> str:
     return f"it printed more than {_KEPT >> 20} MiB" if len(end.stdout) > _KEPT else ""
 
 
-def _printed(end: Exit) -> Iterator[str]:
+def _quote_output(end: Exit) -> Iterator[str]:
     """What the hook said, for its author. Its answer is not quoted: it may be anything, if it is wrong."""
     shown = "; `hookrunner hook lint` shows it" if end.stdout.strip() else ""
     yield f"hook --config output: {f'{len(end.stdout):,} bytes{shown}' if shown else 'nothing'}"
@@ -151,7 +151,7 @@ async def _compile(results: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook
     hooks = [result for result in results if isinstance(result, Hook)]
     programs = {binding.jq_filter for binding in chain.from_iterable(hook.config.kubernetes for hook in hooks)} - {""}
     reasons = dict(zip(programs, await asyncio.gather(*(_reason(program, jq) for program in programs)), strict=True))
-    return [_judged(result, reasons) if isinstance(result, Hook) else result for result in results]
+    return [_with_checked_filters(result, reasons) if isinstance(result, Hook) else result for result in results]
 
 
 async def _reason(program: str, jq: Jq) -> str:
@@ -162,7 +162,7 @@ async def _reason(program: str, jq: Jq) -> str:
     return ""
 
 
-def _judged(hook: Hook, reasons: dict[str, str]) -> Hook | BadHookConfig:
+def _with_checked_filters(hook: Hook, reasons: dict[str, str]) -> Hook | BadHookConfig:
     problems = [
         f"invalid kubernetes config [{index}] jqFilter: compile jqFilter: {reasons[binding.jq_filter]}"
         for index, binding in enumerate(hook.config.kubernetes)

@@ -24,7 +24,7 @@ def first(text: bytes) -> JSON:
     text = text.removeprefix(BOM_UTF8)
     _check(text)
     try:
-        return _loaded(text)
+        return _load(text)
     except orjson.JSONDecodeError as error:
         try:
             return next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
@@ -53,15 +53,15 @@ def every_json(text: bytes) -> list[JSON]:
             return way(text)
         except orjson.JSONDecodeError:
             continue
-    return list(_scanned(text))
+    return list(_scan(text))
 
 
 def first_json(text: bytes) -> JSON:
     """The first JSON value; what follows it is ignored. Raises BadDocument."""
     _check(text)
     with suppress(orjson.JSONDecodeError):
-        return _loaded(text)
-    for value in _scanned(text):
+        return _load(text)
+    for value in _scan(text):
         return value
     raise BadDocument(1, "not JSON: nothing but white space")
 
@@ -74,7 +74,7 @@ def _check(text: bytes) -> None:
         raise BadDocument(1, str(error)) from None
 
 
-def _loaded(text: bytes | str, number: int = 1) -> JSON:
+def _load(text: bytes | str, number: int = 1) -> JSON:
     """Raises orjson.JSONDecodeError, BadDocument."""
     try:
         return json_values.loads(text)
@@ -83,16 +83,16 @@ def _loaded(text: bytes | str, number: int = 1) -> JSON:
 
 
 def _whole(text: bytes) -> list[JSON]:
-    return [_loaded(text)]
+    return [_load(text)]
 
 
 def _lines(text: bytes) -> list[JSON]:
     """One value a line, as `jq -c` writes them."""
     lines = filter(bytes.strip, text.split(b"\n"))
-    return [_loaded(line, number) for number, line in enumerate(lines, start=1)]
+    return [_load(line, number) for number, line in enumerate(lines, start=1)]
 
 
-def _scanned(text: bytes) -> Iterator[JSON]:
+def _scan(text: bytes) -> Iterator[JSON]:
     """Values of any layout. The standard library finds where each ends; what it is says orjson, as everywhere."""
     number = 1
     try:
@@ -100,7 +100,7 @@ def _scanned(text: bytes) -> Iterator[JSON]:
         scan, position = json.JSONDecoder().raw_decode, _after_space(rest, 0)
         while position < len(rest):
             end = scan(rest, position)[1]
-            yield _loaded(rest[position:end], number)
+            yield _load(rest[position:end], number)
             number, position = number + 1, _after_space(rest, end)
     except RecursionError:
         raise BadDocument(number, TOO_DEEP) from None

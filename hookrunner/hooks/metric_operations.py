@@ -48,7 +48,7 @@ def parse(text: bytes) -> tuple[MetricOperation, ...]:
     ]
     if problems:
         raise BadOutput("got bad metrics: " + "; ".join(problems))
-    return tuple(_made(document) for document in operations if _known(document))
+    return tuple(_to_operation(document) for document in operations if _has_known_action(document))
 
 
 def _normal(document: JSON) -> JSON:
@@ -79,7 +79,7 @@ def _is_action(fields: JSON) -> bool:
     return fields.get("action") in tuple(MetricAction)
 
 
-def _known(fields: JSON) -> bool:
+def _has_known_action(fields: JSON) -> bool:
     """Whether the action is known; warn if it is not."""
     if _is_action(fields):
         return True
@@ -89,7 +89,7 @@ def _known(fields: JSON) -> bool:
     return False
 
 
-def _made(fields: JSON) -> MetricOperation:
+def _to_operation(fields: JSON) -> MetricOperation:
     return MetricOperation(
         action=MetricAction(fields["action"]),
         name=fields.get("name", ""),

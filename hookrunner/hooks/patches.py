@@ -67,7 +67,7 @@ def _operation(number: int, document: JSON, was_json: bool) -> ObjectOperation:
         problems = list(_problems(verb, fields, body))
     if problems or not verb:
         raise BadOutput(_refusal(number, document, problems) + _target(fields))
-    return _made(verb, fields, body)
+    return _to_operation(verb, fields, body)
 
 
 def _flag(value: JSON) -> JSON:
@@ -114,7 +114,7 @@ def _missing(body: JSON, key: str, kind: str) -> Iterator[Problem]:
         yield Problem(key, f"is a text that is not one document of JSON or YAML with {kind} in it")
 
 
-def _made(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
+def _to_operation(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
     """Create operations take their coordinates from the object itself."""
     metadata = body.get("metadata", {}) if verb in _CREATES else fields
     where = body if verb in _CREATES else fields

@@ -136,7 +136,8 @@ def lenient(value: JSON, shape: Shape) -> JSON:
 def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
     """Every way in which the value is not what the shape says."""
     if not _is(value, shape):
-        text = f'must be of type {_WANTED[type(shape)]}: "{_TYPES.get(type(value), "object")}"; {_mend(value, shape)}'
+        wanted, actual = _WANTED[type(shape)], _TYPES.get(type(value), "object")
+        text = f'must be of type {wanted}: "{actual}"; {_type_advice(value, shape)}'
         yield Problem(path, text + (", or leave the key out" if value is None else ""))
         return
     match shape:
@@ -180,7 +181,7 @@ def _is(value: JSON, shape: Shape) -> bool:
             return True
 
 
-def _mend(value: JSON, shape: Shape) -> str:
+def _type_advice(value: JSON, shape: Shape) -> str:
     match shape:
         case Many(Text()) if isinstance(value, str):
             return "write a list of one text: [a]"
@@ -189,7 +190,7 @@ def _mend(value: JSON, shape: Shape) -> str:
     return _MEND[type(shape)]
 
 
-def _mended(key: str, shape: Table) -> str:
+def _advice(key: str, shape: Table) -> str:
     if key in shape.elsewhere:
         return shape.elsewhere[key]
     return suggestion(key, shape.keys).removeprefix("; ") or f"known are {', '.join(shape.keys)}"
@@ -215,7 +216,7 @@ def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]
         if key in shape.keys:
             yield from check(item, shape.keys[key], prefix + key)
         elif not shape.open:
-            yield Problem(prefix + redaction.key(key), f"is a forbidden property; {_mended(key, shape)}")
+            yield Problem(prefix + redaction.key(key), f"is a forbidden property; {_advice(key, shape)}")
     for key, example in shape.required.items():
         if key not in value:
             yield Problem(prefix + key, f"is required; add it, for example `{key}: {example}`")

@@ -77,7 +77,7 @@ def conversion(text: bytes) -> Converted | None:
     return Converted(objects, response.get("failedMessage", ""))
 
 
-def decided(answer: Answer, kind: ContextType) -> Verdict:
+def verdict_of(answer: Answer, kind: ContextType) -> Verdict:
     """The verdict of a run that was about an admission review of this type.
 
     Raises BadOutput if it is missing, or one that the API server would not take.
@@ -90,7 +90,7 @@ def decided(answer: Answer, kind: ContextType) -> Verdict:
     return answer.admission
 
 
-def converted(answer: Answer) -> Converted:
+def conversion_of(answer: Answer) -> Converted:
     """What came of a run that was about a conversion. Raises BadOutput if there is nothing."""
     if answer.conversion is None:
         raise NoAnswer("the hook wrote nothing to CONVERSION_RESPONSE_PATH: the API server would get a failure")

@@ -59,7 +59,7 @@ def findings(directory: Path, user: User) -> Iterator[WritablePath]:
     if top.is_dir():
         yield from _tree(top, user, seen, follow=True)
     elif top.exists():
-        yield from _judged(top, top.stat(), user)
+        yield from _findings_at(top, top.stat(), user)
 
 
 def _above(path: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
@@ -74,7 +74,7 @@ def _above(path: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
         except OSError:
             continue
         if not status.st_mode & stat.S_ISVTX or not user.trusts(status.st_uid):
-            yield from _judged(parent, status, user)
+            yield from _findings_at(parent, status, user)
 
 
 def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) -> Iterator[WritablePath]:
@@ -82,7 +82,7 @@ def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) ->
     module may be one; hidden directories hold what others refer to. Those who need what cannot be read tell of it."""
     try:
         seen.add(directory)
-        yield from _judged(directory, directory.stat(), user)
+        yield from _findings_at(directory, directory.stat(), user)
         entries = list(os.scandir(directory))
         read_only = _is_read_only(directory)
     except OSError:
@@ -105,10 +105,10 @@ def _target(path: Path, user: User, seen: set[Path], follow: bool) -> Iterator[W
         yield from _tree(path, user, seen)
     else:
         seen.add(path)
-        yield from _judged(path, path.stat(), user)
+        yield from _findings_at(path, path.stat(), user)
 
 
-def _judged(path: Path, status: os.stat_result, user: User) -> Iterator[WritablePath]:
+def _findings_at(path: Path, status: os.stat_result, user: User) -> Iterator[WritablePath]:
     finding = _finding(path, status, user)
     if finding and not _is_read_only(path) and not (stat.S_ISDIR(status.st_mode) and is_volume(path, status)):
         yield finding

@@ -74,18 +74,18 @@ def _answers(kind: bytes, program: bytes, *inputs: bytes, deadline: float) -> It
     for text in inputs or [b""]:
         signal.setitimer(signal.ITIMER_REAL, deadline)
         try:
-            answer = b"=" + _done(kind, program.decode(), text.decode())
+            answer = b"=" + _run(kind, program.decode(), text.decode())
         except (TypeError, ValueError, MemoryError, RecursionError) as error:
             answer = b"!" + (str(error) or type(error).__name__).encode(errors="replace")
         signal.setitimer(signal.ITIMER_REAL, 0)
         yield answer
 
 
-def _done(kind: bytes, program: str, text: str) -> bytes:
+def _run(kind: bytes, program: str, text: str) -> bytes:
     if kind == b"C":
         jq.compile(BEFORE + program)
         return b""
-    outputs = _compiled(program).input_text(text).all()
+    outputs = _compile(program).input_text(text).all()
     values = orjson.loads("[" + ",".join(outputs) + "]")
     if kind == b"R":
         values = values[0] if len(values) == 1 else values or None
@@ -93,7 +93,7 @@ def _done(kind: bytes, program: str, text: str) -> bytes:
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(program: str) -> "jq._Program":
+def _compile(program: str) -> "jq._Program":
     return jq.compile(BEFORE + "(" + program + AFTER)
 
 

@@ -160,7 +160,7 @@ class Snapshot:
             self._sorted = sorted(self._entries.values(), key=_order(next(iter(self._entries.values()), None)))
         return self._sorted
 
-    def run_started(self) -> None:
+    def reset_run_counts(self) -> None:
         """A hook run has read this snapshot."""
         self.since_run = Operations()
 

@@ -219,9 +219,9 @@ async def _decide(hook: Hook, context: JSON, answer: Answer) -> JSON:
     """The hook's verdict for a review; None for other contexts. Raises BadOutput."""
     match context.get("type"):
         case ContextType.CONVERSION:
-            return await _decide_conversion(hook, context, verdicts.converted(answer))
+            return await _decide_conversion(hook, context, verdicts.conversion_of(answer))
         case ContextType.VALIDATING | ContextType.MUTATING:
-            return _shown(verdicts.decided(answer, ContextType(context["type"])))
+            return _shown(verdicts.verdict_of(answer, ContextType(context["type"])))
     return None
 
 

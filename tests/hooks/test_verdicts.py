@@ -124,13 +124,13 @@ def test_an_unknown_key_is_ignored_and_told(capfd: pytest.CaptureFixture[str]) -
 
 def test_a_run_that_was_asked_must_have_answered() -> None:
     with pytest.raises(BadOutput, match="wrote nothing to VALIDATING_RESPONSE_PATH"):
-        verdicts.decided(Answer(), ContextType.VALIDATING)
+        verdicts.verdict_of(Answer(), ContextType.VALIDATING)
     with pytest.raises(BadOutput, match="wrote nothing to CONVERSION_RESPONSE_PATH"):
-        verdicts.converted(Answer())
+        verdicts.conversion_of(Answer())
 
 
 def test_only_a_mutating_webhook_may_patch() -> None:
     answer = Answer(admission=Verdict(allowed=True, patch=(STEP,)))
-    assert verdicts.decided(answer, ContextType.MUTATING) is answer.admission
+    assert verdicts.verdict_of(answer, ContextType.MUTATING) is answer.admission
     with pytest.raises(BadOutput, match="takes no `patch` from a validating webhook; declare the binding under"):
-        verdicts.decided(answer, ContextType.VALIDATING)
+        verdicts.verdict_of(answer, ContextType.VALIDATING)

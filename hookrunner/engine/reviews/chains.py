@@ -49,7 +49,7 @@ class Chains:
         for step in _declared(hooks):
             self._steps.setdefault(step.binding.crd, []).append(step)
 
-    def known(self, crd: str) -> bool:
+    def has(self, crd: str) -> bool:
         """Whether any hook converts objects of this definition."""
         return crd in self._steps
 

@@ -52,7 +52,7 @@ async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequenc
         group = sorted(indices.pop(leg.source))
         before = [objects[index] for index in group]
         answer = await run(leg.step, before, review)
-        check = partial(_accepted, leg, before, answer)
+        check = partial(_check_answer, leg, before, answer)
         after = await asyncio.to_thread(check) if len(before) > _MANY else check()
         for index, obj in zip(group, after, strict=True):
             objects[index] = obj
@@ -67,7 +67,7 @@ def _by_version(objects: Iterable[JSON]) -> defaultdict[str, list[int]]:
     return indices
 
 
-def _accepted(leg: Leg, before: Sequence[JSON], answer: Converted) -> Sequence[JSON]:
+def _check_answer(leg: Leg, before: Sequence[JSON], answer: Converted) -> Sequence[JSON]:
     """The objects of an answer in the order of those that were sent, with the metadata that is not the hook's."""
     if answer.failure:
         raise ReviewFailed(f"{leg.step}: {answer.failure}")

@@ -97,7 +97,7 @@ class ReviewRuns:
         finally:
             task.cancel()
 
-    def failed(self, order: HookRun, error: HookrunnerError) -> None:
+    def count_failure(self, order: HookRun, error: HookrunnerError) -> None:
         """Count and log a run that led to no answer."""
         self._executor.run_metrics.failed(order)
         _log.error("A review was not answered.", **order.fields, error=str(error))
@@ -112,16 +112,16 @@ class ReviewRuns:
         turns = self._turns[request.labels[0]]
         with log.bound(**order.fields):
             async with AsyncExitStack() as turn:
-                with self._measured(request, "waited"):
+                with self._measure(request, "waited"):
                     await self._gate.enter(order, stage.report)
                     stage.waits_for = "its turn among other reviews (see --webhook-concurrency)"
                     await turn.enter_async_context(turns)
                 stage.waits_for = f"the hook {hook.name}"
-                with self._measured(request, "hook"):
+                with self._measure(request, "hook"):
                     return await self._executor.run(hook, order, [], RunOptions(KILL_AFTER, request.dry_run), turn)
 
     @contextmanager
-    def _measured(self, request: ReviewRun, stage: str) -> Iterator[None]:
+    def _measure(self, request: ReviewRun, stage: str) -> Iterator[None]:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:

@@ -112,7 +112,7 @@ class HookReviewer:
         """Why no hook answers reviews of this webhook or definition; empty if one does."""
         known = self._current()
         if kind == "conversion":
-            return "" if known.chains.known(name) else f"no hook converts objects of '{name}'"
+            return "" if known.chains.has(name) else f"no hook converts objects of '{name}'"
         return "" if name in known.webhooks else _unknown(name)
 
     async def admit(self, review: AdmissionReview) -> Verdict:
@@ -143,7 +143,7 @@ class HookReviewer:
         labels = ("admission", review.webhook)
         with self._report_failure(webhook.hook, order):
             answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
-            return verdicts.decided(answer, order.contexts[0].type)
+            return verdicts.verdict_of(answer, order.contexts[0].type)
 
     async def _step(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
         request = review.request | {"objects": objects}
@@ -153,7 +153,7 @@ class HookReviewer:
         with self._report_failure(step.hook, order):
             if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
                 raise HookFailed(cycle)
-            return verdicts.converted(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
+            return verdicts.conversion_of(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
     @contextmanager
     def _report_failure(self, hook: Hook, order: HookRun) -> Iterator[None]:
@@ -162,7 +162,7 @@ class HookReviewer:
         try:
             yield
         except (HookFailed, PatchFailed) as error:
-            self._runs.failed(order, error)
+            self._runs.count_failure(order, error)
             message = f"{error.how}, see the log of hookrunner" if isinstance(error, ExitedBadly) else str(error)
             code = HTTPStatus.INTERNAL_SERVER_ERROR if isinstance(error, NoAnswer) else HTTPStatus.FORBIDDEN
             raise ReviewFailed(f"Hook failed: {hook.name}: {message}", code) from error

@@ -70,7 +70,7 @@ def test_a_version_whose_name_begins_alike_is_another_one() -> None:
 def test_definitions_do_not_mix() -> None:
     chains = Chains([hook("a", "v1->v2"), hook("b", "v2->v3", crd="others.example.com")])
     assert chains.find(CRD, "v1", "v3") is None
-    assert [chains.known(crd) for crd in (CRD, "others.example.com", "crontabs")] == [True, True, False]
+    assert [chains.has(crd) for crd in (CRD, "others.example.com", "crontabs")] == [True, True, False]
 
 
 @each(
