@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections import defaultdict
@@ -17,7 +16,8 @@ from signal import SIGKILL, SIGTERM
 from typing import Any
 
 from hookrunner.cli.debug import ask
-from tests.controlplane.processes import TETHER, free_port
+from tests import launcher
+from tests.controlplane.processes import free_port
 from tests.flows.waiting import until
 
 
@@ -32,14 +32,16 @@ class Readiness:
 @dataclass(eq=False)
 class Operator:
     """One directory with hooks, temp files and records, and the process that works in it. `start` may be called again
-    after the process has ended. `environ` are variables besides those of the test run."""
+    after the process has ended. `environ` are variables besides those of the test run. With `executed` the process is
+    not forked from one that has imported everything."""
 
     directory: Path
     kubeconfig: Path
     flags: tuple[str, ...] = ()
     port: int = field(default_factory=free_port)
     environ: Mapping[str, str] = field(default_factory=dict)
-    _process: subprocess.Popen[bytes] | None = None
+    executed: bool = False
+    _process: launcher.Program | subprocess.Popen[bytes] | None = None
 
     @property
     def told(self) -> Path:
@@ -74,16 +76,14 @@ class Operator:
         places = {"hooks-dir": "hooks", "tmp-dir": "tmp", "debug-unix-socket": "debug.socket"}
         flags = [f"--{flag}={self.directory / place}" for flag, place in places.items()]
         address = ["--listen-address=127.0.0.1", f"--listen-port={self.port}", f"--kube-config={self.kubeconfig}"]
-        tethered = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid())]
         with (self.directory / "log").open("ab") as log, (self.directory / "errors").open("ab") as errors:
-            self._process = subprocess.Popen(
-                [*tethered, sys.executable, "-m", "hookrunner", "start", *flags, *address, *self.flags],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=errors,
+            begin = launcher.execute if self.executed else launcher.start
+            self._process = begin(
+                ["start", *flags, *address, *self.flags],
                 cwd=self.directory,
                 env={**ours, "TOLD": str(self.told), "TZ": "UTC", **self.environ},
-                process_group=0,
+                stdout=log.fileno(),
+                stderr=errors.fileno(),
             )
 
     def tell(self, word: str) -> None:
@@ -171,8 +171,9 @@ class Operator:
     def command(self, *words: str) -> str:
         """What a debug command prints."""
         socket = f"--debug-unix-socket={self.directory / 'debug.socket'}"
-        command = [sys.executable, "-m", "hookrunner", *words, socket]
-        return subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=True).stdout
+        ended = launcher.run([*words, socket], cwd=self.directory, env=os.environ)
+        ended.check_returncode()
+        return ended.stdout
 
     def send(self, number: int) -> None:
         """Send a signal."""
@@ -214,6 +215,7 @@ class Operator:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, SIGKILL)
         if self._process is not None:
+            self._process.send_signal(SIGKILL)
             self._process.wait()
 
     def _is_ours(self, pid: int) -> bool:

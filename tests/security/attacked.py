@@ -49,13 +49,17 @@ class Attacked:
 
 @asynccontextmanager
 async def attacked(
-    directory: Path, scripts: Mapping[str, str] | None = None, *flags: str, environ: Mapping[str, str] | None = None
+    directory: Path,
+    scripts: Mapping[str, str] | None = None,
+    *flags: str,
+    environ: Mapping[str, str] | None = None,
+    executed: bool = False,
 ) -> AsyncIterator[Attacked]:
     """It has to be ready before the attack, and to be well after it: no errors of its own, and a good end."""
     port = free_port()
     place = f"--sandbox-kubeconfig={directory / 'kubeconfig'}"
     flags = ("--sandbox", place, f"--webhook-port={port}", *flags)
-    one = Operator(directory, directory / "none", flags, environ=environ or {})
+    one = Operator(directory, directory / "none", flags, environ=environ or {}, executed=executed)
     one.write_hooks(scripts or {"h.sh": hook(VALIDATING, ALLOW)})
     one.start()
     connector = aiohttp.TCPConnector(ssl=False, limit=0)

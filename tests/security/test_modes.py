@@ -34,6 +34,7 @@ async def running(world: World) -> World:
     (world.directory / "kc").write_text(yaml.safe_dump(config))
     for place in (*EMPTY, "global-hooks", "told"):
         (world.directory / place).mkdir()
+    world.operator.executed = True  # variables, command lines and open files are what is looked at
     world.operator.environ = {
         "HOME": str(world.directory / "home"),
         "TMPDIR": str(world.directory / "shared"),

@@ -1,0 +1,58 @@
+"""tests/launcher.py: a forked program is like an executed one where tests look."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import launcher
+
+pytestmark = pytest.mark.usefixtures("launcher")
+ENVIRON = {"PATH": os.environ["PATH"], "TZ": "UTC"}
+
+
+@pytest.mark.parametrize("words", [["--version"], ["no-such-command"], ["hook", "config", "/nowhere"]])
+def test_output_and_exit_code_equal_those_of_an_executed_program(words: list[str], tmp_path: Path) -> None:
+    executed = subprocess.run(
+        [sys.executable, "-m", "hookrunner", *words], cwd=tmp_path, env=ENVIRON, capture_output=True, text=True
+    )
+    forked = launcher.run(words, cwd=tmp_path, env=ENVIRON)
+    assert (forked.returncode, forked.stdout, forked.stderr) == (executed.returncode, executed.stdout, executed.stderr)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_program_ends_by_signals_with_its_own_code(number: int, code: int, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        program = launcher.start(
+            ["sandbox", f"--kubeconfig={tmp_path}/kc"], cwd=tmp_path, env=ENVIRON, stdout=log.fileno(), stderr=2
+        )
+    while "export" not in (tmp_path / "log").read_text():
+        assert program.poll() is None
+    assert (os.getpgid(program.pid), program.pid in _children(os.getpid())) == (program.pid, False)
+    program.send_signal(number)
+    assert (program.wait(), program.poll()) == (code, code)
+    program.send_signal(signal.SIGKILL)  # after its end: does nothing
+
+
+def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    """However that ends, here by SIGKILL."""
+    code = (
+        "import os, sys, pathlib; from tests import launcher\n"
+        f"p = launcher.start(['sandbox', '--kubeconfig=kc'], cwd=pathlib.Path({str(tmp_path)!r}), "
+        "env=dict(os.environ), stdout=1, stderr=2)\n"
+        "print(p.pid, flush=True); p.wait()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        pid = int(starter.stdout.readline())
+        assert starter.stdout.readline().startswith("export KUBECONFIG")
+        starter.kill()
+        assert starter.stdout.read() == ""  # the end of all that had it open
+    assert not Path(f"/proc/{pid}/cwd").exists()
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
