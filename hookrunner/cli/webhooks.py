@@ -13,9 +13,11 @@ from hookrunner import settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
+from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations
@@ -96,7 +98,10 @@ class _List(click.Command):
 async def _list_webhooks(asked: Settings) -> list[JSON]:
     """All objects that lead to a hookrunner, and where their webhooks go."""
     async with _client(asked) as (client, _):
-        lists = [(kind, await client.get(kind.path(), {"labelSelector": label})) for kind, label in _LABELS.items()]
+        lists = [
+            (kind, await writes.read_list(client, ObjectRef(kind), ListOptions(labels=label)))
+            for kind, label in _LABELS.items()
+        ]
     return [
         {"kind": resource.kind, "name": obj["metadata"]["name"], "webhooks": list(_webhooks(obj))}
         for resource, listed in lists

@@ -26,12 +26,12 @@ from typing import Self, TypeAlias
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
 from kubetypes.timers import TICK
 
-_MOST_DOUBLINGS = 10
+_MOST_STEPS = 64
 
 
-def exponential(first: float, longest: float, failures: int) -> float:
-    """The pause after so many failures before this one: doubled at each, up to the longest."""
-    return min(first * 2.0 ** min(failures, _MOST_DOUBLINGS), longest)
+def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:
+    """The pause after so many failures before this one: longer by a factor at each, up to the longest."""
+    return min(first * factor ** min(failures, _MOST_STEPS), longest)
 
 
 def jitter(seconds: float) -> float:

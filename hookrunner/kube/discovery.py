@@ -120,11 +120,7 @@ class Discovery:
         return answer.resources
 
     async def _one(self, api_version: str) -> tuple[Resource, ...]:
-        root = "/apis/" if "/" in api_version else "/api/"
-        try:
-            return tuple(_listed(await self._client.get(root + api_version)))
-        except NotFound:
-            return ()
+        return tuple(_listed(api_version, await read_entries(self._client, api_version)))
 
     async def _all(self) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
         core, groups = await asyncio.gather(*(self._client.get(p, accept=_AGGREGATED) for p in ("/api", "/apis")))
@@ -200,12 +196,12 @@ def _from_aggregated(api_version: str, item: JSON) -> Resource:
     )
 
 
-def _listed(answer: JSON) -> Iterable[Resource]:
+def _listed(api_version: str, entries: Iterable[JSON]) -> Iterable[Resource]:
     """The content of an APIResourceList without subresources."""
-    for item in answer["resources"]:
+    for item in entries:
         if "/" not in item["name"]:
             yield Resource(
-                api_version=answer["groupVersion"],
+                api_version=api_version,
                 kind=item["kind"],
                 plural=item["name"],
                 namespaced=item["namespaced"],
@@ -216,6 +212,16 @@ def _listed(answer: JSON) -> Iterable[Resource]:
 
 def _where(api_version: str) -> str:
     return f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
+
+
+async def read_entries(client: Client, api_version: str) -> list[JSON]:
+    """Read the entries of an APIResourceList; none if the version is not served. Raises KubeError."""
+    root = "/apis/" if "/" in api_version else "/api/"
+    try:
+        entries: list[JSON] = (await client.get(root + api_version))["resources"]
+    except NotFound:
+        return []
+    return entries
 
 
 async def may_list(client: Client, path: str, selector: str = "") -> bool:

@@ -1,8 +1,9 @@
-"""The requests about one object: create, apply, patch, replace, delete, read. No other file builds them.
+"""The requests about objects: create, apply, patch, replace, delete, read, list. No other room builds any.
 
     pod = ObjectRef(resource, "default", "web-0")
     await writes.apply(client, pod, body, WriteOptions(manager="helm", force=True))
     metadata = await writes.read_metadata(client, pod)
+    page = await writes.read_list(client, ObjectRef(resource, "default"), ListOptions(labels="app=web"))
     await writes.delete(client, pod, DeleteOptions(uid=metadata["uid"]))
     reason = await writes.wait_for_deletion(client, pod, metadata["uid"], within=20.0)
 
@@ -18,7 +19,8 @@ from urllib.parse import quote
 import orjson
 
 from hookrunner.errors import KubeError, NotFound
-from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client
+from hookrunner.kube.back_off import exponential
+from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, ApiCall, Client
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 
@@ -97,6 +99,30 @@ class DeleteOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Which objects to list: label and field selectors, only their metadata or all of them, and the page of a list: at
+    most `limit` objects (0: all) after the page that gave `page_token`."""
+
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+    limit: int = 0
+    page_token: str = ""
+
+    @property
+    def params(self) -> dict[str, str]:
+        """As parameters of the request."""
+        return _without_empty(
+            {
+                "labelSelector": self.labels,
+                "fieldSelector": self.fields,
+                "limit": str(self.limit or ""),
+                "continue": self.page_token,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WriteAnswer:
     """The server's answer. It is parsed only if it is asked for: a subresource may answer with something else."""
 
@@ -111,7 +137,7 @@ class WriteAnswer:
             raise KubeError(f"the answer to a write cannot be read as JSON: {error}") from None
 
 
-_DEFAULTS, _DELETE_DEFAULTS = WriteOptions(), DeleteOptions()
+_DEFAULTS, _DELETE_DEFAULTS, _LIST_DEFAULTS = WriteOptions(), DeleteOptions(), ListOptions()
 
 
 async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
@@ -157,18 +183,23 @@ async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
     return (await client.get(ref.path, accept=METADATA))["metadata"]
 
 
+async def read_list(client: Client, ref: ObjectRef, options: ListOptions = _LIST_DEFAULTS) -> JSON:
+    """A list of objects, or a page of one, as the server sends it; `ref` names no object."""
+    return await client.get(ref.path, options.params, METADATA_LIST if options.metadata_only else JSON_TYPE)
+
+
 async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: float) -> str:
     """Wait until the object does not exist, or another has its name; why it still exists after `within` seconds, or "".
 
     Looking needs no right but `get`, which hooks that ran under shell-operator have; a watch would need more.
     """
-    look, blockers = _FIRST_LOOK, ""
+    looks, blockers = 0, ""
     try:
         async with asyncio.timeout(within):
             while (metadata := await read_metadata(client, ref)).get("uid") == uid:
                 blockers = ", ".join(metadata.get("finalizers") or ())
-                await asyncio.sleep(look)
-                look = min(look * _SLOWER, _LONGEST_LOOK)
+                await asyncio.sleep(exponential(_FIRST_LOOK, _LONGEST_LOOK, looks, _SLOWER))
+                looks += 1
     except NotFound:
         return ""
     except TimeoutError:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
 from kubetypes.json_values import JSON
@@ -145,7 +145,7 @@ async def read_registration(client: Client, registration: Registration) -> JSON:
 async def read_live(client: Client, resource: Resource, name: str) -> JSON:
     """The object, None if it does not exist. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
     try:
-        listed = await client.get(resource.path(), {"fieldSelector": f"metadata.name={name}"})
+        listed = await writes.read_list(client, ObjectRef(resource), ListOptions(fields=f"metadata.name={name}"))
     except Denied as error:
         if not refusals.is_forbidden(error):
             raise
@@ -204,7 +204,7 @@ def _explained(registration: Registration, verb: str, error: Denied) -> Denied:
 
 async def _get(client: Client, resource: Resource, name: str, refused: Denied) -> JSON:
     try:
-        return await client.get(resource.path(name=name))
+        return await writes.read(client, ObjectRef(resource, name=name))
     except NotFound:
         return None
     except Denied:

@@ -9,8 +9,10 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
+from hookrunner.kube import writes
 from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.reconcile import Claim, read_live
 from hookrunner.registration.registered_object import RegisteredObject
@@ -34,18 +36,18 @@ _LOG = log.get("registration")
 
 
 async def find_possible_leftovers(client: Client, desired: DesiredRegistrations) -> _Registrations:
-    """Where an installation may have registered something that is not `desired`, which is usually empty. Raises
-    KubeError."""
+    """Yield where an installation may have registered something that is not in `desired`, which is usually empty.
+    Raises KubeError."""
     for registration in registrations(desired):
         yield registration
-    listed = await client.get(DEFINITION.path(), {"labelSelector": LABELLED})
+    listed = await writes.read_list(client, ObjectRef(DEFINITION), ListOptions(labels=LABELLED))
     for obj in listed["items"]:
         if obj["metadata"]["name"] not in desired.conversions and not desired.incomplete:
             yield CrdConversion(obj["metadata"]["name"], desired.conversion, None)
 
 
 async def has_leftovers(client: Client, desired: DesiredRegistrations) -> bool:
-    """Is anything registered for this installation that is not desired? Without the right to look we have registered
+    """Is anything registered for this installation that is not desired? Without the right to read we have registered
     nothing. Raises KubeError."""
     try:
         async for registration in find_possible_leftovers(client, desired):
@@ -57,7 +59,7 @@ async def has_leftovers(client: Client, desired: DesiredRegistrations) -> bool:
 
 
 async def _has_leftover(client: Client, registration: Registration) -> bool:
-    """Rights may be given for one of the objects and not for the next."""
+    """Is something undesired in this object? There may be a right to read one of the objects and not the next."""
     try:
         existing = await read_live(client, registration.resource, registration.name)
     except Denied:
@@ -66,12 +68,13 @@ async def _has_leftover(client: Client, registration: Registration) -> bool:
 
 
 async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) -> None:
-    """Remove all of it, as soon as that is possible. Without the right to look we have never registered anything."""
+    """Remove all leftovers, as soon as that is possible. Without the right to read we have never registered
+    anything."""
     failures = 0
     while True:
         try:
             async for registration in find_possible_leftovers(client, desired):
-                if await _has_leftover(client, registration):  # otherwise it would report that it cannot read it
+                if await _has_leftover(client, registration):  # otherwise a missing right would be reported
                     await RegisteredObject(client, registration, claim).reconcile()
         except KubeError as error:
             _LOG.debug("what was registered earlier cannot be looked for", error=error)

@@ -22,26 +22,28 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
+from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
-from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
+from hookrunner.kube.discovery import read_entries
+from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import KindResolver, resources
 from kubetypes.json_values import JSON
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.01, 1.0, 1.5
 
 
 async def wait_for_serving(client: Client, crd: JSON, deadline: float) -> None:
     """Wait until the API server serves a definition, so that its objects can be written. Raises ReleaseFailed after
     `deadline` seconds with the reason that the server gives, such as a name that is taken."""
-    name, pause = crd["metadata"]["name"], _FIRST_PAUSE
+    name, looks = crd["metadata"]["name"], 0
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
             while reason := pending_reason(await writes.read(client, _ref(crd))) or await _discovery_lag(client, crd):
-                await asyncio.sleep(pause)
-                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, looks, _SLOWER))
+                looks += 1
     except TimeoutError:
         message = f"{DEFINITION.kind} {name}: the API server does not serve it after {deadline:g} s: {reason}"
         raise ReleaseFailed(message) from None
@@ -62,11 +64,8 @@ async def _discovery_lag(client: Client, crd: JSON) -> str:
     The server applies a definition a moment after it has accepted it."""
     stored = _storage_hash(crd)
     for resource in resources(crd):
-        try:
-            listed = (await client.get(f"/apis/{resource.api_version}"))["resources"]
-        except NotFound:
-            listed = []
-        hashes = {entry["name"]: entry.get("storageVersionHash", stored) for entry in listed}
+        entries = await read_entries(client, resource.api_version)
+        hashes = {entry["name"]: entry.get("storageVersionHash", stored) for entry in entries}
         if hashes.get(resource.plural) != stored:
             return f"{resource.api_version} is not in its list of kinds yet"
     return ""
@@ -200,7 +199,8 @@ class Crds:
                     return
 
         while True:
-            page = await self._client.get(resource.path(), {"limit": str(_PAGE), "continue": page_token})
+            options = ListOptions(limit=_PAGE, page_token=page_token)
+            page = await writes.read_list(self._client, ObjectRef(resource), options)
             await asyncio.gather(*map(rewrite, page["items"]))
             count += len(page["items"])
             if not (page_token := page["metadata"].get("continue", "")):
@@ -291,11 +291,11 @@ def _column(column: JSON) -> JSON:
 
 def _with_port(conversion: JSON) -> JSON:
     webhook = conversion.get("webhook") or {}
-    client = webhook.get("clientConfig") or {}
-    if not client.get("service"):
+    address = webhook.get("clientConfig") or {}
+    if not address.get("service"):
         return conversion
-    service = {"port": 443} | client["service"]
-    return conversion | {"webhook": webhook | {"clientConfig": client | {"service": service}}}
+    service = {"port": 443} | address["service"]
+    return conversion | {"webhook": webhook | {"clientConfig": address | {"service": service}}}
 
 
 def _without_empty(value: JSON) -> JSON:

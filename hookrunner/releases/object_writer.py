@@ -42,6 +42,7 @@ WriteResult = Literal["created", "changed", "unchanged"]
 
 _OPTIONS = WriteOptions(MANAGER, metadata_only=True)
 _FORCED = replace(_OPTIONS, force=True)
+_NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
 
@@ -128,7 +129,7 @@ class ReleaseOwners:
     async def _is_absent(self, namespace: str) -> bool:
         """Is it certain that a namespace does not exist?"""
         try:
-            await self._client.get(f"/api/v1/namespaces/{namespace}")
+            await writes.read(self._client, ObjectRef(_NAMESPACES, name=namespace))
         except NotFound:
             return True
         except KubeError:

@@ -39,6 +39,7 @@ from hookrunner.releases.records.record import (
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
+from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 _DELETING = "Deletion in progress (or silently failed)"
@@ -182,7 +183,7 @@ class Releases:
         if noted := rollout.with_desired_noted(previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written.
             ours = previous.latest if previous.history[-1].head.digest else None
-            if ours is None or noted.json != ours.json:
+            if ours is None or not json_values.equal(noted.document, ours.document):
                 with _naming_release(release):
                     await release.update(noted)
             return 0

@@ -17,14 +17,19 @@ from dataclasses import dataclass, field, replace
 from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import KubeError, NotFound, RegistrationFailed
+from hookrunner.kube import writes
 from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.bindings import Hook, ReviewKind
+from hookrunner.model.resources import Resource
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.settings import Settings
 from hookrunner.webhooks.plan import WebhookPlan, kinds
 from hookrunner.webhooks.servers import Publish, Servers
+
+_SERVICES = Resource("v1", "Service", "services", True)
 
 _CERTIFIED_WITHIN = 10.0
 """Seconds for which a module waits for the first certificate of a port; later it tries again."""
@@ -135,14 +140,14 @@ class Webhooks:
         targets = {"admission": planned.admission, "conversion": planned.conversion}
         for target in [targets[kind] for kind in sorted(wanted) if not targets[kind].url]:
             try:
-                await self._client.get(f"/api/v1/namespaces/{target.namespace}/services/{target.service}")
+                await writes.read(self._client, ObjectRef(_SERVICES, target.namespace, target.service))
             except NotFound:
                 raise RegistrationFailed(
                     f"webhooks would lead to the {target}, which does not exist: with the chart set webhooks.admission "
                     "or webhooks.conversion, elsewhere create it or set --webhook-url"
                 ) from None
             except KubeError:
-                continue  # there may be no right to look
+                continue  # there may be no right to read it
 
     def _desired(self, planned: WebhookPlan, hooks: Iterable[Hook]) -> DesiredRegistrations:
         name, declared = self._settings.validating.configuration, self._declared

@@ -48,4 +48,8 @@ async def test_turns_are_given_in_the_order_of_the_calls() -> None:
 
 def test_pauses_double_up_to_the_longest() -> None:
     assert [exponential(0.5, 5.0, failures) for failures in range(5)] == [0.5, 1.0, 2.0, 4.0, 5.0]
-    assert exponential(0.1, 1e9, 10_000) == 0.1 * 1024
+    assert exponential(0.1, 1e9, 10_000) == 1e9
+
+
+def test_pauses_grow_by_another_factor() -> None:
+    assert [exponential(1.0, 3.0, failures, 1.5) for failures in range(4)] == [1.0, 1.5, 2.25, 3.0]

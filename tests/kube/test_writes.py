@@ -1,4 +1,4 @@
-"""Requests about one object, as they leave: what is in them, and how long a deletion is waited for."""
+"""Requests about objects as they are sent: what is in them, and how long a deletion is awaited."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ import pytest
 from hookrunner.errors import KubeError, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.kube.writes import DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from tests.tables import each
 
@@ -26,6 +26,7 @@ class Server:
     def __init__(self, *answers: Any) -> None:
         self.answers = [*(answers or ({},))]
         self.calls: list[ApiCall] = []
+        self.lists: list[tuple[str, dict[str, str]]] = []
         self.reads = 0
 
     async def send(self, call: ApiCall) -> bytes:
@@ -34,6 +35,7 @@ class Server:
 
     async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 60.0) -> Any:
         self.reads += 1
+        self.lists.append((path, dict(params or {})))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, KubeError):
             raise answer
@@ -89,10 +91,23 @@ async def test_deletion_names_the_object_that_is_meant() -> None:
         (ObjectRef(PODS, "default"), "/api/v1/namespaces/default/pods"),
         (ObjectRef(PODS, "default", "a", "/status"), "/api/v1/namespaces/default/pods/a/status"),
         (ObjectRef(PODS, "default", "system:a?b"), "/api/v1/namespaces/default/pods/system:a%3Fb"),
+        (ObjectRef(PODS, "a/b"), "/api/v1/namespaces/a%2Fb/pods"),
     ],
 )
 def test_paths_are_quoted(ref: ObjectRef, path: str) -> None:
     assert ref.path == path
+
+
+async def test_lists_carry_only_the_selectors_and_the_page_that_are_asked_for() -> None:
+    server, pods = Server({"items": []}), ObjectRef(PODS, "default")
+    await writes.read_list(server.client, pods)
+    await writes.read_list(server.client, pods, ListOptions(labels="a=b", fields="type=c"))
+    await writes.read_list(server.client, pods, ListOptions(limit=500, page_token="t"))
+    assert server.lists == [
+        (pods.path, {}),
+        (pods.path, {"labelSelector": "a=b", "fieldSelector": "type=c"}),
+        (pods.path, {"limit": "500", "continue": "t"}),
+    ]
 
 
 async def test_answer_is_parsed_only_if_asked_for() -> None:
@@ -120,6 +135,8 @@ async def test_blockers_of_a_deletion_are_named() -> None:
 
 
 def test_only_the_room_kube_builds_requests() -> None:
-    builders = re.compile(r"from hookrunner\.kube\.client import .*\bApiCall\b|application/[a-z-]*patch\+")
+    builders = re.compile(
+        r"from hookrunner\.kube\.client import .*\bApiCall\b|application/[a-z-]*patch\+|client\.get\("
+    )
     files = (file for file in HOOKRUNNER.rglob("*.py") if file.parent.name != "kube")
     assert [str(file) for file in files if builders.search(file.read_text())] == []

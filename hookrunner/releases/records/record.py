@@ -94,11 +94,6 @@ class ReleaseRecord:
         return str(self.document.get("manifest") or "")
 
     @property
-    def json(self) -> bytes:
-        """The document as bytes, for comparisons."""
-        return orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)
-
-    @property
     def objects(self) -> tuple[JSON, ...]:
         """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
         if self.known:

@@ -22,9 +22,9 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.client import METADATA_LIST, Client
+from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Relist
-from hookrunner.kube.writes import ObjectRef, WriteOptions
+from hookrunner.kube.writes import ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import Resource, Selection
@@ -102,8 +102,8 @@ class RecordStorage:
     async def find(self, name: str, namespace: str) -> str:
         """Find a record of a release, as `<kind> <namespace>/<name>`; empty if it has none. Records are found by their
         names: a record that has lost its labels is still a record."""
-        of_type = {"fieldSelector": f"type={_TYPE}"} if self._driver == "secret" else {}
-        page = await self._client.get(self._resource.path(namespace), of_type, METADATA_LIST)
+        of_type = ListOptions(fields=f"type={_TYPE}" if self._driver == "secret" else "", metadata_only=True)
+        page = await writes.read_list(self._client, ObjectRef(self._resource, namespace), of_type)
         names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
         record_name = next((candidate for candidate in names if _is_record(candidate, name)), "")
         return record_name and f"{self.kind} {namespace}/{record_name}"
@@ -144,7 +144,8 @@ class RecordStorage:
     async def _list_by_labels(self, namespace: str, selector: str) -> JSON:
         """List metadata of objects with these labels, in one namespace or in all ("")."""
         with self._explain_rights():
-            return await self._client.get(self._resource.path(namespace), {"labelSelector": selector}, METADATA_LIST)
+            options = ListOptions(labels=selector, metadata_only=True)
+            return await writes.read_list(self._client, ObjectRef(self._resource, namespace), options)
 
     async def _write(self, record: ReleaseRecord, known: ReleaseRevision | None) -> ReleaseRevision:
         write, ref = writes.create, ObjectRef(self._resource, record.namespace)
