@@ -6,8 +6,8 @@ regular, archives that are unpacked within a bound, and how many files may be op
     replace_file(path, data)            # written whole or not at all
     read(path)                          # of a hook, a module or a chart: a regular file that is not too large
 
-The temp directory has a name that everybody can guess, in a directory where everybody may write. Who makes it
-before us could exchange a kubeconfig, read Secrets out of binding contexts and write the answers of hooks. So a
+The temp directory has a name that everybody can guess, in a directory where everybody may write. Another user who makes
+it before us could exchange a kubeconfig, read Secrets out of binding contexts and write the answers of hooks. So a
 directory is used only if it, and every directory on the way to it, belongs to us or to root, and no other user may
 rename what is in it: others have no right to write there, or it is sticky. Root and our own groups are trusted.
 """
@@ -85,7 +85,7 @@ def require_directory(path: Path, flag: str) -> None:
 
 
 def use_directory(path: Path, user: User | None = None) -> None:
-    """Make a directory with its parents, 0700, unless it is there. Raises NotPrivate if another user could exchange
+    """Make a directory with its parents, 0700, unless it exists. Raises NotPrivate if another user could exchange
     what is in it, OSError if it cannot be made."""
     user = user or User.of_process()
     _make(path)
@@ -105,7 +105,7 @@ def reuse_directory(path: Path) -> None:
 
 
 def problem_of(path: Path, user: User) -> str:
-    """Why another user could exchange what is in a directory, which is there; empty if none can. Raises OSError."""
+    """Why another user could exchange what is in an existing directory; empty if none can. Raises OSError."""
     links, steps, directory = 0, list(reversed(path.absolute().parts)), Path("/")
     while steps:
         step = steps.pop()
@@ -150,7 +150,7 @@ def is_volume(path: Path, status: os.stat_result) -> bool:
 
 
 def create_file(path: str | Path, mode: int = 0o600) -> int:
-    """The descriptor of a new file, open for writing. Raises FileExistsError if anything is there, a link too."""
+    """The descriptor of a new file, open for writing. Raises FileExistsError if the path exists, also as a link."""
     return os.open(path, _NEW, mode)
 
 
@@ -184,7 +184,7 @@ def _make(path: Path) -> None:
     """Parents are 0755, whatever the umask. A link that leads nowhere is not made a directory."""
     missing = list(takewhile(lambda directory: not os.path.lexists(directory), (path, *path.parents)))
     for directory in reversed(missing):
-        with suppress(FileExistsError):  # made by another meanwhile, which is judged next
+        with suppress(FileExistsError):  # made by another process just now; its owner is checked next
             os.mkdir(directory, 0o700 if directory == path else 0o755)
 
 
@@ -234,14 +234,14 @@ def unpack(data: bytes, most: int) -> bytes:
 
 
 # How many files this process may have open, sockets too: as many as the system allows, but no more than usual for the
-# processes that it starts. The usual soft limit is 1,024 for the sake of programs that use select(2), which cannot tell
-# higher descriptors, and of those that close all that they might have. We do neither, and clients of our ports may take
-# hundreds.
+# processes that it starts. The usual soft limit is 1,024 for the sake of programs that use select(2), which cannot
+# handle higher descriptors, and of those that close all that they might have. We do neither, and clients of our ports
+# may take hundreds.
 
 _MOST_OPEN = 1 << 20
 """Where the system has no limit, or one beyond any use."""
 _SPARE_DESCRIPTORS = 64
-"""Descriptors that starting a process, and threads meanwhile, may need."""
+"""Descriptors that starting a process, and other threads at that time, may need."""
 _ORIGINAL_LIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 

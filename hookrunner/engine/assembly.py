@@ -32,7 +32,7 @@ from hookrunner.sources.schedule import Schedules
 
 @dataclass(frozen=True, slots=True)
 class Kube:
-    """The cluster, for reading and for changing objects, and as who we are there."""
+    """The cluster: for reading objects, for changing them, and the identity that we have there."""
 
     watches: Watches
     discovery: Discovery

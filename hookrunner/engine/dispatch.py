@@ -58,7 +58,7 @@ def synchronizations(hook: Hook, now: float) -> tuple[HookRun, ...]:
 
 
 def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
-    """The run that tells a hook of a change."""
+    """The run that informs a hook of a change."""
     binding = hook.config.kubernetes[event.binding.index]
     context = Context(
         binding=binding.name,
@@ -130,7 +130,7 @@ def in_own_queue(hook: Hook) -> Hook:
 
 
 def includes(hook: Hook, binding: QueuedBinding | Admission | ConversionBinding) -> tuple[Include, ...]:
-    """The snapshots of a binding as places in the hook's config; `hooks/config` has made sure that each name is there.
+    """The snapshots of a binding as indices in the hook's config; `hooks/config` has checked that each name exists.
 
     A name that several bindings have means the one in this binding's group, else the first.
     """

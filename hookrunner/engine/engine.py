@@ -64,7 +64,7 @@ class BindingActivator:
         """Follow the objects of each binding and return the Synchronization runs.
 
         Waits until each binding has listed its objects or is known to need help from outside; such a binding is late,
-        and its Synchronization waits in the queue, where others pass it.
+        and its Synchronization waits in the queue, where other tasks pass it.
         """
         began = self._clock()
         monitors = [await self._open_monitor(hook, index) for index in range(len(hook.config.kubernetes))]
@@ -128,7 +128,7 @@ class BindingActivator:
 
 class Engine:
     """Runs hooks; `hooks` are those it knows, by name and in name order: another mapping whenever one comes or goes.
-    `progress` tells that a snapshot may have become usable, or that a task of the start is done."""
+    `progress` gives notice that a snapshot may have become usable, or that a task of the start is done."""
 
     def __init__(
         self, runs: QueueRuns, activator: BindingActivator, queues: Queues, gate: RunGate, background: Background
@@ -199,8 +199,8 @@ class Engine:
         self._queues.open(queue, partial(self._run, run_module), self._background)
 
     def unregister(self, hook: Hook) -> None:
-        """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself, and
-        nothing comes of it but what the hook has asked for."""
+        """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself; only
+        what its hook asked for is carried out."""
         self.hooks = {name: other for name, other in self.hooks.items() if name != hook.name}
         self._activator.deactivate(hook)
         self._queues.forget(hook.name)

@@ -33,7 +33,7 @@ _UNBOUNDED: Turn = nullcontext()
 
 PATIENCE = 1.0
 """Seconds for a snapshot that needs something from outside: a CRD that is missing, a right. The next attempt is made
-as soon as there is news."""
+as soon as the snapshot has changed its state."""
 
 _log, _apply_log = log.get("hook-run"), log.get("apply")
 

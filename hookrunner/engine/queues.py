@@ -1,7 +1,7 @@
 """A queue keeps tasks in order and says which one is next; it knows tasks, not hooks.
 
 `pick` holds the thinking and `take` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
-parked failure, a snapshot that is not there) lets tasks of other lanes pass and keeps its own lane in order; a failed
+parked failure, a missing snapshot) lets tasks of other lanes pass and keeps its own lane in order; a failed
 task that is not parked keeps the whole queue waiting for its back-off.
 """
 
@@ -103,14 +103,14 @@ class Queue:
         self._wake.set()
 
     def hurry(self, lane: Lane) -> None:
-        """Try again at once what waits in this lane for its next attempt: what it failed for may be mended."""
+        """Try again at once what waits in this lane for its next attempt: the cause of its failure may be gone."""
         for task in self._tasks.values():
             if lane in task.order.lanes:
                 task.due = 0.0
         self._wake.set()
 
     def hurry_failed(self, since: float) -> None:
-        """Try again at once what has failed since that time: what it failed for is over."""
+        """Try again at once what has failed since that time: the cause of the failure is gone."""
         for task in self._tasks.values():
             if task.failures and task.queued_at >= since and not task.is_rate_limited:
                 task.due = 0.0
@@ -142,7 +142,7 @@ class Queue:
         return choice
 
     def forget(self, hook: str) -> None:
-        """Drop the tasks of a hook; nothing comes of the one that runs."""
+        """Drop the tasks of a hook; the outcome of the one that runs is ignored."""
         for task in self:
             if task.order.hook == hook:
                 self._remove(task)
@@ -279,8 +279,8 @@ class Queue:
         """Merge a hook's waiting runs into the first of them; runs that stand alone or failed stay as they are. What is
         set aside merges only with its own lanes: the others would wait for it too, or take it past what it waits for.
 
-        The next time is when a quarter as many have come as the merged run holds, or as many again as were left, so
-        that the work per event stays the same however long the queue is held up."""
+        The next compaction comes after a quarter as many runs as the merged run holds contexts, or after as many as
+        were left, so that the work per event stays the same however long the queue is held up."""
         waiting: dict[frozenset[Lane], list[Task]] = {}
         for task, held in self._held(self._clock()):
             if task is not self.running and _compactable(task, hook):

@@ -127,8 +127,8 @@ class RunGate:
                 monitor.unlock()
 
     def read_snapshots(self, order: HookRun) -> Snapshots:
-        """The entries of each binding that the contexts name. From now on a change is news to the binding that this run
-        synchronizes. Raises HookFailed."""
+        """The entries of each binding that the contexts name. From now on a change is an event for the binding that
+        this run synchronizes. Raises HookFailed."""
         return {index: self._read(order, index) for index in _needed(order)}
 
     def _read(self, order: HookRun, index: int) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""All hooks and what they want: runs each with `--config`, several at a time, and reads the answers."""
+"""All hooks and their configurations: runs each with `--config`, several at a time, and reads the answers."""
 
 import asyncio
 import os

@@ -245,7 +245,7 @@ _IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
 
 
 def survey_by_location(directory: Path) -> Sequence[HookFile | Skipped]:
-    """As `survey`, each hook in its place. Raises StartRefused."""
+    """As `survey`, each hook with the module that its location implies. Raises StartRefused."""
     files = survey(directory, ("lib", "venv") if _hooks_of(directory / "any") else ("lib",))
     return [with_location(file) if isinstance(file, HookFile) else file for file in files]
 

@@ -34,7 +34,7 @@ def first(text: bytes) -> JSON:
 
 def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple[list[JSON], bool]:
     """All documents of a text, and whether they were JSON: one value after another, or else the whole text as YAML, in
-    the dialect of texts for the API server unless told otherwise. Raises BadDocument."""
+    by default the dialect of texts for the API server. Raises BadDocument."""
     _check(text)
     try:
         return every_json(text), True
@@ -121,7 +121,7 @@ def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> Ba
 
 
 def folded(document: JSON, keys: Mapping[str, object], was_json: bool) -> JSON:
-    """A mapping with its keys spelled as in `keys`. Go reads JSON keys in any case, and null as if it were not there;
+    """A mapping with its keys spelled as in `keys`. Go reads JSON keys in any case, and null as a missing key;
     predecessors' hooks may rely on either."""
     if not isinstance(document, dict):
         return {} if document is None else document

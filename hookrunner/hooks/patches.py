@@ -143,7 +143,7 @@ def _refusal(number: int, document: JSON, problems: list[Problem]) -> str:
 
 
 def _target(document: JSON) -> str:
-    """`; it is about ConfigMap default/x`, as far as the document says so."""
+    """`; it is about ConfigMap default/x`, as far as the document names it."""
     if not isinstance(document, dict):
         return ""
     body = _body(document.get("object"))

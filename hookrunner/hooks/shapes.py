@@ -119,8 +119,8 @@ class Problem:
 
 
 def lenient(value: JSON, shape: Shape) -> JSON:
-    """The value as a decoder without a schema reads it: nulls are as good as nothing, numbers and booleans are texts
-    where texts are wanted. What cannot be read so stays as it is, for `check` to complain about."""
+    """The value as a decoder without a schema reads it: nulls are left out, numbers and booleans become texts
+    where texts are expected. Other values stay as they are, for `check` to report."""
     match shape, value:
         case Text(), bool() | int() | float():
             return str(value).lower() if isinstance(value, bool) else str(value)

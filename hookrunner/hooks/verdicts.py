@@ -1,7 +1,7 @@
 """The response files of webhooks: a hook's verdict on an admission review, and the objects that it has converted.
 
 Ours alone are `code`, `auditAnnotations`, and `patch` as the JSON itself. Keys may be in any case, and a null is
-nothing, as the predecessor reads them. An unknown key is ignored, and told in the log.
+a missing key, as the predecessor reads them. An unknown key is ignored with a warning in the log.
 """
 
 import base64

@@ -1,5 +1,4 @@
-"""The files and the environment of one hook run:
-made before it, read and removed after it."""
+"""The files and the environment of one hook run: made before it, read and removed after it."""
 
 import os
 import re
@@ -87,7 +86,7 @@ class Workspace:
 
 
 def remove(files: Workspace) -> None:
-    """Remove them, as far as they are there."""
+    """Remove those that exist."""
     for path in files.given + files.answers:
         with suppress(OSError):  # the hook may have removed it, or made a directory of it
             os.unlink(path)
@@ -124,7 +123,7 @@ def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
 
 
 def write_values(files: Workspace, values: Values) -> None:
-    """Write what is known of values, where there are files for them. As harmless. Raises HookFailed."""
+    """Write the values, if there are files for them. As harmless as `write_context`. Raises HookFailed."""
     if files.values:
         _write(files, files.values.config, [values.config])
         _write(files, files.values.values, [values.values])

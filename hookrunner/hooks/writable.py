@@ -37,7 +37,7 @@ class WritablePath:
 
 
 def check(directory: Path, settings: HooksSettings) -> None:
-    """Look through a directory, as far as it is there; call it in a thread. Raises StartRefused if every user may
+    """Look through a directory, if it exists; call it in a thread. Raises StartRefused if every user may
     change what is in it and that is not allowed; else there is one warning."""
     paths = sorted(findings(directory, User.of_process()), key=lambda path: not path.by_all)
     if not paths:
@@ -52,7 +52,7 @@ def check(directory: Path, settings: HooksSettings) -> None:
 
 
 def findings(directory: Path, user: User) -> Iterator[WritablePath]:
-    """What others may write to of a directory or file, below it and above it; nothing if it is not there."""
+    """What others may write to, below and above a directory or file; nothing if it does not exist."""
     top = Path(os.path.realpath(directory))
     seen: set[Path] = set()
     yield from _above(top, user, seen)
@@ -79,7 +79,8 @@ def _above(path: Path, user: User, seen: set[Path]) -> Iterator[WritablePath]:
 
 def _tree(directory: Path, user: User, seen: set[Path], follow: bool = False) -> Iterator[WritablePath]:
     """A directory that is no link, with what is in it. Links to directories are followed in the first one only, as a
-    module may be one; hidden directories hold what others refer to. Those who need what cannot be read tell of it."""
+    module may be one; hidden directories hold what others refer to. What cannot be read is reported where it is
+    needed."""
     try:
         seen.add(directory)
         yield from _findings_at(directory, directory.stat(), user)

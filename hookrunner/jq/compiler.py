@@ -294,7 +294,7 @@ def _extended(
 
 
 def _refuse_products(steps: list[CompiledStep]) -> None:
-    """Beside a generator only constants: anything else would be repeated for each of its outputs."""
+    """Allow only constants beside a generator: anything else would be repeated for each of its outputs."""
     if sum(not step.fixed for step in steps) > 1:
         raise NotSimple
 

@@ -2,7 +2,7 @@
 
 Run as a script without site-packages (`-I -S`), so it imports nothing of hookrunner; the parent names the directories
 of `jq` and `orjson`. It speaks over a socket of its own: stdin, stdout and stderr are closed to the program. libjq
-answers `$ENV`, so the environment is emptied; `~/.jq` needs HOME, which is not there.
+answers `$ENV`, so the environment is emptied; `~/.jq` needs HOME, which is missing.
 
 Each object has its own alarm. SIGALRM ends the process even in the middle of libjq, also if the parent is gone. A
 program that takes too much memory makes libjq abort. The parent sees either as the end of the socket.
@@ -37,7 +37,7 @@ BEFORE = (
     "def halt_error($code): if . == null then halt else error end; def halt_error: halt_error(5);\n"
 )
 
-# Only jq's own text tells long numbers exactly, but writes NaN as null and infinity as the greatest number.
+# Only jq's own text writes long numbers exactly, but writes NaN as null and infinity as the greatest number.
 # The blank line ends a comment at the program's end, also one that continues after a backslash.
 AFTER = """
 

@@ -99,7 +99,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class WaitStatus:
-    """What wait4(2) tells: the exit code, negative for a signal, None if other code took it; CPU and peak memory."""
+    """What wait4(2) returns: the exit code, negative for a signal, None if other code took it; CPU and peak memory."""
 
     code: int | None
     resources: resource.struct_rusage
@@ -125,7 +125,7 @@ class Child:
         return self._leader.pid
 
     def stop(self, grace: float) -> None:
-        """Ask it to end: SIGTERM to the group now, SIGKILL after `grace` seconds. `done` tells when it is over."""
+        """Ask it to end: SIGTERM to the group now, SIGKILL after `grace` seconds. `done` is set when it has ended."""
         self._patience = replace(self._patience, kill=grace)
         self._leader.woken.set()
 
@@ -199,8 +199,8 @@ class Child:
 
 
 async def _within(seconds: float | None, *events: asyncio.Event) -> bool:
-    """Wait until all are set. False if that took too long. After a pause of the machine, what has happened meanwhile
-    counts, because it is not known when it happened."""
+    """Wait until all are set. False if that took too long. After a pause of the machine, events that were set
+    during it count, because the moment at which they were set is unknown."""
     try:
         async with asyncio.timeout(seconds):
             for event in events:
@@ -309,7 +309,8 @@ class ProcessRow:
 
 
 def processes() -> Iterator[ProcessRow]:
-    """Every process that /proc shows, proc_pid_stat(5). Those that end meanwhile may be missing. About 20 µs each."""
+    """Every process that /proc shows, proc_pid_stat(5). Those that end during the call may be missing. About 20 µs
+    each."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             head, _, tail = path.read_text(errors="replace").rpartition(")")

@@ -82,7 +82,7 @@ class Worker:
         self._writer.close()
 
     async def kill(self, patience: float = 0.0) -> None:
-        """End it, whatever it does, and wait until it is gone. With patience (seconds) it is asked first."""
+        """Kill it, whatever it does, and wait until it is gone. With patience (seconds), SIGTERM comes first."""
         self.hang_up()
         steps = [(self.process.terminate, patience)] * bool(patience) + [(self.process.kill, None)]
         for end, seconds in steps:

@@ -1,4 +1,4 @@
-"""What is known for one kubernetes binding: how far its watches have come, its snapshot, and the changes it asked for.
+"""What is known for one kubernetes binding: the state of its watches, its snapshot, and the changes it asked for.
 
 The way of a change: report of a watch → entry → snapshot (both `snapshots.py`) → event. Events are held back
 until the binding's Synchronization has succeeded; reading the snapshot for that run clears what it already shows, so
@@ -62,7 +62,7 @@ class Outbox:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The part of a binding that one watch covers, and how far that watch has come. `name` limits it to one object.
+    """The part of a binding that one watch covers, and the state of that watch. `name` limits it to one object.
 
     For its informer it is the keys known in this part, which are kept in `stores`.
     """
@@ -189,7 +189,7 @@ class Monitor:
                     self.note_progress(scope, fact)
 
     def note_progress(self, scope: Scope, fact: Synced | WatchLost | WatchRestored) -> None:
-        """Note how far a watch has come."""
+        """Note the progress of a watch."""
         match fact:
             case Synced():
                 scope.synced, scope.lost = True, None
@@ -257,7 +257,7 @@ class Monitor:
             self._held.append(event)
 
     def _note_progress(self) -> None:
-        """Open once every scope was synced, and tell the engine that an obstacle may have come or gone."""
+        """Open once every scope was synced, and notify the engine that an obstacle may have come or gone."""
         if not self.opened and not self.broken:
             self.opened = all(scope.synced for scope in self._all_scopes())
         obstacle = self.obstacle

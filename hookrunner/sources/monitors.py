@@ -42,7 +42,7 @@ _PATIENCE = 2.0
 """Seconds for which a watch waits for one of several readers."""
 
 _Queue: TypeAlias = asyncio.Queue[Reports | None]
-"""What a reader has not read yet; None tells it to go on with a watch of its own."""
+"""What a reader has not read yet; None makes it continue with a watch of its own."""
 
 _log = log.get("streams")
 
@@ -316,7 +316,7 @@ class Subscription:
 
 
 def selections(binding: Kubernetes, namespaces: tuple[str, ...]) -> list[tuple[Selection, str]]:
-    """The watches of a binding in these namespaces ("" for all), each with the one name it is about, if any."""
+    """The watches of a binding in these namespaces ("" for all), each with the one name it selects, if any."""
     parts = []
     for namespace, name in product(namespaces, binding.names or ("",)):
         fields = ",".join(filter(None, (f"metadata.name={name}" if name else "", binding.fields)))

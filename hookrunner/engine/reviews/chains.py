@@ -82,9 +82,9 @@ def matches(version: str, other: str) -> bool:
 
 
 def plan(chains: Chains, crd: str, versions: Iterable[str], desired: str) -> Sequence[Leg]:
-    """The hook runs that bring objects of all these versions to the wanted one, each version in one run.
+    """The hook runs that convert objects of all these versions to the desired one, each version in one run.
 
-    Those that are furthest away go first: by the time that others set out, they have caught up with them. Versions
+    Those that are furthest away go first, so that they join the others before these are converted. Versions
     carry their group. Raises ReviewFailed if one of them leads nowhere.
     """
     waiting = set(versions) - {desired}
@@ -115,7 +115,7 @@ def _declared(hooks: Iterable[Hook]) -> Iterator[Step]:
 def _extended(
     chains: Iterable[Chain], steps: Iterable[Step], source: str, seen: set[tuple[Step, bool]]
 ) -> Iterator[Chain]:
-    """Every chain with every step that goes on from its end, unless an earlier chain has come there."""
+    """Every chain with every step that continues it, unless an earlier chain has reached that step."""
     for chain in chains:
         for step in steps:
             longer = (*chain, step)
@@ -125,7 +125,7 @@ def _extended(
 
 
 def _end(chain: Chain, source: str) -> tuple[Step, bool]:
-    """What makes a chain better or worse than another that has come as far."""
+    """What makes a chain better or worse than another of the same length."""
     return chain[-1], chain[0].source == source
 
 

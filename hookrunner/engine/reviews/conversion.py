@@ -1,9 +1,9 @@
 """Answers one conversion review: which objects go through which hook, and whether what comes back can be used.
 
-Objects are grouped by their version and brought together on the way to the wanted one, so that each step of it is one
+Objects are grouped by their version and brought together on the way to the desired one, so that each step of it is one
 hook run, for thousands of objects too. A hook is given only the objects that are in the version that its rule starts
 from, and may return them in any order. What it returns is checked after each step: the reader of the message should
-see the hook and the objects, where the API server would only tell an index and the webhook.
+see the hook and the objects; the API server would name only an index and the webhook.
 
 Hooks are not run here but by the function that is handed in. What a conversion must not change:
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
@@ -41,9 +41,9 @@ _HOOKS_OWN = ("labels", "annotations")
 
 
 async def convert(review: ConversionReview, chains: Chains, run: Run) -> Sequence[JSON]:
-    """All objects of the request in the wanted version, in the request's order. Raises ReviewFailed.
+    """All objects of the request in the desired version, in the request's order. Raises ReviewFailed.
 
-    The objects of the request are not changed; those that are in the wanted version already are returned themselves.
+    The objects of the request are not changed; those that are in the desired version already are returned themselves.
     """
     objects: list[JSON] = list(review.request["objects"])
     _refuse("the request", _malformed(objects), _BAD_REQUEST)
@@ -148,7 +148,7 @@ def _changes(version: str, before: Iterable[JSON], after: Iterable[JSON]) -> Ite
 
 
 def _change(version: str, old: JSON, new: JSON) -> str:
-    """What a conversion must not have done to an object."""
+    """Which change of an object no conversion may make; empty if there is none."""
     if new.get("apiVersion") != version:
         return f"came back in version {new.get('apiVersion')}, not {version}"
     if new.get("kind") != old.get("kind"):
@@ -180,7 +180,7 @@ def _metadata(old: JSON, new: JSON) -> JSON:
 def find_cycle(hook: Hook, order: HookRun, review: ConversionReview) -> str:
     """Why the order may wait indefinitely; empty if it does not.
 
-    It need not: if the wanted version is the stored one, the list may come without any conversion.
+    It does not wait if the desired version is the stored one: then the list may come without any conversion.
     """
     names = [binding.name for binding in _read(hook, order) if _lists(binding, review)]
     if not names:

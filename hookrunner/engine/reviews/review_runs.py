@@ -34,7 +34,7 @@ class TooLate(HookFailed):
 @dataclass(frozen=True, slots=True)
 class ReviewRun:
     """A run whose answer is needed until `deadline` (event loop's time). `labels` are type and webhook for metrics;
-    nothing comes of a dry run but an answer."""
+    a dry run has no effect but an answer."""
 
     hook: Hook
     order: HookRun
@@ -56,9 +56,8 @@ class _Stage:
 
 class ReviewRuns:
     """Runs hooks for reviews, at most `concurrency` at once. A turn is held only while the hook runs, so that reviews
-    which wait for snapshots hold up no other review. Conversions have turns of their own: an admission hook may read
+    that wait for snapshots hold up no other review. Conversions have turns of their own: an admission hook may read
     objects that have to be converted, and would wait for them indefinitely if admission hooks held all turns.
-
     """
 
     def __init__(self, executor: HookExecutor, gate: RunGate, metrics: Metrics, concurrency: int) -> None:
@@ -74,7 +73,7 @@ class ReviewRuns:
         return obstacle.reason if obstacle else ""
 
     async def can_run(self, order: HookRun, within: float) -> bool:
-        """Wait so many seconds for the snapshots that the run reads; are they there?"""
+        """Wait at most `within` seconds for the snapshots that the run reads; are they usable?"""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._gate.wait_for_snapshots(order, _Stage().report)

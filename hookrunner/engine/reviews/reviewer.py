@@ -25,8 +25,8 @@ from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converte
 from hookrunner.model.tasks import HookRun
 from kubetypes.json_values import JSON
 
-_CIRCLE = 2.0
-"""Seconds for a snapshot that perhaps comes without the conversion that waits for it."""
+_CYCLE_PATIENCE = 2.0
+"""Seconds to wait for a snapshot that may come without the conversion that reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class KnownHooks:
 @dataclass(frozen=True, slots=True)
 class ModuleDeclarations:
     """What modules have to do with reviews at a moment: `answering`: hooks that can serve reviews; `asked`: hooks
-    whose webhooks should be registered now. `incomplete`: of some modules it is not known what their
-    hooks declare; of `sure` it is."""
+    whose webhooks should be registered now. `incomplete`: the declarations of some modules are
+    unknown; those of `sure` are known."""
 
     answering: tuple[Hook, ...] = ()
     asked: tuple[Hook, ...] = ()
@@ -96,7 +96,7 @@ class ReviewDeclarations:
 
     @property
     def sure(self) -> frozenset[str]:
-        """The modules of which it is known what they want, and "" for the hooks of none."""
+        """The modules whose declarations are known, and "" for the hooks of no module."""
         return self.modules.sure | (frozenset() if self.lacking else {""})
 
 
@@ -151,7 +151,7 @@ class HookReviewer:
         order = dispatch.for_conversion(step.hook, step.index, extra)
         labels = ("conversion", review.definition)
         with self._report_failure(step.hook, order):
-            if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CIRCLE):
+            if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CYCLE_PATIENCE):
                 raise HookFailed(cycle)
             return verdicts.conversion_of(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
@@ -191,7 +191,7 @@ def _unknown(webhook: str) -> str:
 
 
 def _webhooks(hooks: Iterable[Hook]) -> Iterator[Webhook]:
-    """Of two with one id the last counts, and a validating one before a mutating one."""
+    """Later ones replace earlier ones of the same id: so a validating one wins over a mutating one."""
     hooks = tuple(hooks)
     for hook in hooks:
         for index, binding in enumerate(hook.config.mutating):

@@ -47,7 +47,7 @@ def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConf
 
 
 def _mapping(output: bytes) -> dict[str, JSON]:
-    """Raises ValueError. An answer that says nothing is an empty configuration."""
+    """Raises ValueError. An empty answer is an empty configuration."""
     try:
         raw = documents.first(output)
     except BadDocument as error:
@@ -181,7 +181,7 @@ _V0_CHANGES = {"add": Change.ADDED, "update": Change.MODIFIED, "delete": Change.
 
 
 def lenient_v0(raw: JSON) -> JSON:
-    """An answer whose items are read without a schema, as ever: nulls are nothing, `name: 1` is a text."""
+    """An answer as the predecessor reads it, without a schema: nulls are left out, `name: 1` is a text."""
     return {key: shapes.lenient(value, V0.keys[key]) if key in V0.keys else value for key, value in raw.items()}
 
 
@@ -219,7 +219,7 @@ def _v0_kubernetes_problems(path: str, item: JSON) -> Iterator[Problem]:
 
 
 def _v0_kubernetes(raw: JSON) -> Kubernetes:
-    """Objects themselves are never shown to a v0 hook, so none are kept; it never hears of a Synchronization."""
+    """Objects themselves are never shown to a v0 hook, so none are kept; it gets no Synchronization."""
     namespaces = raw.get("namespaceSelector", {})
     return Kubernetes(
         name=raw.get("name") or "onKubernetesEvent",

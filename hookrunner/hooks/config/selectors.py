@@ -28,7 +28,7 @@ def labels(selector: JSON) -> str:
 
 
 def label_problems(path: str, selector: JSON) -> Iterator[Problem]:
-    """A selector that is there and that the API server would refuse."""
+    """Why the API server would refuse a selector, if there is one."""
     try:
         labels(selector or {})
     except BadSelector as error:
