@@ -232,6 +232,7 @@ def order(module: str, type: BindingType, unlocks: tuple[int, ...] = ()) -> Hook
         (order("a", BindingType.MUTATING), ["run a Webhook-Change-ModuleValues"]),
         (order("a", BindingType.BEFORE_HELM), []),
         (order("a", BindingType.ON_STARTUP), []),
+        (order("a", BindingType.KUBERNETES, unlocks=(1,)), []),
         (order(GLOBAL, BindingType.SCHEDULE), ["round Schedule-Change-GlobalValues"]),
         (order(GLOBAL, BindingType.BEFORE_ALL), []),
         (order("unknown", BindingType.SCHEDULE), []),
@@ -248,6 +249,21 @@ async def test_changed_values_of_a_module_with_a_script_ask_it_first(world: Worl
     changes = Changes(order("a", BindingType.SCHEDULE), order("a", BindingType.BEFORE_HELM))
     seen = await world.after(5.0, world.config.follow_values(changes), world.config.follow_scripts())
     assert seen == ["script a", "turn a Schedule-Change-ModuleValues"]
+
+
+async def test_an_outdated_script_is_asked_without_a_run_if_the_module_runs_anyway(world: World) -> None:
+    world.decided.outdated = {"a"}
+    changes = Changes(order("a", BindingType.BEFORE_HELM))
+    assert await world.after(5.0, world.config.follow_values(changes), world.config.follow_scripts()) == ["script a"]
+
+
+async def test_a_cause_is_used_for_one_turn(world: World) -> None:
+    """Values that change in a later run of the module ask its script again, and cause no other turn."""
+    world.decided.outdated = {"a"}
+    first, later = (Changes(order("a", type)) for type in (BindingType.SCHEDULE, BindingType.BEFORE_HELM))
+    await world.after(5.0, world.config.follow_values(first), world.config.follow_scripts())
+    seen = await world.after(5.0, world.config.follow_values(later), world.config.follow_scripts())
+    assert seen == ["script a", "turn a Schedule-Change-ModuleValues", "script a"]
 
 
 async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World) -> None:

@@ -59,6 +59,10 @@ def test_equal_weights_go_together_and_heavier_ones_wait() -> None:
     assert turns(new("a", 1), new("b", 1), new("c", 2)) == "a b"
 
 
+def test_a_module_that_had_its_turn_is_not_due_again() -> None:
+    assert turns(working(new("a", 1)), new("b", 1)) == "b"
+
+
 def test_a_heavier_module_goes_when_all_lighter_ones_are_ready() -> None:
     assert turns(ready(new("a", 1)), working(new("b", 1)), new("c", 2)) == ""
     assert turns(ready(new("a", 1)), ready(new("b", 1)), new("c", 2)) == "c"
@@ -91,6 +95,14 @@ def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, ex
     found = moment(working(new("a", 1), since), new("b", 2))
     assert " ".join(state.module.name for state in found.next) == expected
     assert found.deadline == (None if expected else pytest.approx(100.1))
+
+
+def test_patience_ends_next_with_a_module_that_is_waited_for_and_not_late_yet() -> None:
+    """A deadline in the past would be a wait that never sleeps."""
+    late, hangs = working(new("late", 1), since=10.0), working(new("hangs", 1), since=80.0)
+    assert moment(late, hangs).deadline == pytest.approx(110.0)
+    hangs.await_turn()
+    assert moment(late, hangs).deadline is None
 
 
 def test_patience_with_a_module_that_hangs_does_not_begin_again_in_the_next_round() -> None:
@@ -165,6 +177,11 @@ def test_modules_that_were_ready_before_wait_for_lower_weights_that_never_were()
     assert turns(*states) == "high", "though `beside` is still at it"
 
 
+def test_a_gate_is_waited_for_by_all_higher_weights() -> None:
+    states = failed(old("gate", 1, gate=True)), old("b", 2), old("c", 3)
+    assert (moment(*states).awaited("b"), moment(*states).awaited("c")) == (("gate",), ("gate",))
+
+
 def test_a_lower_weight_that_waits_for_a_gate_is_waited_for_as_long_as_the_gate() -> None:
     states = failed(old("gate", 1, gate=True)), new("low", 2), old("high", 3)
     assert (turns(*states), moment(*states).is_over) == ("", True)
@@ -198,7 +215,7 @@ def test_overtakers_of_a_lower_weight_are_found() -> None:
     later = working(old("later", 5))
     later.begin(92.0, "")
     assert [state.module.name for state in moment(*states, later).overtakers("a")] == ["b"]
-    assert moment(*states).overtakers("d") == []
+    assert moment(*states, ready(old("heavier", 9))).overtakers("d") == [], "no weight waits for one with requirements"
 
 
 def test_the_cost_of_turns_grows_with_the_number_of_modules() -> None:

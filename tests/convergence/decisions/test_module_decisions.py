@@ -1,9 +1,11 @@
 """Which modules are on and with which values, as edits come in: what an edit changes, what it decides, what is kept."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
@@ -12,7 +14,7 @@ from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities
-from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
+from hookrunner.modules.enabled import REQUIRES, ScriptAnswer, ScriptValues
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.values.schemas.schema_files import Schemas, load
@@ -96,7 +98,9 @@ class World:
         return " ".join(f"{state.module.name}:{state.decision.choice}" for state in self.states)
 
     async def reasons(self) -> list[str]:
-        return [notice.reason for notice in await self.states.notices.next_batch()]
+        """Of all notices that are published now; fails if there is none."""
+        async with asyncio.timeout(1.0):
+            return [notice.reason for notice in await self.states.notices.next_batch()]
 
     async def _capabilities(self) -> Capabilities:
         return Capabilities("v1.35.0", ())
@@ -181,6 +185,55 @@ async def test_a_module_that_is_turned_off_keeps_the_values_that_it_ran_with(wor
     assert b'"n":1' in files.values.replace(b" ", b"")
 
 
+async def test_values_are_held_as_soon_as_an_edit_turns_the_module_off(world: World) -> None:
+    """The same edit removes them, and hooks may run before the round decides."""
+    await world.start(**ON, a="n: 1")
+    world.store.begin_run("a")
+    world.edit(aEnabled="false", bEnabled="true")
+    assert (world.store.is_held("a"), world.store.is_held("b")) == (True, False)
+    assert orjson.loads(world.store.files("a").values)["a"] == {"n": 1}
+
+
+async def test_values_are_held_when_a_decision_turns_the_module_off(world: World) -> None:
+    """Flags alone would leave it on."""
+    await world.start(**ON, b="x: 1")
+    world.store.begin_run("b")
+    world.edit(aEnabled="false", bEnabled="true")
+    await world.decisions.decide()
+    assert world.choices == "a:off b:off c:off"
+    assert world.store.is_held("b")
+    assert orjson.loads(world.store.files("b").values)["b"] == {"x": 1}
+
+
+async def test_hooks_see_the_modules_that_are_on_or_not_deleted_yet(world: World) -> None:
+    await world.start(**ON)
+    world.edit(aEnabled="false", cEnabled="true")
+    await world.decisions.decide()
+    assert orjson.loads(world.store.files("c").values)["global"]["enabledModules"] == ["a", "b", "c"]
+    world.states["b"].remove()
+    await world.decisions.decide()
+    assert orjson.loads(world.store.files("c").values)["global"]["enabledModules"] == ["a", "c"]
+
+
+async def test_the_section_of_a_module_that_a_global_hook_turns_on_is_checked_before_it_is_decided(
+    world: World,
+) -> None:
+    """Sections of modules that are off are not checked when they are edited."""
+    await world.start(a="n: many")
+    assert (world.choices, world.decisions.bad) == ("a:off b:off c:off", frozenset())
+    world.dynamic["a"] = True
+    await world.decisions.decide()
+    assert world.choices == "a:undecided b:off c:off"
+
+
+async def test_a_refused_section_counts_as_trouble_until_it_is_used_again(world: World) -> None:
+    await world.start(**ON, a="n: many")
+    assert world.decisions.trouble.count == 1
+    world.edit(**ON, a="n: 1")
+    world.edit(**ON, a="n: many")
+    assert world.decisions.trouble.count == 2
+
+
 async def test_a_script_that_fails_leaves_its_module_undecided_and_is_worth_asking_again(world: World) -> None:
     world.scripts.answers["c"] = ScriptFailed("no")
     await world.start(cEnabled="true")
@@ -223,6 +276,13 @@ async def test_the_secret_turns_modules_on_as_well(world: World) -> None:
     assert world.choices == "a:on b:off c:off"
 
 
+async def test_a_flag_in_the_secret_overrides_the_one_in_the_config_map(world: World) -> None:
+    world.secret.write({"aEnabled": "false", "bEnabled": "true"})
+    await world.start(aEnabled="true", bEnabled="false", cEnabled="true")
+    assert world.choices == "a:off b:off c:on"
+    assert world.states["b"].decision.by == REQUIRES
+
+
 async def test_a_missing_configuration_is_reported_with_what_will_go(world: World) -> None:
     """With the modules that require those that go, and the sections that lose values."""
     world.dynamic["b"] = True
@@ -250,6 +310,22 @@ async def test_a_source_that_never_existed_is_waited_for_only_if_something_is_in
         world.decisions.weigh_missing()
         assert world.config.grace.running is installed
         assert bool(world.decisions.doubt) is installed
+
+
+async def test_the_grace_of_a_source_that_existed_goes_on_whatever_is_installed(world: World) -> None:
+    await world.start(c="x: 1")
+    world.config.grace.begin()
+    world.decisions.weigh_missing()
+    assert world.config.grace.running
+
+
+async def test_a_module_that_is_not_installed_is_off_since_the_last_decision(world: World) -> None:
+    await world.start(**ON)
+    world.states["a"].remove()
+    since = world.states["a"].since
+    world.edit(bEnabled="true")
+    await world.decisions.decide()
+    assert world.states["a"].since > since
 
 
 async def test_decisions_are_reported_when_they_change(world: World) -> None:
