@@ -1,0 +1,118 @@
+"""What a round does beside running hooks and modules, and that one module's failure keeps no other from it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from hookrunner.convergence.converge import RoundSteps
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
+from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.module_releases import Leftovers
+from hookrunner.convergence.runs.module_runs import ModuleDefinitions
+from hookrunner.convergence.state import ModuleState
+from hookrunner.errors import BadChart, RegistrationFailed
+from hookrunner.model.bindings import ReviewKind
+from tests.convergence.site import module
+
+
+class Decided(ModuleDecisions):
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    def weigh_missing(self) -> None:
+        self._seen.append("weigh missing")
+
+    async def decide(self) -> bool:
+        self._seen.append("decide")
+        return False
+
+
+class Hooks(ModuleHooks):
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    def disarm_schedules(self, state: ModuleState) -> None:
+        self._seen.append(f"disarm {state.module.name}")
+
+
+class Webhooks(ModuleWebhooks):
+    """Those of `bad` are never withdrawn."""
+
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    async def resume(self) -> None:
+        self._seen.append("resume")
+
+    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+        if state.module.name == "bad":
+            raise RegistrationFailed("no")
+        self._seen.append(f"withdraw {kind} {state.module.name}")
+
+
+class Definitions(ModuleDefinitions):
+    """Those of `bad` are never applied."""
+
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    async def apply(self, state: ModuleState) -> None:
+        if state.module.name == "bad":
+            raise BadChart("no")
+        self._seen.append(f"define {state.module.name}")
+
+
+class Found(Leftovers):
+    """`looked`: it is known which modules are installed."""
+
+    def __init__(self, seen: list[str]) -> None:
+        self.looked = True
+        self._seen = seen
+
+    async def look(self) -> bool:
+        return self.looked
+
+    async def clean_up(self) -> None:
+        self._seen.append("purge")
+
+
+class World:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.leftovers = Found(self.seen)
+        parts = Decided(self.seen), Hooks(self.seen), Webhooks(self.seen), Definitions(self.seen), self.leftovers
+        self.steps = RoundSteps(*parts)
+        self.states: Sequence[ModuleState] = [ModuleState(module(name, 1)) for name in ("bad", "good")]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_missing_sources_are_weighed_before_the_decision_when_it_is_known_what_is_installed(world: World) -> None:
+    await world.steps.decide()
+    assert world.seen == ["weigh missing", "decide", "resume"]
+
+
+async def test_missing_sources_are_not_weighed_while_it_is_unknown_what_is_installed(world: World) -> None:
+    """A source that nothing seems to depend on would end its grace."""
+    world.leftovers.looked = False
+    await world.steps.decide()
+    assert world.seen == ["decide", "resume"]
+
+
+async def test_a_webhook_that_cannot_be_withdrawn_holds_up_no_deletion(world: World) -> None:
+    """The deletion tries it again. Schedules are quiet before, or they would start hooks of a module that goes."""
+    await world.steps.prepare_deletions([*world.states])
+    assert world.seen == ["disarm bad", "disarm good", "withdraw admission good"]
+
+
+async def test_definitions_that_cannot_be_applied_hold_up_no_other_module(world: World) -> None:
+    await world.steps.define([*world.states])
+    assert world.seen == ["define good"]
+
+
+async def test_a_round_ends_with_what_no_module_wants_any_more(world: World) -> None:
+    await world.steps.clean_up()
+    assert world.seen == ["resume", "purge"]
