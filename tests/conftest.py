@@ -1,18 +1,25 @@
 """What three or more rooms use: the real control plane and the fault proxy. See `tests/controlplane/README.md`."""
 
 import asyncio
+import gc
 import os
 import signal
+from collections.abc import Iterator
 from itertools import groupby
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import ALL
 from tests.fakes.transports import hang_up_at_the_end
 
-# How long an example takes says how busy the machine is, and nothing of what is tested.
-settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=20)
+# How long an example takes says how busy the machine is, and nothing of what is tested. `tests/examples.py` takes the
+# numbers of examples too. With CI=true they are the same ones in every run, at night always new ones.
+settings.register_profile("hookrunner", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30)
+settings.register_profile("quick", settings.get_profile("hookrunner"), max_examples=10)
+settings.register_profile(
+    "nightly", settings.get_profile("hookrunner"), max_examples=ALL, derandomize=False, print_blob=True
+)
 settings.load_profile("hookrunner")
 
 # looptime asks for the event loop in synchronous tests too; without this line Python would make one and never close it.
@@ -29,6 +36,18 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect tests without collecting garbage, and keep it from looking at them: nine thousand cases and our modules
+    are no garbage, and to go through them again and again took a quarter of a worker's time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -47,6 +47,7 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_takes_the_api_server_away(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     quick = ["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
@@ -131,7 +132,7 @@ async def test_the_first_run_in_a_sandbox_is_compared_with_a_bare_python(tmp_pat
     assert found["cpu"][0] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("launcher")
 async def test_a_sandbox_with_ten_thousand_objects_and_a_watcher_weighs_less_than_promised(tmp_path: Path) -> None:
     found = await crowded(OURS, tmp_path / "sandbox", Sizes(events=1))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner import cron
+from tests.examples import several
 from tests.tables import each
 
 ZONES = [
@@ -125,7 +126,7 @@ CRONTABS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)  # a slow reference is slow
+@settings(deadline=None, max_examples=several(50))  # a slow reference is slow
 @given(
     crontab=CRONTABS,
     zone=st.sampled_from([*ZONES, "Pacific/Apia", "Africa/Casablanca", "UTC"]),

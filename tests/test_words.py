@@ -5,11 +5,14 @@ test's other assertion. New text uses the glossary's words (`docs/where-to-look.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
@@ -51,16 +54,22 @@ def files(*folders: str) -> Iterator[Path]:
 def lines(pattern: re.Pattern[str]) -> list[str]:
     found = []
     for file in files(*FOLDERS):
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            if match := pattern.search(line):
-                found.append(f"{file.relative_to(ROOT)}:{number}: {match[0]}")
+        text = file.read_text()
+        matches = {text.count("\n", 0, match.start()) + 1: match[0] for match in pattern.finditer(text)}
+        found += [f"{file.relative_to(ROOT)}:{number}: {words}" for number, words in matches.items()]
     return found
 
 
-def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    for file in files(*PACKAGES):
-        if file.suffix == ".py":
-            yield from ((file, node) for node in ast.walk(ast.parse(file.read_text())))
+@functools.cache
+def nodes() -> list[tuple[Path, ast.AST]]:
+    """All classes and async functions, read once."""
+    trees = [(file, ast.parse(file.read_text())) for file in files(*PACKAGES) if file.suffix == ".py"]
+    return [
+        (file, node)
+        for file, tree in trees
+        for node in statements(tree)
+        if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef)
+    ]
 
 
 def participles() -> list[str]:

@@ -154,7 +154,7 @@ async def test_the_last_good_certificate_stays_when_a_file_breaks(
     write(tmp_path, OLD)
     await reader.next()
     broken(tmp_path / key)
-    assert await reader.quiet(1000)
+    assert await reader.quiet(200)
     told = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
     assert len(told) == 1
     assert f"{tmp_path / key}" in told[0]

@@ -25,6 +25,7 @@ from hookrunner.modules.offline import to_config
 from hookrunner.values.config_sections import parse as parse_sections
 from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section_store import SectionStore
+from tests.examples import several
 
 MARKER, NUMBER = "hunter2", 918273645
 HIDDEN = (MARKER, str(NUMBER), f"{NUMBER:,}")
@@ -314,7 +315,7 @@ GO = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=several(300))
 @given(GO, st.text(), LEAVES.filter(lambda leaf: isinstance(leaf, str)))
 def test_refusals_of_the_api_server_quote_no_value(form: str, around: str, value: str) -> None:
     quoted = json.dumps(f"{around}{value}{around}".encode(errors="replace").decode(), ensure_ascii=False)

@@ -15,6 +15,7 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
 from tests.convergence.site import module
+from tests.examples import several
 
 DELETE_HOOKS = BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM
 ROOMS = "convergence", "modules"
@@ -178,7 +179,7 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestLife.settings = settings(max_examples=several(100), stateful_step_count=40, deadline=None)
 
 
 def test_hooks_and_definitions_come_and_go_whole() -> None:

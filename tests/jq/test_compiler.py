@@ -17,6 +17,7 @@ from hookrunner.jq.compiler import outputs_of
 from hookrunner.jq.filters import Filter
 from hookrunner.jq.syntax import NotSimple
 from hookrunner.jq.worker import AFTER, BEFORE
+from tests.examples import several
 
 NAMES = st.sampled_from(["a", "b", "and", "c_1"])
 TEXTS = st.sampled_from(["", "a", "b", "é", "\U0001f600", "nul\0"]) | st.text(
@@ -93,7 +94,7 @@ def by_python(program: str, value: Any) -> bytes | str:
 
 
 @pytest.mark.slow
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(800), deadline=None, suppress_health_check=list(HealthCheck))
 @given(PROGRAMS, st.lists(VALUES, min_size=1, max_size=4))
 def test_a_simple_program_equals_libjq(program: str, values: list[Any]) -> None:
     try:

@@ -70,7 +70,7 @@ async def listed(stack: AsyncExitStack, watches: Watches, selection: Selection) 
     return story
 
 
-@pytest.mark.parametrize("count", [10, 200])
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.nightly)])
 async def test_expired_watches_list_at_once_when_the_server_is_back(
     own_cluster: OwnCluster, client: Client, outage: Recorded, watches: Watches, count: int
 ) -> None:

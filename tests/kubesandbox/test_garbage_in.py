@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubesandbox.sandbox import Options, Sandbox, serving
+from tests.examples import several
 from tests.kubesandbox.conftest import Client
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -89,7 +90,7 @@ async def fuzzed(client: Client, method: str, path: str, query: dict[str, str], 
 
 @pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(400), deadline=None, suppress_health_check=list(HealthCheck))
 async def test_random_requests_meet_no_bug(client: Client, data: st.DataObject) -> None:
     await client.send("POST", CONFIGMAPS, {"metadata": {"name": "x"}})
     path = data.draw(paths)
@@ -236,7 +237,7 @@ def damaged(draw: st.DrawFn) -> Any:
 
 @pytest.mark.slow
 @given(obj=damaged())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(300), deadline=None, suppress_health_check=list(HealthCheck))
 async def test_damaged_objects_meet_no_bug(client: Client, obj: Any) -> None:
     kinds = client.sandbox.kinds
     original = next((one for one in RICH if one.get("kind") == obj.get("kind")), None)

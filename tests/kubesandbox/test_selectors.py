@@ -11,6 +11,7 @@ from kubesandbox import field_selectors, selectors
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
+from tests.examples import several
 from tests.kubesandbox.oracle import Oracle, oracle_of
 from tests.tables import each
 
@@ -124,7 +125,7 @@ def test_a_label_selector_selects_or_is_refused_as_on_a_real_server(oracle: Orac
 PIECES = ["a", "b", "in", "notin", "x.io/a", "=", "==", "!=", "!", "(", ")", ",", ">", "<", " ", "5", "-"]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(400), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
 def test_random_label_selectors_do_as_on_a_real_server(oracle: Oracle, text: str) -> None:
     assert by_labels(text) == theirs(oracle, "/api/v1/{ns}/secrets", labelSelector=text)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.model.modules import camel, kebab
+from tests.examples import several
 from tests.tables import each
 
 
@@ -39,7 +40,7 @@ def test_other_spellings_come_back_in_kebab_case(spelling: str, key: str, name: 
     assert (camel(spelling), kebab(camel(spelling))) == (key, name)
 
 
-@settings(max_examples=50)
+@settings(max_examples=several(50))
 @given(st.lists(st.from_regex(r"[a-z]{2}[a-z0-9]*", fullmatch=True), min_size=1, max_size=4))
 def test_names_of_words_with_two_leading_letters_survive_both_ways(words: list[str]) -> None:
     name = "-".join(words)

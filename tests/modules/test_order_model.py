@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from hookrunner.model.modules import Module, Traits
 from hookrunner.modules.order import ModuleOrder, cycles
+from tests.examples import several
 from tests.modules.conftest import module
 
 NAMES = "abcdefg"
-FEW = settings(max_examples=100, deadline=None)
+FEW = settings(max_examples=several(100), deadline=None)
 
 
 @st.composite

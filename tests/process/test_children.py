@@ -294,8 +294,8 @@ async def test_many_runs_leave_no_descriptor_behind(script: Script) -> None:
 
 @pytest.mark.slow
 async def test_endless_output_fills_no_memory_and_stops_nobody(script: Script) -> None:
-    """200 MiB without a newline on both streams at once."""
-    flood = "head -c 200M /dev/zero | tr '\\0' x"
+    """50 MiB without a newline on both streams at once."""
+    flood = "head -c 50M /dev/zero | tr '\\0' x"
     children, printed, quick = Children(BRIEF), Printed(), Printed()
     before, peak = resident(), 0
     task = asyncio.create_task(children.run(script(f"{flood} & {flood} >&2; wait; exit 9"), printed))

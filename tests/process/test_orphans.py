@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import several
+
 ROOT = Path(__file__).parents[2]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc"]
 HOOK = """#!/bin/sh
@@ -21,7 +23,7 @@ def allowed(command: list[str]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("runs", "init"), [(400, []), (2000, NAMESPACE)])
+@pytest.mark.parametrize(("runs", "init"), [(several(400), []), (several(2000), NAMESPACE)])
 def test_orphans_are_reaped_and_every_exit_code_is_right(tmp_path: Path, runs: int, init: list[str]) -> None:
     """As a subreaper, and as PID 1 where the system lets us make a PID namespace (else as a subreaper again)."""
     hook = tmp_path / "hook.sh"

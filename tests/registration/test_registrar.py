@@ -12,6 +12,7 @@ from hookrunner.model.bindings import Admission, Hook
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import GENERATION, WANTED
 from hookrunner.registration.webhook_objects import DEFINITION, MANAGED_BY, MUTATING, VALIDATING, certificates
+from tests.examples import several
 from tests.flows.waiting import until
 from tests.registration.world import ON_A_CLUSTER, World, a_hook, entry_names
 
@@ -236,19 +237,19 @@ def of_module(world: World, name: str) -> Hook:
 
 
 @pytest.mark.slow
-async def test_modules_come_and_go_a_hundred_times_and_leave_nothing(world: World) -> None:
+async def test_modules_come_and_go_many_times_and_leave_nothing(world: World) -> None:
     """Neither in the cluster nor here; what others ask for is not touched."""
     base, converting = world.validating(TWO), world.converting()
     await world.create(DEFINITION, world.definition())
     registrar, meter = await world.registrar(world.wish(base))
     async with world.kept(registrar):
-        tasks = 0
-        for _ in range(100):
+        tasks, times = 0, several(100)
+        for _ in range(times):
             on = world.wish(base, of_module(world, "m"), converting)
             await registrar.register(on, world.wish(of_module(world, "m"), converting))
             await registrar.register(world.wish(base), world.wish())
             tasks = tasks or len(asyncio.all_tasks())
-        assert len(meter.writes) == 1 + 4 * 100
+        assert len(meter.writes) == 1 + 4 * times
         assert entry_names(await world.get(VALIDATING)) == [TWO]
         assert (await world.get(DEFINITION, world.things))["spec"]["conversion"] == {"strategy": "None"}
         await until(lambda: len(asyncio.all_tasks()) <= tasks + 20, "the end of what looked after the definition")

@@ -1,8 +1,8 @@
-"""One parser and many texts, in a process of its own: `python -m tests.security.fuzz PARSER TEXTS DIRECTORY`.
+"""Parsers and many texts, in a process of their own: `python -m tests.security.fuzz TEXTS DIRECTORY PARSER…`.
 
 A text is read or refused. Anything else ends the process with an error: another exception, more memory than there is
-for it, or a text that takes more processor time than its allowance. The last text stands in a file of the directory,
-for ends that no program can catch.
+for it, or a text that takes more processor time than its allowance. The last parser and text stand in a file of the
+directory, for ends that no program can catch.
 """
 
 import resource
@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.security.parsers import PARSERS, Parser
+from tests.security.parsers import PARSERS
 
 MEMORY = 512 << 20
 """Bytes above what the process has after its start."""
@@ -43,11 +43,11 @@ def edited(sample: bytes, edits: list[Edit]) -> bytes:
     return sample
 
 
-def main(name: str, texts: str, directory: str) -> None:
-    """Raises what the parser should not have raised."""
-    parser, last = PARSERS[name], Path(directory, "last")
-    for sample in parser.samples:
-        parser.read(sample)  # a sample that is refused would lead nowhere
+def main(texts: str, directory: str, *names: str) -> None:
+    """Raises what a parser should not have raised."""
+    for name in names:
+        for sample in PARSERS[name].samples:
+            PARSERS[name].read(sample)  # a sample that is refused would lead nowhere
     _limit()
     profile = settings(
         max_examples=int(texts),
@@ -57,13 +57,16 @@ def main(name: str, texts: str, directory: str) -> None:
         phases=(Phase.generate,),
         derandomize=int(texts) < 1000,
     )
-    any_text = st.builds(edited, st.sampled_from(parser.samples), EDITS)
-    profile(given(any_text)(_reading(parser, last)))()
+    for name in names:
+        any_text = st.builds(edited, st.sampled_from(PARSERS[name].samples), EDITS)
+        profile(given(any_text)(_reading(name, Path(directory, "last"))))()
 
 
-def _reading(parser: Parser, last: Path) -> Callable[[bytes], None]:
+def _reading(name: str, last: Path) -> Callable[[bytes], None]:
+    parser = PARSERS[name]
+
     def read(text: bytes) -> None:
-        last.write_bytes(text)
+        last.write_bytes(f"{name}: ".encode() + text)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             parser.read(text)

@@ -9,14 +9,14 @@ HANG = 60
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[None]:
+def watched(seconds: int = HANG) -> Iterator[None]:
     """Breaks off what does not let the event loop go on."""
 
     def break_off(*_: object) -> None:
         raise AssertionError("the event loop stands still")
 
     before = signal.signal(signal.SIGALRM, break_off)
-    signal.alarm(HANG)
+    signal.alarm(seconds)
     try:
         yield
     finally:

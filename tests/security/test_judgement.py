@@ -15,6 +15,7 @@ from hookrunner.errors import BadValues
 from hookrunner.values.config_sections import parse
 from hookrunner.values.schemas.schema_files import Schemas, load
 from hookrunner.values.section import Section
+from tests.examples import several
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 
@@ -149,7 +150,7 @@ FILES = st.dictionaries(KEYS, VALUES, max_size=6) | LARGE | LARGE.map(lambda one
 
 @pytest.mark.slow
 @given(before=FILES, after=FILES, raw=st.text(max_size=40) | DIGITS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=several(150), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_section_is_accepted_or_refused(schemas: Schemas, before: Any, after: Any, raw: str) -> None:
     section = Section("it", {"must": "be"}, schemas).computed()
     for text in (_written(before), _written(after), raw):

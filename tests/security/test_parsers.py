@@ -6,24 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import several
 from tests.security.parsers import PARSERS
+
+SHARES = 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PARSERS)
-def test_every_text_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    fuzz(name, 150, tmp_path)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_text_is_read_or_refused(share: int, tmp_path: Path) -> None:
+    fuzz([*PARSERS][share::SHARES], several(150), tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", PARSERS)
 def test_every_text_of_many_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    fuzz(name, 20_000, tmp_path)
+    fuzz([name], 20_000, tmp_path)
 
 
-def fuzz(name: str, texts: int, directory: Path) -> None:
-    """Let a process read that many texts; it says which text it could not bear."""
-    command = [sys.executable, "-m", "tests.security.fuzz", name, str(texts), str(directory)]
+def fuzz(names: list[str], texts: int, directory: Path) -> None:
+    """Let each of these parsers read that many texts in a process; it says which text it could not bear."""
+    command = [sys.executable, "-m", "tests.security.fuzz", str(texts), str(directory), *names]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     last = directory / "last"
     assert done.returncode == 0, f"{last.read_bytes()[:500] if last.exists() else ''!r}\n{done.stderr[-3000:]}"

@@ -1,5 +1,7 @@
 """The functions that read the binding context."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from tests.shell.conftest import Hook
@@ -18,26 +20,32 @@ def run(hook: Hook, command: str) -> str:
     return done.stdout.rstrip("\n")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("binding", "pods"),
-        ('a."b.c".d', "1"),
-        ("a.'b.c'.d", "1"),
-        ("a.with-dash", "x y"),
-        ("list.0.name", "first"),
-        ("list[1].name", "second"),
-        ("list.7.name", "null"),
-        ("nothing.at.all", "null"),
-        ("binding.below.a.string", "null"),
-        ("a.no", "false"),
-        ('a."0"', "zero"),
-        (".binding", "pods"),
-    ],
+def run_all(hook: Hook, commands: Iterable[str]) -> list[str]:
+    """What each of these commands prints, all called in one process."""
+    return [printed.strip("\n") for printed in run(hook, "; echo /end/; ".join(commands)).split("/end/")]
+
+
+GOT = (
+    ("binding", "pods"),
+    ('a."b.c".d', "1"),
+    ("a.'b.c'.d", "1"),
+    ("a.with-dash", "x y"),
+    ("list.0.name", "first"),
+    ("list[1].name", "second"),
+    ("list.7.name", "null"),
+    ("nothing.at.all", "null"),
+    ("binding.below.a.string", "null"),
+    ("a.no", "false"),
+    ('a."0"', "zero"),
+    (".binding", "pods"),
 )
-def test_get_prints_the_value_at_a_path(path: str, value: str, hook: Hook) -> None:
-    assert run(hook, f"context::get {path!r}" if "'" not in path else f'context::get "{path}"') == value
+
+
+@pytest.mark.slow
+def test_get_prints_the_value_at_a_path(hook: Hook) -> None:
+    commands = (f"context::get {path!r}" if "'" not in path else f'context::get "{path}"' for path, _ in GOT)
+    printed = run_all(hook, commands)
+    assert dict(zip(GOT, printed, strict=True)) == {(path, value): value for path, value in GOT}
 
 
 @pytest.mark.slow
@@ -56,29 +64,29 @@ def test_a_required_value_may_be_null(hook: Hook) -> None:
     assert run(hook, "context::get --required a.nil") == "null"
 
 
+QUESTIONS = {
+    "has a.nil": "yes",
+    "has a.none": "no",
+    "has list.1": "yes",
+    "has list.2": "no",
+    "has binding.x": "no",
+    "has none.x": "no",
+    "has ''": "yes",
+    "is_true a.yes": "yes",
+    "is_true a.text": "no",
+    "is_true a.none": "no",
+    "is_false a.no": "yes",
+    "is_false a.nil": "no",
+    "is_null a.nil": "yes",
+    "is_null a.none": "yes",
+    "is_null a.no": "no",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("test", "answer"),
-    [
-        ("has a.nil", "yes"),
-        ("has a.none", "no"),
-        ("has list.1", "yes"),
-        ("has list.2", "no"),
-        ("has binding.x", "no"),
-        ("has none.x", "no"),
-        ("has ''", "yes"),
-        ("is_true a.yes", "yes"),
-        ("is_true a.text", "no"),
-        ("is_true a.none", "no"),
-        ("is_false a.no", "yes"),
-        ("is_false a.nil", "no"),
-        ("is_null a.nil", "yes"),
-        ("is_null a.none", "yes"),
-        ("is_null a.no", "no"),
-    ],
-)
-def test_questions_are_answered_by_the_exit_status(test: str, answer: str, hook: Hook) -> None:
-    assert run(hook, f"if context::{test}; then echo yes; else echo no; fi") == answer
+def test_questions_are_answered_by_the_exit_status(hook: Hook) -> None:
+    answers = run_all(hook, (f"if context::{question}; then echo yes; else echo no; fi" for question in QUESTIONS))
+    assert dict(zip(QUESTIONS, answers, strict=True)) == QUESTIONS
 
 
 @pytest.mark.slow
@@ -113,9 +121,11 @@ def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
 )
 def test_libraries_of_others_take_paths_apart(path: str, dirname: str, basename: str, value: str, hook: Hook) -> None:
     part = f"'{path}'"
-    assert run(hook, f"context::_dirname {part}; context::_basename {part}") == f"{dirname}\n{basename}".rstrip("\n")
+    commands, expected = [f"context::_dirname {part}", f"context::_basename {part}"], [dirname, basename]
     if "." in path:
-        asked = f'context::jq -c "$(context::_convert_user_path_to_jq_path {part})"'
-        assert run(hook, asked) == value
+        commands.append(f'context::jq -c "$(context::_convert_user_path_to_jq_path {part})"')
+        expected.append(value)
         way = f'"$(context::_convert_user_path_to_jq_path "$(context::_dirname {part})")"'
-        assert run(hook, f"context::jq -r {way}' | type'") in ("object", "array")
+        commands.append(f"context::jq -r {way}' | type'")
+        expected.append("array" if dirname == '["list"]' else "object")
+    assert [text.strip() for text in run_all(hook, commands)] == expected

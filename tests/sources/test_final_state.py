@@ -27,6 +27,7 @@ from hookrunner.model.resources import Selection, key_of
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors, Streams
 from kubetypes.json_values import JSON
+from tests.examples import several
 from tests.fakes.cluster import FakeCluster, configmap, settle
 
 RECOVERY = 300.0
@@ -210,7 +211,7 @@ async def peace(world: World) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=several(300))
 @given(STORIES)
 def test_all_listeners_end_with_the_truth_and_get_each_change_once(story: list[Step]) -> None:
     with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:

@@ -12,6 +12,7 @@ from hookrunner.modules import shelf
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
 from kubetypes.json_values import JSON
+from tests.examples import several
 from tests.tables import each
 
 
@@ -149,7 +150,7 @@ VALUES: st.SearchStrategy[JSON] = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=several(40), deadline=None)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_written_section_reads_as_the_same(section: JSON) -> None:
     kept = config_sections.without_nulls(section)

@@ -16,6 +16,7 @@ from hookrunner.values.config_sections import Config
 from hookrunner.values.patches import MOST_IN_LISTS, Patches
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from tests.examples import several
 from tests.tables import each
 
 LOWER: JSON = {"a": {}, "l": [1], "e": [{"x": 1}], "ports": {"80": 1}}
@@ -199,7 +200,7 @@ SCHEMAS = st.builds(Fillings, st.builds(Filling, LOWERS), st.builds(Filling, LOW
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=several(60), deadline=None)
 @given(LOWERS, PATCHES)
 def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
     lower: JSON, asked: list[list[PatchOperation]]
@@ -214,7 +215,7 @@ def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=several(60), deadline=None)
 @given(LOWERS, SCHEMAS, st.lists(STEPS, min_size=10, max_size=40))
 def test_the_store_equals_a_model_that_does_everything_anew(
     static: JSON, schemas: Fillings, steps: list[tuple[str, JSON]]

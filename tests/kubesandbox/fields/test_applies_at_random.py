@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from kubetypes.json_values import JSON
+from tests.examples import several
 from tests.kubesandbox.fields.replay import Replay
 from tests.kubesandbox.fields.widgets import widget, widget_kind
 from tests.kubesandbox.oracle import Oracle
@@ -87,7 +88,7 @@ class Writers(RuleBasedStateMachine):
 def test_any_order_of_writes_leaves_what_it_leaves_on_a_real_server(oracle: Oracle, group: str) -> None:
     every = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
     bounds = settings(
-        max_examples=40, stateful_step_count=10, deadline=None, database=None, suppress_health_check=every
+        max_examples=several(40), stateful_step_count=10, deadline=None, database=None, suppress_health_check=every
     )
     machine = type("WritersThere", (Writers,), {"oracle": oracle, "group": group})
     run_state_machine_as_test(machine, settings=bounds)

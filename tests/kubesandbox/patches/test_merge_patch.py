@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kubesandbox.patches import merge_patch
 from kubesandbox.status import Refused
+from tests.examples import several
 from tests.kubesandbox.patches.conftest import Anything
 from tests.tables import each
 
@@ -61,7 +62,7 @@ DOCUMENTS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(DOCUMENTS, DOCUMENTS)
 def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, document: Any, patch: Any) -> None:
     obj = anything.holding({"inside": document})

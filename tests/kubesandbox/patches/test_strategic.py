@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kubesandbox.patches import strategic
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
+from tests.examples import several
 from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
@@ -234,7 +235,7 @@ def patches(draw: st.DrawFn) -> dict[str, Any]:
     return {"template": {"metadata": draw(some(**keys)), "spec": draw(some(**inside))}}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=several(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(TEMPLATES, patches())
 def test_random_patches_do_what_they_do_on_a_real_server(judge: Judge, template: Any, patch: Any) -> None:
     held = judge.hold(template)

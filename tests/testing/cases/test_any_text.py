@@ -13,6 +13,7 @@ from hookrunner.testing.cases.case_files import read
 from hookrunner.testing.cases.case_format import find_positions
 from hookrunner.testing.cases.golden import rewritten
 from kubetypes import yaml_values
+from tests.examples import several
 
 KEYS = st.sampled_from(
     ["name", "given", "when", "expect", "event", "object", "objects", "patches", "contain", "kind", "run"]
@@ -23,7 +24,7 @@ VALUES = st.recursive(
 )
 
 NO_CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-quietly = settings(max_examples=150, deadline=None, suppress_health_check=NO_CHECKS)
+quietly = settings(max_examples=several(150), deadline=None, suppress_health_check=NO_CHECKS)
 
 
 def read_or_refused(path: Path, text: bytes) -> None:

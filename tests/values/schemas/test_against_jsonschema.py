@@ -15,6 +15,7 @@ from jsonschema import Draft4Validator
 
 from hookrunner.values.schemas.schema_files import load
 from kubetypes.json_values import JSON
+from tests.examples import several
 
 _NAMES = st.sampled_from("abc")
 _NUMBERS = st.integers(-3, 3) | st.sampled_from([0.5, -2.5])
@@ -60,7 +61,7 @@ def _sound(schema: dict[str, JSON]) -> dict[str, JSON]:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=several(100), deadline=None)
 @given(st.recursive(st.just({}), _schemas, max_leaves=8), st.lists(_VALUES, min_size=1, max_size=6))
 def test_valid_values_are_those_of_a_reference_library(schema: JSON, values: list[JSON]) -> None:
     # Under `patternProperties` everything is as it is written.
