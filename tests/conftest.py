@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from itertools import groupby
 
 import pytest
@@ -39,7 +39,7 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Collect tests without collecting garbage, and keep it from looking at them: nine thousand cases and our modules
     are no garbage, and to go through them again and again took a quarter of a worker's time."""
     gc.disable()

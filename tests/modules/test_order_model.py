@@ -2,20 +2,18 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.model.modules import Module, Traits
 from hookrunner.modules.order import ModuleOrder, cycles
-from tests.examples import several
 from tests.modules.conftest import module
 
 NAMES = "abcdefg"
-FEW = settings(max_examples=several(100), deadline=None)
 
 
 @st.composite
-def several(draw: st.DrawFn) -> list[Module]:
+def any_modules(draw: st.DrawFn) -> list[Module]:
     found = []
     for name in draw(st.lists(st.sampled_from(NAMES), unique=True)):
         requires = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2))
@@ -39,8 +37,7 @@ def reached(modules: list[Module]) -> dict[str, set[str]]:
     return found
 
 
-@FEW
-@given(several())
+@given(any_modules())
 def test_cycles_are_the_modules_that_reach_themselves_each_with_a_real_cycle(modules: list[Module]) -> None:
     broken = cycles(modules)
     assert broken.keys() == {name for name, others in reached(modules).items() if name in others}
@@ -52,8 +49,7 @@ def test_cycles_are_the_modules_that_reach_themselves_each_with_a_real_cycle(mod
         assert all(step[-1] == after[0] for step, after in pairwise(steps))
 
 
-@FEW
-@given(several())
+@given(any_modules())
 def test_all_come_after_what_they_require_and_wait_for_what_they_should(modules: list[Module]) -> None:
     """By way of others, a module in the chain waits for every lower one in it, and for every gate below."""
     broken = cycles(modules)
