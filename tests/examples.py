@@ -12,4 +12,4 @@ ALL = 100
 
 def several(at_night: int) -> int:
     """The part of so many examples that this run tries, at least one."""
-    return max(1, at_night * settings.default.max_examples // ALL)
+    return max(1, at_night * settings().max_examples // ALL)
