@@ -8,7 +8,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import DEFINITIONS, Object
 from kubesandbox.store import Key, StoreChange
-from kubesandbox.structural import names, served
+from kubesandbox.structural import names, versions
 from kubesandbox.times import rfc3339
 from kubetypes.json_values import JSON
 
@@ -64,12 +64,12 @@ class DefinitionController:
         """What a definition defines. Where that changes, objects from before are read by the new schema, and watches
         end; labels and conditions change nothing."""
         counts = (
-            (crd["metadata"]["uid"], crd["spec"], crd["status"]["acceptedNames"]) if served.established(crd) else None
+            (crd["metadata"]["uid"], crd["spec"], crd["status"]["acceptedNames"]) if versions.established(crd) else None
         )
         if counts == self._served.get(name):
             return
         self._served[name] = counts
-        kinds = [replace(kind, since=self._api.store.revision) for kind in served.kinds(crd)] if counts else []
+        kinds = [replace(kind, since=self._api.store.revision) for kind in versions.kinds(crd)] if counts else []
         plural, _, group = name.partition(".")
         self._api.kinds.replace(group, plural, kinds)
         self._api.store.ring(name)

@@ -11,7 +11,7 @@ from functools import partial
 
 import orjson
 
-from kubesandbox.structural import numbers, texts
+from kubesandbox.structural import scalars
 from kubesandbox.structural.combinations import Enumeration, Step, all_of, any_of, negated, one_of, written
 from kubesandbox.structural.found import Complaint, invalid, missing, too_many, whole, wrong_type
 from kubetypes.json_values import JSON
@@ -92,9 +92,9 @@ class Checks:
     def _of_kind(self, kind: type) -> tuple[list[Step], int]:
         """The checks that only one JSON type has."""
         if kind is str:
-            return texts.checks(self.raw, self.format), 1 + texts.known_format(self.format)
+            return scalars.text_checks(self.raw, self.format), 1 + scalars.known_format(self.format)
         if kind in (int, float):
-            return numbers.checks(self.raw, self.types, self.format), 2
+            return scalars.number_checks(self.raw, self.types, self.format), 2
         if kind is list:
             return [self._list] if self.items or {"minItems", "maxItems"} & self.raw.keys() else [], 2
         if kind is dict:
@@ -203,4 +203,4 @@ def checked_format(types: tuple[str, ...], name: str) -> str:
     known = {"integer": ("int32", "int64"), "number": ("float", "double")}
     if len(types) == 1 and types[0] != "string":
         return name if name in known.get(types[0], ()) else ""
-    return name if texts.known_format(name) else ""
+    return name if scalars.known_format(name) else ""

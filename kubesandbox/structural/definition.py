@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kubesandbox import names, trust
 from kubesandbox.builtin.validation import webhooks
 from kubesandbox.status import Cause, forbidden_field, required, unsupported, wrong
-from kubesandbox.structural import approval, columns, constructs, rules, served, structure
+from kubesandbox.structural import approval, columns, constructs, rules, structure, versions
 from kubesandbox.structural.names import ca_bundle, stored_versions
 from kubetypes.json_values import JSON
 
@@ -205,7 +205,7 @@ def _conversion(said: JSON) -> Iterator[Cause]:
 def _trust(crd: JSON, old: JSON) -> Iterator[Cause]:
     """A webhook of a served version keeps a `caBundle` that can be read, if it had one."""
     bundle, known = ca_bundle(crd), ca_bundle(old)
-    if served.established(old) and bundle and not trust.readable(bundle) and (not known or trust.readable(known)):
+    if versions.established(old) and bundle and not trust.readable(bundle) and (not known or trust.readable(known)):
         why = "unable to load root certificates: unable to parse bytes as PEM block"
         yield wrong("spec.conversion.webhookClientConfig.caBundle", bundle, why)
 
@@ -214,7 +214,7 @@ def _unchanged(spec: JSON, old: JSON) -> Iterator[Cause]:
     """What may not change: group and plural never, scope and kind once the definition is served."""
     fixed = [("group", spec.get("group"), old["spec"]["group"])]
     fixed.append(("names.plural", spec["names"].get("plural"), old["spec"]["names"]["plural"]))
-    if served.established(old):
+    if versions.established(old):
         fixed.insert(0, ("names.kind", spec["names"].get("kind"), old["spec"]["names"]["kind"]))
         fixed.insert(0, ("scope", spec.get("scope"), old["spec"]["scope"]))
     yield from (wrong(f"spec.{key}", new, "field is immutable") for key, new, before in fixed if new != before)

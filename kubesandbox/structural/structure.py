@@ -5,8 +5,12 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator
 
+from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, forbidden_field, required, wrong
-from kubesandbox.structural import constructs, default_values
+from kubesandbox.structural import constructs, metadata, prune
+from kubesandbox.structural.checks import NOTHING, Checks
+from kubesandbox.structural.found import Complaint, causes
+from kubesandbox.structural.metadata import MalformedMetadata
 from kubetypes import patterns
 from kubetypes.json_values import JSON
 
@@ -39,7 +43,7 @@ def problems(schema: JSON, field: str, *, with_status: bool) -> Iterator[Cause]:
         found = [*_invariants(schema, "root", field), *_complete(schema, schema, field, field)]
         found.sort(key=lambda cause: f"{cause.field}: {cause.message}")
         # The root has apiVersion, kind and metadata as embedded objects have.
-        yield from found or default_values.problems({**schema, "x-kubernetes-embedded-resource": True}, field)
+        yield from found or default_problems({**schema, "x-kubernetes-embedded-resource": True}, field)
     yield from constructs.problems(schema, field)
 
 
@@ -188,3 +192,35 @@ def _covered(rules: JSON, schema: JSON, field: str, place: str) -> Iterator[Caus
             yield from _covered(inner, there[key], f"{field}.{key}", f"{place}.{key}")
         elif key != "additionalProperties":
             yield required(f"{field}.{key}", f"because it is defined in {place}.{key}")
+
+
+# ── defaults in a schema ──────────────────────────────────────────────────────────────────────────────────────────────
+
+# Are the defaults in a schema right? Each must be a value that its place takes, without unknown fields.
+#
+# https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting
+
+
+def default_problems(schema: JSON, field: str) -> Iterator[Cause]:
+    """What is wrong with the defaults of a schema that is structural. Defaults under `additionalProperties` are not
+    checked."""
+    if schema.get("default") is not None:
+        yield from _of_value(schema["default"], schema, f"{field}.default")
+    if isinstance(schema.get("items"), dict):
+        yield from default_problems(schema["items"], f"{field}.items")
+    for key, inner in (schema.get("properties") or {}).items():
+        yield from default_problems(inner, f"{field}.properties[{key}]")
+
+
+def _of_value(value: JSON, raw: JSON, field: str) -> Iterator[Cause]:
+    schema = Schema(raw)
+    try:
+        unknown = prune.unknown(value, schema)
+    except MalformedMetadata as error:
+        yield wrong(field, value, str(error))
+        return
+    if unknown:
+        yield wrong(field, value, "must not have unknown fields")
+    found: list[Complaint] = []
+    Checks(raw).run(value, NOTHING, "", found)
+    yield from [*metadata.problems(value, schema, field)] or causes(found, field)

@@ -12,7 +12,7 @@ import pytest
 from kubesandbox import kinds as builtin
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
-from kubesandbox.structural import definition, names, prune, scaling, served, versions
+from kubesandbox.structural import definition, names, prune, scaling, versions
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.rest import send
 from tests.kubesandbox.oracle import Oracle
@@ -45,7 +45,7 @@ BELOW = {"status": {}, "scale": PATHS}
 
 def _kinds(body: Raw) -> list[Kind]:
     made = definition.defaulted(body)
-    return served.kinds(made | {"status": names.status(made, [], "2026-01-01T00:00:00Z")})
+    return versions.kinds(made | {"status": names.status(made, [], "2026-01-01T00:00:00Z")})
 
 
 def _versioned(group: str) -> Raw:
@@ -107,7 +107,7 @@ def test_nothing_is_served_while_the_names_are_not_accepted() -> None:
     second = definition.defaulted(defined({"type": "object"}))
     second["metadata"] = {"name": "gadgets.widgets.structural.test"}
     second["spec"]["names"] |= {"plural": "gadgets"}
-    assert served.kinds(second | {"status": names.status(second, [first], "2026-01-01T00:00:00Z")}) == []
+    assert versions.kinds(second | {"status": names.status(second, [first], "2026-01-01T00:00:00Z")}) == []
 
 
 def test_versions_are_sorted_as_kubernetes_sorts_them() -> None:
