@@ -206,7 +206,7 @@ class Converge:
         """As tasks of `main`, which retries those that fail."""
         self.phase = "WaitBeforeAll" if type is BindingType.BEFORE_ALL else "WaitAfterAll"
         orders = [dispatch.for_lifecycle(hook, type, self._tasks.activation) for hook in self._global_hooks(type)]
-        for task in [self._engine.put_once(order) for order in orders]:
+        for task in [self._engine.enqueue_once(order) for order in orders]:
             await task.over.wait()
 
     def _global_hooks(self, type: BindingType) -> list[Hook]:

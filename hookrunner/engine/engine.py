@@ -149,7 +149,7 @@ class Engine:
         for hook in hooks:
             self.register(hook)
         for order in dispatch.startup(self.hooks.values()):
-            self._starting.append(self._queues.put(order))
+            self._starting.append(self._queues.enqueue(order))
         self._background.keep("events", lambda: self._read_events(monitors))
         self._background.keep("ticks", lambda: self._read_ticks(schedules))
 
@@ -157,7 +157,7 @@ class Engine:
         """Take on one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
         self.register(hook)
         for order in dispatch.startup([hook]):
-            self._queues.put(order)
+            self._queues.enqueue(order)
 
     async def wait_for_start(self) -> None:
         """Wait until the global hooks have had their onStartup runs, and their Synchronizations unless
@@ -171,11 +171,11 @@ class Engine:
         """Let a hook follow its objects; the Synchronizations that it has not had yet. Nothing is done twice."""
         return tuple(run for run in await self._activator.activate_kubernetes(hook) if self._activator.is_locked(run))
 
-    def put_once(self, order: Order) -> Task:
+    def enqueue_once(self, order: Order) -> Task:
         """The task of this order: one that waits already, or a new one."""
         queue = self._queues[order.queue]
         same = (t for t in queue if t is not queue.running and t.order.name == order.name)
-        return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.put(order)
+        return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.enqueue(order)
 
     def let_modules_tick(self) -> None:
         """The first converge is over: from now on hooks of modules run for their crontabs, too."""
@@ -237,7 +237,7 @@ class Engine:
         if not queue.holds(task):
             self._activator.deactivate(hook)
             return Dropped("its hook was removed")
-        self._queues.put_first(run for run in runs if run.queue != queue.name)
+        self._queues.enqueue_first(run for run in runs if run.queue != queue.name)
         return Done(tuple(run for run in runs if run.queue == queue.name))
 
     async def _read_events(self, monitors: Monitors) -> None:
@@ -254,13 +254,13 @@ class Engine:
             case _ if hook is None:
                 return
             case ObjectChanged():
-                self._queues.put(dispatch.for_change(hook, event))
+                self._queues.enqueue(dispatch.for_change(hook, event))
             case FilterBroke():
                 _log.error("A filter failed on an object.", **hook.fields, object=str(event.key), error=event.reason)
-                self._queues.put(dispatch.for_broken_filter(hook, event))
+                self._queues.enqueue(dispatch.for_broken_filter(hook, event))
 
     async def _read_ticks(self, schedules: Schedules) -> None:
         async for tick in schedules:
             hooks = (hook for hook in self.hooks.values() if self._modules_tick or not hook.module)
             for run in dispatch.for_tick(hooks, tick):
-                self._queues.put(run)
+                self._queues.enqueue(run)

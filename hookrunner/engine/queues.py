@@ -1,6 +1,6 @@
 """A queue keeps tasks in order and says which one is next; it knows tasks, not hooks.
 
-`pick` holds the thinking and `take` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
+`pick` holds the thinking and `dequeue` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
 parked failure, a missing snapshot) lets tasks of other lanes pass and keeps its own lane in order; a failed
 task that is not parked keeps the whole queue waiting for its back-off.
 """
@@ -87,7 +87,7 @@ class Queue:
         """Nothing runs, and nothing can run before something happens or comes due."""
         return self.running is None and isinstance(self.pick(self._clock()), Idle)
 
-    def put(self, order: Order) -> Task:
+    def enqueue(self, order: Order) -> Task:
         """Add a task at the end."""
         self._add(task := Task(order, self._clock(), self._gate))
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
@@ -95,7 +95,7 @@ class Queue:
         self._wake.set()
         return task
 
-    def put_first(self, orders: Iterable[Order]) -> None:
+    def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
         for order in reversed(tuple(orders)):
             self._add(task := Task(order, self._clock(), self._gate))
@@ -120,17 +120,17 @@ class Queue:
         """Look again: an obstacle may be gone."""
         self._wake.set()
 
-    async def take(self) -> Task | None:
+    async def dequeue(self) -> Task | None:
         """Wait for the next task to run; it stays in the queue until `settle`. None when the queue is closed."""
         while not self.closed:
             self._wake.clear()
-            choice = self.take_now()
+            choice = self.dequeue_now()
             if isinstance(choice, Task):
                 return choice
             await self._sleep(choice.until)
         return None
 
-    def take_now(self) -> Task | Idle:
+    def dequeue_now(self) -> Task | Idle:
         """The task to run at this moment, merged with what may be done in the same execution; or why no task can run. A
         task that its rate limit holds up is set aside, not merged."""
         while isinstance(choice := self.pick(self._clock()), Task):
@@ -229,7 +229,7 @@ class Queue:
         match outcome:
             case Done(followers):
                 self._remove(task)
-                self.put_first(followers)
+                self.enqueue_first(followers)
             case Failed(reason, park):
                 self._delay(task, back_off(task.failures, random.random()), passable=park)
                 task.failures += 1

@@ -62,20 +62,20 @@ class Queues:
             queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
-    def put(self, order: Order) -> Task:
+    def enqueue(self, order: Order) -> Task:
         """Add a task at the end of its queue."""
         began = self._clock()
-        task = self._queues[order.queue].put(order)
+        task = self._queues[order.queue].enqueue(order)
         self._metrics.tasks_queue_action_duration_seconds.observe(self._clock() - began, order.queue, "AddLast")
         if isinstance(order, HookRun) and order.seen_at:
             where = (order.label, order.binding, *order.owner)
             self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", *where)
         return task
 
-    def put_first(self, orders: Iterable[Order]) -> None:
+    def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front of their queues, in this order."""
         for order in reversed(tuple(orders)):
-            self._queues[order.queue].put_first([order])
+            self._queues[order.queue].enqueue_first([order])
 
     def wake(self) -> None:
         """Let all look again at what held their tasks up."""
@@ -117,7 +117,7 @@ def _runs_a_hook(queue: Queue) -> bool:
 
 async def work(queue: Queue, run: Run) -> None:
     """Work on a queue until it is closed. Whatever goes wrong inside a task is that task's failure."""
-    while (task := await queue.take()) is not None:
+    while (task := await queue.dequeue()) is not None:
         queue.settle(task, await _outcome(queue, task, run))
 
 

@@ -119,7 +119,7 @@ class GlobalHooks(Engine):
     async def wait_for_start(self) -> None:
         self._seen.append("started")
 
-    def put_once(self, order: Order) -> Task:
+    def enqueue_once(self, order: Order) -> Task:
         assert isinstance(order, HookRun)
         self._seen.append(f"{order.hook} {order.binding}")
         task = Task(order, 0.0, FakeGate())

@@ -14,11 +14,11 @@ from tests.fakes.gates import FakeGate
 def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
     """A hundred runs become one, in order, across another hook's task in between."""
     bench = Bench(compact_at=10)
-    bench.queue.put(run("blocker", "x", merges=False))
+    bench.queue.enqueue(run("blocker", "x", merges=False))
     for number in range(25):
-        bench.queue.put(run("h", str(number)))
+        bench.queue.enqueue(run("h", str(number)))
         if number == 5:
-            bench.queue.put(run("other", "o"))
+            bench.queue.enqueue(run("other", "o"))
     assert len(bench.queue) < 15
     assert " ".join(n for n in bench.drain() if n not in ("x", "o")).split() == [str(n) for n in range(25)]
     assert bench.queue.compactions == {"h": 2}
@@ -26,10 +26,10 @@ def test_a_long_wait_merges_runs_and_loses_no_context() -> None:
 
 def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one() -> None:
     bench = Bench(compact_at=4)
-    bench.queue.put(run("h", "b0", binding="b"))
+    bench.queue.enqueue(run("h", "b0", binding="b"))
     bench.finish(Failed("boom", park=True))
     for name in ("a1", "b1", "a2", "b2"):
-        bench.queue.put(run("h", name, binding=name[0]))
+        bench.queue.enqueue(run("h", name, binding=name[0]))
     assert bench.finish(Done()) == "a1 a2"
     bench.clock.now = 5.0
     assert bench.drain() == ["b0 b1 b2"]
@@ -37,18 +37,18 @@ def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one(
 
 def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_does_not() -> None:
     bench = Bench(compact_at=3, gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
-    bench.queue.put(run("blocker", "x", merges=False))
+    bench.queue.enqueue(run("blocker", "x", merges=False))
     for name in ("a1", "b1", "a2"):
-        bench.queue.put(run("h", name, binding=name[0]))
+        bench.queue.enqueue(run("h", name, binding=name[0]))
     assert [bench.finish(Done()), bench.finish(Done())] == ["x", "a1 a2"]
 
 
 @pytest.mark.slow
 def test_many_events_in_a_held_up_queue_cost_little_each() -> None:
     bench = Bench()
-    bench.queue.put(run("blocker", "x", merges=False))
+    bench.queue.enqueue(run("blocker", "x", merges=False))
     for number in range(20_000):
-        bench.queue.put(run("h", str(number)))
+        bench.queue.enqueue(run("h", str(number)))
     assert sum(bench.queue.compactions.values()) < 60
 
 
@@ -59,7 +59,7 @@ def test_the_cost_of_runs_that_never_merge_grows_with_their_number() -> None:
     def work(size: int) -> None:
         bench = Bench()
         for number in range(size):
-            bench.queue.put(run("h", str(number), merges=False))
+            bench.queue.enqueue(run("h", str(number), merges=False))
         assert len(bench.queue) == size
 
     assert growth(work, 250) < QUADRATIC * 0.7
@@ -83,7 +83,7 @@ def test_merging_keeps_every_context_in_order(
     got: list[tuple[str, bool, str, str]] = []
 
     def step() -> None:
-        task = bench.queue.take_now()
+        task = bench.queue.dequeue_now()
         if not isinstance(task, Task):
             bench.clock.now += 40
             return
@@ -97,7 +97,7 @@ def test_merging_keeps_every_context_in_order(
     put: list[tuple[str, bool, str, str]] = []
     for number, (hook, group, allowed, pause) in enumerate(specs):
         put.append((hook, allowed, group, str(number)))
-        bench.queue.put(run(hook, str(number), group, allow_failure=allowed, binding=f"{hook}{allowed}"))
+        bench.queue.enqueue(run(hook, str(number), group, allow_failure=allowed, binding=f"{hook}{allowed}"))
         if pause:
             step()
     while len(bench.queue):

@@ -49,7 +49,7 @@ class Bench:
 
     def finish(self, outcome: Done | Failed | Postponed | Dropped) -> str:
         """Run the next task to this outcome; its context names after merging."""
-        task = self.queue.take_now()
+        task = self.queue.dequeue_now()
         assert isinstance(task, Task)
         self.queue.settle(task, outcome)
         return names(task.order)
@@ -75,7 +75,7 @@ def run(hook: str, name: str, group: str = "", **more: object) -> HookRun:
 def test_tasks_run_in_order_and_neighbours_of_one_hook_together() -> None:
     bench = Bench()
     for order in [run("h1", "1"), run("h1", "2"), run("h1", "3"), run("h1", "4"), run("h2", "5"), run("h1", "6")]:
-        bench.queue.put(order)
+        bench.queue.enqueue(order)
     assert bench.drain() == ["1 2 3 4", "5", "6"]
 
 
@@ -83,7 +83,7 @@ def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
     """The vectors of shell-operator."""
     bench = Bench()
     for order in [run("h", "1", "g"), run("h", "2", "g"), run("h", "3", "g"), run("h", "4"), run("h", "5", "g")]:
-        bench.queue.put(order)
+        bench.queue.enqueue(order)
     assert bench.drain() == ["3 4 5"]
 
 
@@ -99,16 +99,16 @@ def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
 )
 def test_what_must_not_merge_runs_alone(first: HookRun, second: HookRun) -> None:
     bench = Bench()
-    bench.queue.put(first)
-    bench.queue.put(second)
+    bench.queue.enqueue(first)
+    bench.queue.enqueue(second)
     assert bench.drain() == ["a", "b"]
 
 
 def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_gates() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a", "g", unlocks=(0,)))
-    bench.queue.put(run("h", "b", "g", unlocks=(1,)))
-    task = bench.queue.take_now()
+    bench.queue.enqueue(run("h", "a", "g", unlocks=(0,)))
+    bench.queue.enqueue(run("h", "b", "g", unlocks=(1,)))
+    task = bench.queue.dequeue_now()
     assert isinstance(task, Task)
     assert isinstance(task.order, HookRun)
     assert (names(task.order), task.order.unlocks) == ("b", (0, 1))
@@ -116,8 +116,8 @@ def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_ga
 
 def test_a_failure_keeps_the_whole_queue_waiting() -> None:
     bench = Bench()
-    bench.queue.put(run("h1", "a"))
-    bench.queue.put(run("h2", "b"))
+    bench.queue.enqueue(run("h1", "a"))
+    bench.queue.enqueue(run("h2", "b"))
     bench.finish(Failed("boom"))
     assert bench.next().startswith("<sleep after fail for 5s")
     bench.clock.now = 5.0
@@ -127,9 +127,9 @@ def test_a_failure_keeps_the_whole_queue_waiting() -> None:
 def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
     bench = Bench()
     for name in "ab":
-        bench.queue.put(run("h", name))
+        bench.queue.enqueue(run("h", name))
     assert bench.finish(Failed("boom")) == "a b"
-    bench.queue.put(run("h", "c"))
+    bench.queue.enqueue(run("h", "c"))
     bench.clock.now = 5.0
     assert bench.finish(Done()) == "a b c"
     assert len(bench.queue) == 0
@@ -138,7 +138,7 @@ def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
 def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
     bench = Bench()
     for hook, name, binding in [("h1", "1", "x"), ("h2", "2", "x"), ("h1", "3", "y"), ("h1", "4", "x")]:
-        bench.queue.put(run(hook, name, binding=binding))
+        bench.queue.enqueue(run(hook, name, binding=binding))
     bench.finish(Failed("boom", park=True))
     assert [bench.finish(Done()), bench.finish(Done())] == ["2", "3"]
     assert bench.next() == "<waiting for task>"
@@ -149,7 +149,7 @@ def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
 def test_hurry_ends_the_back_off_of_one_lane_only() -> None:
     bench = Bench()
     for hook in "ab":
-        bench.queue.put(run(hook, hook))
+        bench.queue.enqueue(run(hook, hook))
         bench.finish(Failed("broken", park=True))
     assert bench.next() == "<waiting for task>"
     (lane,) = run("b", "b").lanes
@@ -162,11 +162,11 @@ def test_hurry_ends_the_back_off_of_one_lane_only() -> None:
 
 def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a1", binding="a"))
-    bench.queue.put(run("h", "b1", binding="b"))
+    bench.queue.enqueue(run("h", "a1", binding="a"))
+    bench.queue.enqueue(run("h", "b1", binding="b"))
     bench.finish(Failed("boom", park=True))
-    bench.queue.put(run("h", "b2", binding="b"))
-    bench.queue.put(run("h", "c1", binding="c"))
+    bench.queue.enqueue(run("h", "b2", binding="b"))
+    bench.queue.enqueue(run("h", "c1", binding="c"))
     assert bench.finish(Done()) == "c1"
     assert bench.next() == "<waiting for task>"
     bench.clock.now = 5.0
@@ -175,8 +175,8 @@ def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> 
 
 def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
     bench = Bench()
-    bench.queue.put(run("h1", "a"))
-    bench.queue.put(run("h2", "b"))
+    bench.queue.enqueue(run("h1", "a"))
+    bench.queue.enqueue(run("h2", "b"))
     task = bench.queue.pick(0)
     assert isinstance(task, Task)
     bench.queue.settle(task, Postponed(3.0))
@@ -187,8 +187,8 @@ def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
 
 def test_a_missing_snapshot_sets_a_task_aside_until_it_is_there() -> None:
     bench = Bench(gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
-    bench.queue.put(run("h1", "b"))
-    bench.queue.put(run("h2", "c"))
+    bench.queue.enqueue(run("h1", "b"))
+    bench.queue.enqueue(run("h2", "c"))
     assert bench.next() == "c"
     assert "waiting for snapshot of no such kind" in bench.queue.dump().tasks[0][1]
     bench.gate.missing.clear()
@@ -197,15 +197,15 @@ def test_a_missing_snapshot_sets_a_task_aside_until_it_is_there() -> None:
 
 def test_a_snapshot_that_is_about_to_come_is_waited_for() -> None:
     bench = Bench(gate=FakeGate({"b": Obstacle("listing", brief=True)}))
-    bench.queue.put(run("h1", "b"))
-    bench.queue.put(run("h2", "c"))
+    bench.queue.enqueue(run("h1", "b"))
+    bench.queue.enqueue(run("h2", "c"))
     assert bench.next() == "<waiting for snapshot>"
 
 
 def test_a_run_does_not_take_along_what_is_held_up() -> None:
     bench = Bench(gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     for name in "abc":
-        bench.queue.put(run("h", name))
+        bench.queue.enqueue(run("h", name))
     assert [bench.finish(Done()), bench.finish(Done())] == ["a", "c"]
 
 
@@ -217,9 +217,9 @@ def retry(name: str) -> FilterRetry:
 def test_filters_are_tried_again_when_nothing_else_can_run_and_in_turn() -> None:
     """A filter that hangs takes its deadline each time: many of them must not starve the queue, nor one the others."""
     bench, objects = Bench(), []
-    bench.queue.put(retry("a"))
-    bench.queue.put(retry("b"))
-    bench.queue.put(run("h2", "x"))
+    bench.queue.enqueue(retry("a"))
+    bench.queue.enqueue(retry("b"))
+    bench.queue.enqueue(run("h2", "x"))
     assert bench.finish(Done()) == "x"
     for now in (0.0, 0.0, 100.0, 200.0):
         bench.clock.now = now
@@ -233,15 +233,15 @@ def test_filters_are_tried_again_when_nothing_else_can_run_and_in_turn() -> None
 
 def test_followers_come_first_in_their_order() -> None:
     bench = Bench()
-    bench.queue.put(run("h1", "a"))
-    bench.queue.put(run("h2", "b"))
+    bench.queue.enqueue(run("h1", "a"))
+    bench.queue.enqueue(run("h2", "b"))
     bench.finish(Done((run("h3", "c"), run("h4", "d"))))
     assert bench.drain() == ["c", "d", "b"]
 
 
 def test_a_dropped_task_is_gone() -> None:
     bench = Bench()
-    bench.queue.put(run("h1", "a"))
+    bench.queue.enqueue(run("h1", "a"))
     bench.finish(Dropped("enough"))
     assert len(bench.queue) == 0
 
@@ -258,7 +258,7 @@ def test_back_off_grows_as_documented(failures: int, fraction: float, seconds: f
 
 def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a"))
+    bench.queue.enqueue(run("h", "a"))
     waits = []
     for _ in range(8):
         bench.finish(Failed("boom"))
@@ -271,7 +271,7 @@ def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
     assert waits == sorted(waits)
     assert waits[-1] == 32.0
     bench.finish(Done())
-    bench.queue.put(run("h", "b"))
+    bench.queue.enqueue(run("h", "b"))
     bench.finish(Failed("boom"))
     assert bench.next().startswith("<sleep after fail for 5s")
 
@@ -279,7 +279,7 @@ def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
 def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> None:
     bench = Bench()
     for name in ("limited", "free"):
-        bench.queue.put(run(name, name))
+        bench.queue.enqueue(run(name, name))
     bench.finish(Postponed(12.5))
     limited, free = (text for _, text in bench.queue.dump().tasks)
     assert re.search(
@@ -292,7 +292,7 @@ def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> Non
 
 def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a"))
+    bench.queue.enqueue(run("h", "a"))
     bench.finish(Failed("boom", park=True))
     ((_, text),) = bench.queue.dump().tasks
     assert re.search(r":failures 1:boom:next attempt at \S+Z \(5.0s left\)$", text)
@@ -300,10 +300,10 @@ def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:
 
 def test_what_failed_since_a_time_can_be_tried_at_once() -> None:
     bench = Bench()
-    bench.queue.put(run("early", "a", binding="a"))
+    bench.queue.enqueue(run("early", "a", binding="a"))
     bench.finish(Failed("boom", park=True))
     bench.clock.now = 1.0
-    bench.queue.put(run("late", "b"))
+    bench.queue.enqueue(run("late", "b"))
     bench.finish(Failed("boom", park=True))
     bench.queue.hurry_failed(0.5)
     assert bench.next() == "b"
@@ -311,7 +311,7 @@ def test_what_failed_since_a_time_can_be_tried_at_once() -> None:
 
 def test_a_rate_limit_is_not_hurried() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a"))
+    bench.queue.enqueue(run("h", "a"))
     bench.finish(Failed("boom"))
     bench.clock.now = 5.0
     bench.finish(Postponed(9))
@@ -322,9 +322,9 @@ def test_a_rate_limit_is_not_hurried() -> None:
 async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:
     """Nothing polls: the taker wakes in the same turn of the loop."""
     bench = Bench()
-    taker = asyncio.create_task(bench.queue.take())
+    taker = asyncio.create_task(bench.queue.dequeue())
     await asyncio.sleep(0)
-    bench.queue.put(run("h", "a"))
+    bench.queue.enqueue(run("h", "a"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert taker.done()
@@ -332,9 +332,9 @@ async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:
 
 async def test_a_closed_queue_gives_out_nothing() -> None:
     bench = Bench()
-    bench.queue.put(run("h", "a"))
+    bench.queue.enqueue(run("h", "a"))
     bench.queue.close()
-    assert await bench.queue.take() is None
+    assert await bench.queue.dequeue() is None
 
 
 @pytest.mark.parametrize("outcome", [Failed("boom"), Failed("boom", park=True), Postponed(0.2)])
@@ -344,19 +344,19 @@ def test_a_task_that_waits_is_taken_where_the_timer_is_early(outcome: Failed | P
 
 async def taken_again(outcome: Failed | Postponed) -> None:
     queue = Queue("main", FakeGate(), asyncio.get_running_loop().time)
-    queue.put(run("h", "a"))
+    queue.enqueue(run("h", "a"))
     for _ in range(2):
-        task = await queue.take()
+        task = await queue.dequeue()
         assert task is not None
         queue.settle(task, outcome)
 
 
 def test_a_task_is_merged_when_its_rate_limit_lets_it_run() -> None:
     bench = Bench(gate=FakeGate(pauses=[3.0, 0.0, 0.0]))
-    bench.queue.put(run("h", "a"))
-    bench.queue.put(run("other", "b"))
+    bench.queue.enqueue(run("h", "a"))
+    bench.queue.enqueue(run("other", "b"))
     assert bench.finish(Done()) == "b"
-    bench.queue.put(run("h", "c"))
+    bench.queue.enqueue(run("h", "c"))
     assert (bench.next(), len(bench.queue)) == ("c", 2)
     bench.clock.now = 3.0
     assert bench.finish(Done()) == "a c"
@@ -373,9 +373,9 @@ async def limited(interval: float) -> None:
     bucket, began = TokenBucket(interval, 1), now()
     queue = Queue("main", FakeGate(take=lambda: bucket.take(now())), now)
     for name in ("a", "b", "c", "d"):
-        queue.put(run(name, name))
+        queue.enqueue(run(name, name))
     while len(queue):
-        task = await queue.take()
+        task = await queue.dequeue()
         assert task is not None
         queue.settle(task, Done())
     assert now() - began == pytest.approx(3 * interval, abs=0.01)

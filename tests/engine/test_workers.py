@@ -32,7 +32,7 @@ async def running(seconds: float) -> AsyncIterator[Queues]:
         background = Background(group)
         queues = Queues(FakeGate(), asyncio.get_running_loop().time, Metrics(""), 100)
         queues.open("main", run, background)
-        queues.put(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
+        queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
         await begun.wait()
         yield queues
         background.stop()

@@ -89,7 +89,7 @@ class ModuleHooks:
             orders = [replace(order, activation=state.activation) for order in await self._engine.listen(hook)]
             for order in orders:
                 if order.queue != own:
-                    self._engine.put_once(order)
+                    self._engine.enqueue_once(order)
             for order in _merge_groups(order for order in orders if order.queue == own):
                 await self._direct.run(hook, order)
 

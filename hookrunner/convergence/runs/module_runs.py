@@ -155,7 +155,7 @@ class ModuleTasks:
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
         if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
-            self._queues.put(order)
+            self._queues.enqueue(order)
         queue.hurry(("", order.module))
 
 
