@@ -3,8 +3,8 @@
     material = issue([*service_names("hooks", "default"), *url_names(url)], now)
     renewal(material)                  # when to make the next one
 
-The CA's key is never kept: no second certificate that API servers would trust can be issued, and every renewal is a
-change of the CA, so that the difficult case is the usual one. Hence both live equally long: a year, of which a third is
+The CA's key is never kept: no second certificate that API servers would trust can be issued, and every renewal
+changes the CA, so that the difficult case is the usual one. Hence both live equally long: a year, of which a third is
 left for repairs when a renewal at two thirds does not work.
 Source: RFC 5280 (4.1, 4.2), https://pkg.go.dev/crypto/x509#Certificate.Verify
 """
@@ -25,7 +25,7 @@ from hookrunner.certificates.material import Material
 
 LIFE = timedelta(days=365)
 SKEW = timedelta(hours=1)
-"""Certificates begin so much before they are made, for clients whose clocks are slow."""
+"""Certificates are valid from this long before they are made, for clients whose clocks are slow."""
 
 
 def issue(names: Sequence[str], now: float) -> Material:
@@ -73,7 +73,7 @@ def url_names(url: str) -> tuple[str, ...]:
 
 
 def _ca(key: ec.EllipticCurvePrivateKey, now: float) -> x509.Certificate:
-    # Of one name, old and new would be hard to tell apart for clients that look an issuer up by its name.
+    # With one name, clients that find an issuer by its name could not tell old and new apart.
     name = f"hookrunner webhooks CA {token_hex(8)}"
     return (
         _draft(key, name, now)
@@ -85,7 +85,7 @@ def _ca(key: ec.EllipticCurvePrivateKey, now: float) -> x509.Certificate:
 
 
 def _draft(key: ec.EllipticCurvePrivateKey, name: str, now: float) -> x509.CertificateBuilder:
-    """What both certificates have."""
+    """The common parts of both certificates."""
     begin = datetime.fromtimestamp(now, UTC)
     return (
         x509.CertificateBuilder()

@@ -2,9 +2,10 @@
 
     async with aclosing(own(client, watches, "default", "hookrunner-webhook-certs", names)) as materials: ...
 
-Any number of replicas do this at once, without a leader: every write has to find the Secret as its writer saw it, so
-one succeeds, and the others (409) see its result in their watches. The content of the Secret counts, whichever client
-wrote it; it is replaced too if it cannot be used or lacks a name, and a deleted Secret is created again with a new CA.
+Any number of replicas do this at once, without a leader: every write is conditional on the Secret that its writer saw,
+so one succeeds, and the others (409) see the result in their watches. The content of the Secret counts, whichever
+client wrote it; it is also replaced if it cannot be used or lacks a name, and a deleted Secret is created again with a
+new CA.
 
 Layout: `tls.crt`, `tls.key` and `ca.crt` as everywhere, and `previous-ca.crt`, the CAs before this one. Replicas may
 show certificates of those for a while, so they are trusted until an hour after the current certificate was issued.
@@ -41,14 +42,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _QUIET = 1.0, 30.0, 600.0
 after a quiet time."""
 
 _BRIEF_PAUSE = 2.0
-"""Seconds at most after an attempt that did not reach the server, or found it busy."""
+"""Seconds at most after an attempt that did not reach the server, or that a busy server refused."""
 
 _ANSWER = 10.0
-"""Seconds in which a watch should have shown what was written."""
+"""Seconds within which a watch should show what was written."""
 
 _SHORTEST_SLEEP, _LONGEST_SLEEP = 0.01, 3600.0
-"""Seconds until the wall clock is looked at again. The loop's clock does not count while a machine is suspended, and it
-may wake us a hair too early by the other one."""
+"""Seconds until the wall clock is read again. The loop's clock stops while a machine is suspended, and a timer of it
+may end slightly too early by the wall clock."""
 
 _CERT_MANAGER = "cert-manager.io/certificate-name"
 _LABELS = {"app.kubernetes.io/managed-by": "hookrunner"}
@@ -159,7 +160,7 @@ class _Own:
         if _now() < self._next_attempt:
             return False
         self._pause()
-        self._problem = _foreign(self._secret.state, state)
+        self._problem = _describe_other_owner(self._secret.state, state)
         if not self._problem:
             self._problem = await self._write(state)
         return not self._problem
@@ -181,7 +182,7 @@ class _Own:
         return ""
 
     def _wanted(self, state: SecretJudgement) -> list[str]:
-        """Two releases may want different names during an update: neither may take away what the other one needs, or
+        """Two releases may want different names during an update: neither may remove a name that the other needs, or
         they would replace the certificate in turns. The next renewal drops names that are no longer wanted."""
         kept = state.material.names if state.material and lacking(state.material, self._names) else ()
         return list(dict.fromkeys([*self._names, *kept]))
@@ -209,7 +210,7 @@ def _data(material: Material, previous: bytes) -> dict[str, str]:
     return {key: base64.b64encode(text).decode() for key, text in texts.items()}
 
 
-def _foreign(secret: SecretState, state: SecretJudgement) -> str:
+def _describe_other_owner(secret: SecretState, state: SecretJudgement) -> str:
     """Why we must not replace it: two programs that replace a certificate in turns would never end."""
     annotations = (secret.obj or {"metadata": {}})["metadata"].get("annotations") or {}
     if _CERT_MANAGER not in annotations:

@@ -11,7 +11,7 @@ Files are read once a second: Python has no inotify, modification times may stan
 small reads cost 0.1 ms. A program that writes three files can be observed half-way, and a mounted Secret may be
 exchanged between two of our reads
 (https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod), so a change counts when
-the next look finds the same.
+the next read returns the same.
 
 A Secret has `tls.crt`, `tls.key` and `ca.crt`. The last may be missing or empty, as with a public CA; then the last
 certificate of the chain is trusted (https://cert-manager.io/docs/usage/certificate/#target-secret).
@@ -39,7 +39,7 @@ REMINDER = 60.0
 """Seconds between two reports of the same problem while no material can be used: a person may be waiting for it."""
 
 INTERVAL = 1.0
-"""Seconds between two looks at files."""
+"""Seconds between two reads of the files."""
 
 _LARGEST = 1024 * 1024
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
@@ -122,7 +122,7 @@ async def from_secret(
 
 @dataclass(frozen=True, slots=True)
 class SecretState:
-    """A Secret as it is; `obj` is None if it does not exist. `where` is its name for messages."""
+    """The state of a Secret; `obj` is None if it does not exist. `where` is its name for messages."""
 
     where: str
     obj: JSON = None

@@ -1,4 +1,4 @@
-"""The files of a module's chart, what they tell without rendering, the CRDs beside it, and the digest of a release.
+"""The files of a module's chart, what is known of them without rendering, the CRDs beside it, the digest of a release.
 
 With a `Chart.yaml` the files are those that Helm loads from the directory; `.helmignore` says which it leaves out.
 Without one the module is a synthetic chart: everything but the directories `crds`, `docs`, `hooks`, `images` and
@@ -109,7 +109,7 @@ File = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the files tell. `fingerprint` is a hash, as hex, of all that can make a difference: a hook or a README
+    """The result of a scan. `fingerprint` is a hash, as hex, of all that can change a render: a hook or a README
     cannot, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the
     cluster (`lookup`), so that the result of a render cannot be predicted. `reads_capabilities`: it might depend on
     the capabilities of the cluster."""

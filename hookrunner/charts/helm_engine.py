@@ -1,4 +1,4 @@
-"""What the render worker asks of Helm: the packed chart and options that it hands over, and Helm's messages made short.
+"""What the render worker gives Helm and gets from it: the packed chart and options, and Helm's messages, shortened.
 
 The engine is Helm's library (`helm_library.py`) or the `helm` program (`helm_program.py`).
 
@@ -7,7 +7,7 @@ see `policy/v1beta1` on every cluster. In the packed templates `X.Capabilities.A
 X.Capabilities.APIVersions N)`, which leaves the N built-in ones out and is still Helm's own type, with `Has`.
 
 A message says where (template, line, column), what is evaluated there, and what is wrong. The last part may quote a
-value: Go's own errors do, and a template may `fail` with any. Values are left out; what stands in the template itself
+value: Go's own errors do, and a template may `fail` with any. Values are left out; the text of the template itself
 stays.
 """
 

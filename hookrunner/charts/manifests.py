@@ -1,4 +1,4 @@
-"""What rendered templates become: objects in the order in which Helm installs kinds, Helm hooks, notes, a manifest.
+"""Turns rendered templates into objects in the order in which Helm installs kinds, Helm hooks, notes and a manifest.
 
 The texts are split as Helm splits them, and each part ends with one newline, which a block scalar at its end may show.
 Values mean what they mean to Helm, so `hostNetwork: yes` is true; but a key is the text that was written: `n: 1` does

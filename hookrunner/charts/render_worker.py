@@ -5,7 +5,7 @@ rendered, `C` and a message for a bad chart, `R` for a render that failed. Its f
 
 What a template takes too much of, memory, ends the process: Go's runtime gives up when the kernel refuses. The limit is
 on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses. stderr is a file for last words; each
-render begins it anew.
+render truncates it.
 
 With the rendered objects goes what a release record keeps of the chart: the same JSON that Helm writes there
 (`pkg/chart/v2/chart.go`). Subcharts are left out, as in Helm. Bytes are base64, because files need not be text.

@@ -4,7 +4,7 @@ There is one worker while renders are short. A render that has waited for a seco
 template that hangs does not block other modules. Idle workers end after a while.
 
 A worker runs templates, which are written by others. Helm gives them no `env`, so that this is a second wall: what is
-not in the worker cannot leave it, whatever goes wrong in Helm's library. Therefore the lists below say what comes in;
+not in the worker cannot leave it, whatever goes wrong in Helm's library. Therefore the lists below name what is passed;
 everything else stays out, above all `HOOKRUNNER_*` and the variables that are meant for hooks.
 """
 

@@ -1,4 +1,4 @@
-"""One look at an object in the cluster and one step towards the desired state, if this process may write it.
+"""One step of an object in the cluster towards its desired state, if this process may write it.
 
 `next_step` decides, and `take_step` reads, decides and writes. `create`, `list` and `update` are enough for webhook
 configurations, `list` and `update` for definitions: these are the rights that users of shell-operator have given. It
@@ -7,9 +7,9 @@ is allowed by a rule with `resourceNames`, too
 (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 
 Several processes may look after one object, without a lock between them; a `Claim` says which of them may write it.
-Annotations of the object say what was wanted, as a digest, and since when the process runs that wanted it. Replicas
-want the same, so any of them may repair. A process that wants something else has to be younger: a pod of the last
-release, which is about to end, then cannot undo what the new one has registered.
+Annotations of the object have the digest of the desired content and the start of the process that wrote it. Replicas
+desire the same, so any of them may repair. A process that desires something else must be younger: so a pod of the last
+release, which is about to end, cannot undo what the new one has registered.
 """
 
 from dataclasses import dataclass, replace
@@ -27,18 +27,18 @@ from kubetypes.json_values import JSON
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"
 CHALLENGE = "hookrunner.io/challenge"
-"""An older process asks whether another still wants this content (`registered_object.py`); a process that wants it
-removes the question."""
+"""The question of an older process whether another still desires this content (`registered_object.py`). A process that
+does removes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What this process may overwrite: what older ones have written, and what it has wanted itself before.
+    """What this process may overwrite: what older processes have written, and what it has desired itself before.
     `generation` is its start as text that sorts by time, and ends with Z."""
 
     generation: str
     by_hand: bool = False
-    """A person asked for it, so other processes do not count."""
+    """A person gave the command, so other processes do not count."""
 
     def admits(self, existing: JSON, digest: str) -> bool:
         """May we replace the existing object with ours, which has this digest?"""
@@ -72,7 +72,7 @@ _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
 
 @dataclass(frozen=True, slots=True)
 class InSync:
-    """The object is as desired. `exists` is False if it does not exist because none is wanted, or not yet."""
+    """The object is as desired. `exists` is False if none is desired, or if its CRD does not exist yet."""
 
     exists: bool
 
@@ -90,7 +90,7 @@ class WriteStep:
 
 @dataclass(frozen=True, slots=True)
 class Yielded:
-    """The object is not as we desire it, but a younger process wants it so, since `generation`."""
+    """The object differs from our desired state, but a younger process, started at `generation`, desires it."""
 
     generation: str
 

@@ -10,11 +10,11 @@ Temporary errors are retried indefinitely.
 Once is an accident and is repaired at once. More often it is intended, usually by another controller or a GitOps tool:
 then the pauses grow, so that two writers do not overwrite each other all day, and `problem` names that writer.
 
-`Challenge`: does the younger process still exist that wants something else than we do? It may be gone for good, an old
-pod that was restarted in the middle of a rollout, or its clock was wrong. Its registrations would then stay
-indefinitely, because only a younger process may replace them. So we put a question on the object; a process that still
-wants its content removes the question at once. If none does, we take the object over. No webhook changes for the
-question.
+`Challenge`: does the younger process still exist that desires another state than we do? It may have ended without a
+successor, as an old pod that was restarted in the middle of a rollout, or its clock was wrong. Its registrations would
+then stay indefinitely, because only a younger process may replace them. So we put a question on the object; a process
+that still desires its content removes the question at once. If none does, we take the object over. The question changes
+no webhook.
 """
 
 import asyncio
@@ -48,14 +48,15 @@ from kubetypes.json_values import JSON
 
 _LOG = log.get("registration")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0
-"""Seconds between attempts. The last is short: an API server that is back asks no hook before we have told it to."""
+"""Seconds between attempts. The longest is short: an API server that is back sends no reviews until we have registered
+ourselves."""
 _SECOND_LOOK = 30.0
-"""Seconds after which a failure that needs a person is tried again: rights may have been given without a sign."""
+"""Seconds after which a write that needs a person's help is tried again: a right may have been granted unnoticed."""
 
 
 class RegisteredObject:
     """`in_sync`: whether it was in the desired state when it was read last. `settled`: whether it ever was, or is left
-    to another process for good. `failure`: why it could not be written. `converts_anew` is set when a CRD without a
+    to another process. `failure`: why it could not be written. `converts_anew` is set when a CRD without a
     conversion has got one."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
@@ -85,18 +86,18 @@ class RegisteredObject:
         return self._trouble or self._repairs.problem or self._unwatched
 
     def set_desired(self, registration: Registration) -> None:
-        """Desire another state of the same object."""
+        """Set another desired state of the same object."""
         self.registration, self.in_sync = registration, False
 
     def expect(self, certificates: Sequence[bytes]) -> None:
-        """The certificates that the API server should trust from now on. At first others stay beside them: a pod of the
-        last release may still show one of theirs."""
+        """Set the certificates that the API server should trust from now on. At first present ones stay beside them: a
+        pod of the last release may still show one of those."""
         self._trust = TrustedCertificates(tuple(certificates), exact=self.settled)
 
     async def reconcile(self, by_hand: bool = False) -> list[JSON]:
         """Write until it is in sync, or a person or another process has to act; the object before each write.
 
-        `by_hand` also replaces what other processes want.
+        `by_hand` also replaces what other processes desire.
         """
         overwritten: list[JSON] = []
         failures = 0
@@ -115,7 +116,7 @@ class RegisteredObject:
             tasks.create_task(self._retry_after_outages(), name=f"retry {self} after outages")
 
     async def _retry_after_outages(self) -> None:
-        """A server that starts refuses even clients that have the right."""
+        """Try again after outages: a server that has just started refuses even clients that have the right."""
         async for _ in self._client.outage.ends():
             if self.failure:
                 self._differs.set()
@@ -142,7 +143,7 @@ class RegisteredObject:
         return True
 
     def _note_error(self, error: KubeError) -> bool:
-        """Note an error; is nothing left to do for now? Users without webhooks give no rights for them."""
+        """Note an error; is nothing left to do for now? Users without webhooks grant no rights for them."""
         if isinstance(error, Denied) and not self.registration.digest:
             self._settle(InSync(False))
             return True
@@ -150,7 +151,7 @@ class RegisteredObject:
         return not error.brief
 
     async def _watch(self, watches: Watches) -> None:
-        """A watch that can only be refused is not opened: the log would report it as lost."""
+        """Watch the object once it was readable: a refused watch would be reported as lost in the log."""
         await self._readable.wait()
         resource = self.registration.resource
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
@@ -187,7 +188,7 @@ class RegisteredObject:
                 continue
             self._differs.clear()
             await asyncio.sleep(self._repairs.pause)
-            # A client that brings a CRD, or gives us a right, has changed nothing back.
+            # A client that creates a CRD, or grants us a right, has undone no repair.
             new = 0 if self.in_sync else 1
             for before in (await self.reconcile())[new:]:
                 self._repairs.add(before)
@@ -210,7 +211,7 @@ class RegisteredObject:
         return "does not exist yet, is configured when it appears" if is_desired else ""
 
     def _fail(self, error: KubeError) -> None:
-        """As long as it is not registered, the API server admits what hooks would refuse."""
+        """Report a failure: as long as it lasts, the API server admits what hooks would refuse."""
         self.failure, self.in_sync = str(error), False
         self._report(self.failure, "warn" if error.brief else "error")
 
@@ -257,7 +258,7 @@ class RepairHistory:
 
     @property
     def problem(self) -> str:
-        """For a person; empty while the change may have been an accident."""
+        """The dispute, for a person; empty while the change may have been an accident."""
         times = self._recent()
         if times < _STUBBORN:
             return ""
@@ -274,8 +275,8 @@ class RepairHistory:
 
 
 class Challenge:
-    """The question on one object. Call `lacks_answer` at regular intervals, each long enough for an answer; after an
-    answer the question rests longer and longer."""
+    """The question on one object. Call `lacks_answer` at regular intervals, each long enough for an answer; after each
+    answer the next question comes later."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self._client = client
@@ -284,7 +285,7 @@ class Challenge:
         self._rest = self._rests = 0
 
     async def lacks_answer(self) -> bool:
-        """Is the question of last time still there? Otherwise ask it, unless it is too early. Raises KubeError."""
+        """Does the last question stand unanswered? Otherwise ask again, unless it is too early. Raises KubeError."""
         existing = await read_live(self._client, self._registration.resource, self._registration.name)
         if existing is None:
             return False
@@ -300,7 +301,8 @@ class Challenge:
         return False
 
     async def _ask(self, existing: JSON, annotations: JSON) -> None:
-        """Write as of the version that was read: if it was changed since, another process is there."""
+        """Write the question into the version that was read: if the object was changed since, another process
+        exists."""
         metadata = existing["metadata"] | {"annotations": annotations | {CHALLENGE: self._generation}}
         body = existing | {"metadata": metadata}
         ref = ObjectRef(self._registration.resource, name=self._registration.name)

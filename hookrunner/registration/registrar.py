@@ -44,7 +44,7 @@ _LOG = log.get("registration")
 
 
 class Registrar:
-    """Looks after the objects of the desired registrations, which may be exchanged for others."""
+    """Keeps the objects of the desired registrations in sync; the desired state may be replaced."""
 
     def __init__(self, client: Client, metrics: Metrics, desired: DesiredRegistrations, claim: Claim) -> None:
         self._client = client
@@ -59,11 +59,11 @@ class Registrar:
         metrics.webhook_registered.from_function(lambda: list(self._values()))
 
     async def publish(self, trust: bytes) -> None:
-        """Have the API server come here and trust these certificates. May be called again.
+        """Register, with these certificates to trust. May be called again.
 
         The first time, certificates that are published already stay, because a pod of the last release may still show
-        one of them; each later call leaves only those that it is given. Temporary errors are waited out, `condition`
-        reports the others.
+        one of them; each later call leaves only the given ones. Temporary errors are retried, `condition` reports the
+        others.
         """
         self._trust = certificates(trust)
         for registered in self._objects.values():
@@ -72,7 +72,7 @@ class Registrar:
         self._published = True
 
     async def register(self, desired: DesiredRegistrations, own: DesiredRegistrations) -> None:
-        """Register this from now on; return when what has changed, and all objects of `own`, were read back in sync.
+        """Replace the desired state; return when the changed objects, and all objects of `own`, were read back in sync.
         Before the first `publish` it is only noted.
 
         Raises RegistrationFailed if a part of `own` cannot be written, or something cannot be removed.
@@ -88,7 +88,7 @@ class Registrar:
             raise RegistrationFailed("; ".join(failures))
 
     async def keep(self, watches: Watches) -> None:
-        """Repair objects that were changed, configure CRDs that appear, release CRDs that no hook converts any more."""
+        """Repair changed objects, configure CRDs that appear, release CRDs that no hook converts any more."""
         kept: dict[RegisteredObject, asyncio.Task[None]] = {}
         releasing = False
         async with asyncio.TaskGroup() as tasks:
@@ -107,7 +107,7 @@ class Registrar:
     def condition(self) -> tuple[bool, str]:
         """Is everything registered that can be, and what a person should know.
 
-        Once registered, later trouble is reported but does not make us unready: reviews are answered as before.
+        Once registered, later problems are reported but do not make us unready: reviews are answered as before.
         """
         objects = self._objects.values()
         self._ready = self._ready or (self._published and all(registered.settled for registered in objects))
@@ -157,7 +157,7 @@ class Registrar:
                     await RegisteredObject(self._client, conversion, self._claim).reconcile()
 
     def _unwanted_conversions(self, reports: Sequence[Report]) -> Iterator[CrdConversion]:
-        """Of the CRDs that lead to us; most will be other installations'."""
+        """Conversions to remove, of the CRDs in these reports; most CRDs belong to other installations."""
         for report in reports:
             if isinstance(report, ObjectSeen) and report.change is not Change.DELETED:
                 conversion = CrdConversion(report.key.name, self._desired.conversion, None)
@@ -176,7 +176,7 @@ def _by_key(desired: DesiredRegistrations) -> dict[str, Registration]:
 
 
 def _is_wanted(registered: RegisteredObject) -> bool:
-    """Is this a configuration, which is always looked after, or a CRD that hooks convert?"""
+    """Is this a configuration, which is always kept, or a CRD that hooks convert?"""
     return registered.registration.resource is not DEFINITION or bool(registered.registration.digest)
 
 
@@ -193,7 +193,7 @@ async def _follow(registered: RegisteredObject, watches: Watches) -> None:
 
 
 async def _relist_after_conversion(registered: RegisteredObject, watches: Watches) -> None:
-    """Objects that were listed before a CRD had a conversion came in their stored shape, under any version's name."""
+    """Relist objects when their CRD gets a conversion: until then they came in their stored shape under any version."""
     plural, _, group = registered.registration.name.partition(".")
     while True:
         await registered.converts_anew.wait()

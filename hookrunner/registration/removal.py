@@ -1,7 +1,7 @@
-"""Finds what an installation has registered and no longer wants, and removes it at a start without webhooks.
+"""Finds registrations that an installation has left behind, and removes them at a start without webhooks.
 
-A program that stops answering reviews must not leave the API server asking: with the failure policy `Fail` that blocks
-all clients.
+A program that stops answering reviews must not leave webhooks that lead to it: with the failure policy `Fail` that
+blocks all clients.
 """
 
 from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def _has_leftover(client: Client, registration: Registration) -> bool:
         existing = await read_live(client, registration.resource, registration.name)
     except Denied:
         return False
-    return existing is not None and registration.unasked(existing)
+    return existing is not None and registration.is_undeclared(existing)
 
 
 async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) -> None:

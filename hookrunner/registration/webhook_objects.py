@@ -21,7 +21,7 @@ from kubetypes.json_values import JSON
 MANAGED_BY = "app.kubernetes.io/managed-by"
 US = "hookrunner"
 CONVERSION = "hookrunner.io/conversion"
-"""The label of CRDs whose conversion we have set: by it those are found that no hook names any more."""
+"""The label of CRDs whose conversion we have set: by it we find those that no hook names any more."""
 
 _INJECTED = ("inject-ca-from", "inject-ca-from-secret", "inject-apiserver-ca")
 """Annotations of cert-manager.io by which it fills in every `caBundle` of an object:
@@ -80,14 +80,14 @@ class Registration(Protocol):
         """The desired object; None if it should not exist."""
         ...
 
-    def unasked(self, existing: JSON) -> bool:
-        """Have we put anything into it that no hook asks for?"""
+    def is_undeclared(self, existing: JSON) -> bool:
+        """Does it contain anything of ours that no hook declares?"""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookConfiguration:
-    """A webhook configuration with our entries. `keep`: our entries that no hook asks for stay, except those whose
+    """A webhook configuration with our entries. `keep`: our entries that no hook declares stay, except those whose
     addon is in `sure`."""
 
     resource: Resource
@@ -116,8 +116,8 @@ class WebhookConfiguration:
             metadata = without(metadata, "labels", MANAGED_BY)
         return existing | {"metadata": metadata} | ({"webhooks": entries} if entries != present else {})
 
-    def unasked(self, existing: JSON) -> bool:
-        """Does it have our entries although no hook asks for them?"""
+    def is_undeclared(self, existing: JSON) -> bool:
+        """Does it have our entries although no hook declares them?"""
         names = {entry["name"] for entry in self.entries}
         present = existing.get("webhooks") or []
         return any(self._path(entry) and entry["name"] not in names for entry in present)
@@ -136,7 +136,7 @@ class WebhookConfiguration:
         return [next(places) if entry["name"] in names else entry for entry in kept] + list(places)
 
     def _stays(self, path: str) -> bool:
-        """Does an entry with this path stay that no hook asks for?"""
+        """Does an entry with this path stay although no hook declares it?"""
         return not path or (self.keep and addon_of(path) not in self.sure)
 
     def _path(self, entry: JSON) -> str:
@@ -175,8 +175,8 @@ class CrdConversion:
             return existing
         return existing | {"metadata": metadata, "spec": spec | {"conversion": wanted}}
 
-    def unasked(self, existing: JSON) -> bool:
-        """Does it have our conversion although no hook asks for it?"""
+    def is_undeclared(self, existing: JSON) -> bool:
+        """Does it have our conversion although no hook declares it?"""
         return self.conversion is None and self.merged(existing, TrustedCertificates()) != existing
 
     def _leads_here(self, conversion: JSON) -> bool:

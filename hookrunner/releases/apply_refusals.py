@@ -147,7 +147,7 @@ def _without_fault(value: JSON, path: str, key: str) -> JSON:
 
 
 def _ways(value: JSON, path: str, key: str) -> Iterator[tuple[str, JSON, str | None]]:
-    """The entries of a map with the rest of the path for those that lie on it, without the field that is to go."""
+    """The entries of a map with the rest of the path for those that lie on it, without the field to remove."""
     for name, below in value.items():
         rest = path[len(name) + 1 :]
         if not path.startswith(f".{name}") or not sets(below, rest):

@@ -5,7 +5,7 @@
 They are created and updated before anything else and never deleted: that would delete all objects of their kinds.
 
 Objects may still be stored as a version that will be removed. Then that version is first kept beside the new ones, all
-objects are written once, by which the API server stores them anew, and only then it is removed
+objects are written once, by which the API server stores them again, and only then it is removed
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
 
 `merged` says whether a definition in the cluster is in sync with a file. The API server fills in names and leaves out

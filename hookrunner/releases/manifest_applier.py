@@ -1,4 +1,4 @@
-"""Brings a release's objects to what its manifest says, or deletes them.
+"""Applies the objects of a release's manifest, or deletes them.
 
     applier = ManifestApplier(client, KindResolver(discovery))
     counts = await applier.apply(objects, identity, last, options)
@@ -219,13 +219,13 @@ def _explained(error: Denied, resource: Resource) -> Denied:
     return refusals.explain_rights(error, f"keep {resource.plural} of a module", refusals.rbac_rule(resource, _VERBS))
 
 
-def _same(one: JSON, other: JSON) -> bool:
+def _same(obj: JSON, other: JSON) -> bool:
     """Are they one JSON value? Most differences are found without encoding them."""
-    return one == other and json_values.equal(one, other)
+    return obj == other and json_values.equal(obj, other)
 
 
-def _same_in_cluster(one: ObjectId, other: ObjectId) -> bool:
-    return (one.group, one.kind, one.name) == (other.group, other.kind, other.name)
+def _same_in_cluster(target: ObjectId, other: ObjectId) -> bool:
+    return (target.group, target.kind, target.name) == (other.group, other.kind, other.name)
 
 
 def _reason_to_stay(metadata: JSON, identity: ReleaseId) -> str:
