@@ -79,10 +79,10 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         if loading is None:
             settings, loading = await _start_sandbox(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
-        found = await signals.run_until_stop(_load(settings, children, jq, loading))
-        if found is None:
+        loaded = await signals.run_until_stop(_load(settings, children, jq, loading))
+        if loaded is None:
             return 0
-        hooks, connection = found
+        hooks, connection = loaded
         kube = await _connect(settings, connection, views.metrics, stack)
         group = await stack.enter_async_context(_tasks())
         background = Background(group)
@@ -187,8 +187,8 @@ async def _assemble(
 
     for directory in settings.modules.directories:
         await asyncio.to_thread(writable.check, directory, settings.hooks)
-    found = await asyncio.to_thread(shelf.read, settings.modules)
-    configured = assembly.configuration(settings, found, parts.kube)
+    shelf_read = await asyncio.to_thread(shelf.read, settings.modules)
+    configured = assembly.configuration(settings, shelf_read, parts.kube)
     built = assemble_engine(settings, parts, views.hook_metrics, hooks, configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)

@@ -83,8 +83,8 @@ class Calendar:
         start = floor(moment)
         named = self._next_named(start) if len(self.hours) < 24 else None
         shown = self._next_shown(start) if self.cadence else None
-        found = [float(instant) for instant in (named, shown) if instant is not None]
-        return min(found, default=None)
+        instants = [float(instant) for instant in (named, shown) if instant is not None]
+        return min(instants, default=None)
 
     def _next_named(self, start: int) -> int | None:
         """The next instant at which the clock reaches or jumps over a matching time of a day that there was."""
@@ -280,8 +280,8 @@ def _period(text: str) -> int:
 
 
 def _above(values: tuple[int, ...], value: int) -> int | None:
-    place = bisect_right(values, value)
-    return values[place] if place < len(values) else None
+    index = bisect_right(values, value)
+    return values[index] if index < len(values) else None
 
 
 def _wall(instant: int, zone: tzinfo | None) -> datetime:

@@ -55,8 +55,8 @@ def words(document: JSON) -> frozenset[str]:
 
 def masked(message: str, hidden: Iterable[str]) -> str:
     """The message without any of these where they are whole words; the longest first, since one may be in another."""
-    said = sorted((word for word in hidden if word in message), key=len, reverse=True)
-    return reduce(_without, said, message)
+    present = sorted((word for word in hidden if word in message), key=len, reverse=True)
+    return reduce(_without, present, message)
 
 
 def _keys(document: dict[str, JSON]) -> str:

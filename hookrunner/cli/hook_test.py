@@ -155,9 +155,9 @@ async def _run(ctx: click.Context, run: _TestRun, quiet: bool) -> list[CaseOutco
     shared = settings.load({}, ctx.find_root().info_name or "").hooks
     async with (
         bench(shared, run.timeout, ctx.params["kubeconfig"] or "") as tools,
-        aclosing(case_runner.run(tools, run.files, run.named, run.at_once)) as going,
+        aclosing(case_runner.run(tools, run.files, run.named, run.at_once)) as finished,
     ):
-        async for outcome in going:
+        async for outcome in finished:
             if not quiet:
                 first = not outcomes or outcomes[-1].file is not outcome.file
                 show_case(outcome.report, run.update, first)

@@ -49,12 +49,12 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     hookrunner hook test hooks/label-namespaces.sh
     hookrunner new hook services --kind validating
     """
-    made = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory)
-    made.write()
+    files = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory)
+    files.write()
     _tell(
-        [made.hook, made.tests],
+        [files.hook, files.tests],
         {
-            f"hookrunner hook test {quote(str(made.hook))}": "it passes",
+            f"hookrunner hook test {quote(str(files.hook))}": "it passes",
             f"hookrunner start --sandbox --hooks-dir {quote(str(directory))}": "run it on a Kubernetes API in this "
             "process",
         },
@@ -85,14 +85,14 @@ def new_module(name: str, weight: int | None, directory: Path) -> None:
     hookrunner module test modules
     hookrunner new module cert-manager --weight 20 --dir addons
     """
-    made = module_starter(name, weight, directory)
-    made.write()
-    place, modules = quote(str(made.directory)), quote(str(directory))
+    files = module_starter(name, weight, directory)
+    files.write()
+    module, modules = quote(str(files.directory)), quote(str(directory))
     _tell(
-        made.paths,
+        files.paths,
         {
-            f"hookrunner module lint {place} && hookrunner module test {place}": "it passes",
-            f"hookrunner module render {made.name} --modules-dir {modules}": "its manifests",
+            f"hookrunner module lint {module} && hookrunner module test {module}": "it passes",
+            f"hookrunner module render {files.name} --modules-dir {modules}": "its manifests",
             f"hookrunner start --sandbox --simulate --modules-dir {modules}": "run it on a Kubernetes API in this "
             "process",
         },

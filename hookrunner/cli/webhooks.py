@@ -65,10 +65,10 @@ def _loaded(ctx: click.Context) -> Settings:
 
 
 @asynccontextmanager
-async def _client(asked: Settings) -> AsyncIterator[tuple[Client, str]]:
+async def _client(loaded: Settings) -> AsyncIterator[tuple[Client, str]]:
     """A client of the cluster, and the namespace that its credentials are for."""
-    connection = await load_connection(Lookup(asked.kube))
-    async with Client(Credentials(asked.kube, connection), Requests(Metrics())) as client:
+    connection = await load_connection(Lookup(loaded.kube))
+    async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
         yield client, connection.namespace
 
 
@@ -87,17 +87,17 @@ class _List(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         output = ctx.params.pop("output")
-        found = run_to_end(_list_webhooks(_loaded(ctx)))
+        rows = run_to_end(_list_webhooks(_loaded(ctx)))
         if output == "json":
-            echo_json(found)
+            echo_json(rows)
         else:
-            echo("\n".join(_lines(found)) or "no hookrunner has registered anything in this cluster")
+            echo("\n".join(_lines(rows)) or "no hookrunner has registered anything in this cluster")
         return 0
 
 
-async def _list_webhooks(asked: Settings) -> list[JSON]:
+async def _list_webhooks(loaded: Settings) -> list[JSON]:
     """All objects that lead to a hookrunner, and where their webhooks go."""
-    async with _client(asked) as (client, _):
+    async with _client(loaded) as (client, _):
         lists = [
             (kind, await writes.read_list(client, ObjectRef(kind), ListOptions(labels=label)))
             for kind, label in _LABELS.items()
@@ -126,10 +126,10 @@ def _clients(obj: JSON) -> list[JSON]:
     return [entry.get("clientConfig", {}) for entry in (obj.get("webhooks") or filter(None, [conversion]))]
 
 
-def _given(one: Registration, client_config: JSON) -> str:
+def _given(registration: Registration, client_config: JSON) -> str:
     """The flags by which an installation that this leads to is meant."""
     if service := client_config.get("service"):
-        kind = "conversion" if one.resource == DEFINITION else "validating"
+        kind = "conversion" if registration.resource == DEFINITION else "validating"
         return f"--namespace {service['namespace']} --{kind}-webhook-service-name {service['name']}"
     return f"--webhook-url {'/'.join(str(client_config.get('url', 'URL')).split('/')[:3])}"
 
@@ -140,8 +140,8 @@ def _place(client_config: JSON) -> str:
     return str(client_config.get("url", "nowhere"))
 
 
-def _lines(found: Sequence[JSON]) -> Iterator[str]:
-    for obj in found:
+def _lines(rows: Sequence[JSON]) -> Iterator[str]:
+    for obj in rows:
         yield f"{obj['kind']} {obj['name']}"
         for webhook in obj["webhooks"]:
             named = [webhook[key] for key in ("name", "failurePolicy") if key in webhook]
@@ -172,45 +172,47 @@ class _Remove(click.Command):
         return run_to_end(_remove(_loaded(ctx), dry_run))
 
 
-async def _remove(asked: Settings, dry_run: bool) -> int:
-    async with _client(asked) as (client, namespace):
-        ours = find_possible_leftovers(client, no_registrations(asked, namespace))
-        gone = [one async for one in ours if await _remove_own(client, one, dry_run)]
+async def _remove(loaded: Settings, dry_run: bool) -> int:
+    async with _client(loaded) as (client, namespace):
+        ours = find_possible_leftovers(client, no_registrations(loaded, namespace))
+        gone = [registration async for registration in ours if await _remove_own(client, registration, dry_run)]
         if not gone:
             echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")
         if dry_run or not gone:
             return 0
         await asyncio.sleep(_RETURN)
         back = [
-            one
-            for one in gone
+            registration
+            for registration in gone
             if isinstance(
-                next_step(one, await read_registration(client, one), TrustedCertificates(), _BY_HAND), WriteStep
+                next_step(registration, await read_registration(client, registration), TrustedCertificates(), _BY_HAND),
+                WriteStep,
             )
         ]
-    for one in back:
-        echo(f"Error: {_named(one)} is back: a running hookrunner repairs it. Stop that one first", err=True)
+    for registration in back:
+        echo(f"Error: {_named(registration)} is back: a running hookrunner repairs it. Stop that one first", err=True)
     return 1 if back else 0
 
 
-async def _remove_own(client: Client, one: Registration, dry_run: bool) -> bool:
+async def _remove_own(client: Client, registration: Registration, dry_run: bool) -> bool:
     """Remove this installation's webhooks from an object, and print that. False if it has none."""
-    existing = await read_registration(client, one)
-    found: Step | LostRace = next_step(one, existing, TrustedCertificates(), _BY_HAND)
-    if not isinstance(found, WriteStep):
+    existing = await read_registration(client, registration)
+    step: Step | LostRace = next_step(registration, existing, TrustedCertificates(), _BY_HAND)
+    if not isinstance(step, WriteStep):
         if existing and (elsewhere := _clients(existing)):
-            left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {one.target}"
-            echo(f"{_named(one)}: {left}; if that is this installation, add {_given(one, elsewhere[0])}")
+            left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {registration.target}"
+            mend = f"if that is this installation, add {_given(registration, elsewhere[0])}"
+            echo(f"{_named(registration)}: {left}; {mend}")
         return False
-    while not dry_run and isinstance(found, WriteStep | LostRace):
-        found, _ = await take_step(client, one, TrustedCertificates(), _BY_HAND)
-    what = "webhooks" if isinstance(one, WebhookConfiguration) else "conversion"
-    echo(f"{_named(one)}: {what} {'would be ' * dry_run}taken out")
+    while not dry_run and isinstance(step, WriteStep | LostRace):
+        step, _ = await take_step(client, registration, TrustedCertificates(), _BY_HAND)
+    what = "webhooks" if isinstance(registration, WebhookConfiguration) else "conversion"
+    echo(f"{_named(registration)}: {what} {'would be ' * dry_run}taken out")
     return True
 
 
-def _named(one: Registration) -> str:
-    return f"{one.resource.kind} {one.name}"
+def _named(registration: Registration) -> str:
+    return f"{registration.resource.kind} {registration.name}"
 
 
 webhooks.add_command(

@@ -83,10 +83,10 @@ def _queue(source: Source, binding: Kubernetes) -> Iterator[Remark]:
     mend = (
         "drop the queue, or set waitForSynchronization: false" if binding.run_on_synchronization else "drop the queue"
     )
-    place = source.find(f"queue: {binding.queue}", f'queue: "{binding.queue}"', binding.queue)
+    offset = source.find(f"queue: {binding.queue}", f'queue: "{binding.queue}"', binding.queue)
     yield Remark(
         "queue-unused",
-        place,
+        offset,
         f"the binding '{binding.name}' never puts anything into queue '{binding.queue}': {why}; {mend}",
     )
 
@@ -105,31 +105,31 @@ def _whole_cluster(source: Source, binding: Kubernetes) -> Iterator[Remark]:
 
 
 def _cron(source: Source, schedule: Schedule, now: datetime) -> Iterator[Remark]:
-    place = source.find(schedule.crontab)
+    offset = source.find(schedule.crontab)
     times = _times(schedule, now)
     if not times:
         text = f"the schedule '{schedule.name}' never fires: no day matches '{schedule.crontab}'; see its day and month"
-        yield Remark("cron-never", place, text)
+        yield Remark("cron-never", offset, text)
         return
     following = ", ".join(moment.isoformat(timespec="seconds") for moment in times[:3])
     if any((later - earlier).total_seconds() < _BUSY for earlier, later in pairwise(times)):
         yield Remark(
             "cron-busy",
-            place,
+            offset,
             f"the schedule '{schedule.name}' fires every few seconds ('{schedule.crontab}': {following}); with six "
             "fields the first one is seconds, put 0 there for once a minute",
         )
-    yield Remark("next-runs", place, f"the schedule '{schedule.name}' ('{schedule.crontab}') fires next: {following}")
+    yield Remark("next-runs", offset, f"the schedule '{schedule.name}' ('{schedule.crontab}') fires next: {following}")
 
 
 def _times(schedule: Schedule, now: datetime) -> list[datetime]:
     """The next four times, fewer if it ceases, in the zone that the schedule is written in."""
     crontab = cron.parse(schedule.crontab, cron.time_zone(schedule.timezone) if schedule.timezone else None)
     zone = crontab.zone if isinstance(crontab, cron.Calendar) else None
-    found = [now.timestamp()]
-    while len(found) < 5 and (moment := crontab.next_after(found[-1], found[0])) is not None:
-        found.append(moment)
-    return [datetime.fromtimestamp(moment, zone or now.tzinfo) for moment in found[1:]]
+    moments = [now.timestamp()]
+    while len(moments) < 5 and (moment := crontab.next_after(moments[-1], moments[0])) is not None:
+        moments.append(moment)
+    return [datetime.fromtimestamp(moment, zone or now.tzinfo) for moment in moments[1:]]
 
 
 _DEFINED = re.compile(r"^[ \t]*(?:function[ \t]+)?(__on_[\w:./-]+|__main__)[ \t]*(?:\(\)|\{)", re.MULTILINE)
@@ -201,12 +201,12 @@ def _unknown(defined: dict[str, int], config: HookConfig) -> Iterator[Remark]:
         "__on_mutating": config.mutating,
         "__on_conversion": config.conversions,
     }
-    for handler, place in defined.items():
+    for handler, offset in defined.items():
         kind, _, rest = handler.partition("::")
         name, names = rest.partition("::")[0], {binding.name for binding in bindings.get(kind, ())}
         if kind in bindings and name not in names:
             mend = suggestion(name, names) or f"; bindings of this kind are named {sorted(names)}"
-            yield Remark("handler-unknown", place, f"{handler} is never called: no binding is named '{name}'{mend}")
+            yield Remark("handler-unknown", offset, f"{handler} is never called: no binding is named '{name}'{mend}")
 
 
 _SAMPLE: JSON = {
@@ -246,11 +246,11 @@ _LEASES = ("lease", "leases")
 
 async def check_filters(source: Source, config: HookConfig, jq: Jq) -> list[Remark]:
     """Remarks on filters that let through what changes by itself. One that fails on the sample is not judged."""
-    found: list[Remark] = []
+    remarks: list[Remark] = []
     for binding in config.kubernetes:
         if binding.jq_filter and Change.MODIFIED in binding.changes:
-            found += [_noisy_filter(source, binding, what) for what in await _passing_field(binding, jq)]
-    return found
+            remarks += [_noisy_filter(source, binding, what) for what in await _passing_field(binding, jq)]
+    return remarks
 
 
 async def _passing_field(binding: Kubernetes, jq: Jq) -> list[str]:

@@ -63,7 +63,7 @@ def may_combine(config: HookConfig) -> bool:
 
 def _synchronization(source: Source, config: HookConfig, reading: ContextReads) -> Iterator[Remark]:
     """Only of hooks whose whole way from the file to the object is in this text."""
-    synchronized = [one for one in config.kubernetes if one.run_on_synchronization and not one.group]
+    synchronized = [binding for binding in config.kubernetes if binding.run_on_synchronization and not binding.group]
     knows = reading.aware or reading.guarded
     if reading.change is None or knows or not synchronized or _webhooks(config) or source.sources_others:
         return
@@ -72,7 +72,7 @@ def _synchronization(source: Source, config: HookConfig, reading: ContextReads) 
     if reading.name != "watchEvent":
         text = f"reads `.{reading.name}`, which the Synchronization of {names} does not have: at the start it is null"
         yield Remark("object-unguarded", reading.change, f"{text}; {mend}")
-    elif any(Change.ADDED in one.changes for one in synchronized):
+    elif any(Change.ADDED in binding.changes for binding in synchronized):
         text = f"never looks at the Synchronization of {names}: objects that are there at the start are passed over"
         yield Remark("synchronization-ignored", reading.change, f"{text}; {mend}")
 
@@ -81,10 +81,10 @@ def _never_there(config: HookConfig, reading: ContextReads) -> Iterator[Remark]:
     """Keys that no binding brings, be it in an event or in a snapshot."""
     if not config.kubernetes or _webhooks(config):
         return
-    if reading.objects is not None and not any(one.keep_full_objects for one in config.kubernetes):
+    if reading.objects is not None and not any(binding.keep_full_objects for binding in config.kubernetes):
         text = "reads `.object`, which no binding keeps: it is always null; read filterResult, or drop "
         yield Remark("never-there", reading.objects, f"{text}keepFullObjectsInMemory: false")
-    if reading.filtered is not None and not any(one.jq_filter for one in config.kubernetes):
+    if reading.filtered is not None and not any(binding.jq_filter for binding in config.kubernetes):
         text = "reads `.filterResult`, but no binding has a jqFilter: it is always null; add one, or read `.object`"
         yield Remark("never-there", reading.filtered, text)
 
@@ -95,7 +95,7 @@ def _webhooks(config: HookConfig) -> bool:
 
 
 def _listed(bindings: Sequence[Kubernetes]) -> str:
-    return ", ".join(f"'{one.name}'" for one in bindings)
+    return ", ".join(f"'{binding.name}'" for binding in bindings)
 
 
 _LITERAL = re.compile(
@@ -135,9 +135,9 @@ def _unused(
     """Names in `includeSnapshotsFrom` that are nowhere else. Bindings of a group get each other's snapshots unasked, so
     those are not reported."""
     groups = {binding.name: binding.group for binding in config.kubernetes}
-    asked = [name for one in including for name in one.snapshots if not one.group or groups.get(name) != one.group]
-    for name in dict.fromkeys(asked):
-        if len(_places(source, name)) <= 1 + asked.count(name):
+    included = [name for one in including for name in one.snapshots if not one.group or groups.get(name) != one.group]
+    for name in dict.fromkeys(included):
+        if len(_places(source, name)) <= 1 + included.count(name):
             text = f"includes the snapshot '{name}' and never reads it; drop it from includeSnapshotsFrom"
             yield Remark("snapshot-unused", source.find("includeSnapshotsFrom"), text)
 

@@ -35,24 +35,24 @@ def check_file(source: Source) -> Iterator[Remark]:
     if source.raw.startswith(BOM_UTF8):
         text = "begins with a byte order mark, so the system does not see its `#!`; save it as UTF-8 without BOM"
         yield Remark("bom", 0, text)
-    if (place := source.text.find("\r\n")) >= 0:
+    if (offset := source.text.find("\r\n")) >= 0:
         text = (
             "has Windows line ends, of which the carriage return becomes part of words and values; "
             "save it with Unix line ends (dos2unix)"
         )
-        yield Remark("crlf", place, text)
+        yield Remark("crlf", offset, text)
     yield from _shebang(source)
 
 
-def check_skipped(source: Source, one: Skipped) -> Iterator[Remark]:
+def check_skipped(source: Source, skipped: Skipped) -> Iterator[Remark]:
     """What the start skips, if it looks like a hook: a data file without an execute bit is no mistake."""
-    if one.why is Skip.COMPILED:
+    if skipped.why is Skip.COMPILED:
         yield Remark("compiled-hook", 0, f"{_COMPILED}, so it never runs here; {_REWRITE}")
     if not _hook_like(source):
         return
-    match one.why:
+    match skipped.why:
         case Skip.NOT_EXECUTABLE:
-            yield Remark("not-executable", 0, f"is not executable and is never run as a hook; chmod +x {one.path}")
+            yield Remark("not-executable", 0, f"is not executable and is never run as a hook; chmod +x {skipped.path}")
         case Skip.LIBRARY:
             text = "lies below a directory named lib, where hooks are not looked for; move it, or take its execute bit"
             yield Remark("not-found", 0, text)
@@ -92,11 +92,11 @@ def check_keys(source: Source) -> Iterator[Remark]:
     """A remark on each key of a configuration that is in its mapping already."""
     if source.language is not Language.SHELL:
         return
-    for found in _HERE.finditer(source.text):
-        if "configVersion" in found[4]:
-            for name, line in _again(_TABS.sub("", found[4]) if found[1] else found[4]):
+    for document in _HERE.finditer(source.text):
+        if "configVersion" in document[4]:
+            for name, line in _again(_TABS.sub("", document[4]) if document[1] else document[4]):
                 text = f"`{name}` is in this mapping already, and what it says there is lost; put both under one"
-                start = _start(source.text, found.start(4), line)
+                start = _start(source.text, document.start(4), line)
                 yield Remark("key-twice", max(start, source.text.find(name, start)), text)
 
 
@@ -150,8 +150,8 @@ class _Around:
 def check_writers(path: Path) -> Iterator[Finding]:
     """What every user may change of a file or directory, in it, and of the directories above it."""
     here = Path.cwd().resolve()
-    for found in writable.findings(path, User.of_process()):
-        if found.by_all:
-            shown = found.path.relative_to(here) if found.path.is_relative_to(here) else found.path
-            text = f"{found.writers}, so that a start outside of a pod is refused; chmod o-w {shown}"
+    for finding in writable.findings(path, User.of_process()):
+        if finding.by_all:
+            shown = finding.path.relative_to(here) if finding.path.is_relative_to(here) else finding.path
+            text = f"{finding.writers}, so that a start outside of a pod is refused; chmod o-w {shown}"
             yield Finding(str(shown), 1, 1, "writable", text)

@@ -125,8 +125,8 @@ def to_github(findings: Sequence[Finding]) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    place = f"file={_value(finding.path)},line={finding.line},col={finding.column},title={finding.code}"
-    return f"::{_LEVELS[finding.severity]} {place}::{_escaped(finding.text)}\n"
+    position = f"file={_value(finding.path)},line={finding.line},col={finding.column},title={finding.code}"
+    return f"::{_LEVELS[finding.severity]} {position}::{_escaped(finding.text)}\n"
 
 
 def _escaped(message: str) -> str:

@@ -124,27 +124,27 @@ def _read(path: Path) -> Source | None:
         return None
 
 
-def _skipped(found: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> Iterator[Finding]:
+def _skipped(files: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> Iterator[Finding]:
     """What the start skips. A file that another one names is a library of it, which needs no execute bit."""
-    texts = {one.path: source.code for one in found if (source := _read(one.path))}
-    for one in found:
-        named = any(one.path.name in text for path, text in texts.items() if path != one.path)
-        if named and not (isinstance(one, Skipped) and one.why is Skip.COMPILED):
+    texts = {file.path: source.code for file in files if (source := _read(file.path))}
+    for file in files:
+        named = any(file.path.name in text for path, text in texts.items() if path != file.path)
+        if named and not (isinstance(file, Skipped) and file.why is Skip.COMPILED):
             continue
-        if isinstance(one, Skipped) and one.why is Skip.LINK:
-            yield Finding(shown[one.path], 1, 1, "not-found", f"{one.why.value}")
-        elif isinstance(one, Skipped) and (source := _read(one.path)):
-            yield from _placed(shown[one.path], source, [*check_skipped(source, one)])
+        if isinstance(file, Skipped) and file.why is Skip.LINK:
+            yield Finding(shown[file.path], 1, 1, "not-found", f"{file.why.value}")
+        elif isinstance(file, Skipped) and (source := _read(file.path)):
+            yield from _placed(shown[file.path], source, [*check_skipped(source, file)])
 
 
 def _refused(source: Source, problem: BadHookConfig) -> Iterator[Remark]:
     """Every problem in the place that it names, if the text shows it; what the hook said, if it could not answer."""
     for text, value in zip(problem.problems, problem.values, strict=True):
         what = _ASKING.sub("it cannot be asked: ", text)
-        said = [_excerpt(line) for line in _said(problem)] if what != text else []
+        details = [_excerpt(line) for line in _said(problem)] if what != text else []
         found = [f"found '{value}'"] if value not in (None, "") else []
-        mend = [_FRAMEWORK_IS_ELSEWHERE] if "shell_lib.sh: No such file" in "".join(said) else []
-        yield Remark("refused", _named(source, text, str(value or "")), "; ".join([what, *found, *said, *mend]))
+        mend = [_FRAMEWORK_IS_ELSEWHERE] if "shell_lib.sh: No such file" in "".join(details) else []
+        yield Remark("refused", _named(source, text, str(value or "")), "; ".join([what, *found, *details, *mend]))
 
 
 def _said(problem: BadHookConfig) -> list[str]:
@@ -166,7 +166,7 @@ def _named(source: Source, problem: str, value: str) -> int:
         places = [match.start(1) for match in re.finditer(rf"[\s{{,\"']({re.escape(key)})[\"']?\s*:", source.text)]
         if len(places) == 1:
             return places[0]
-    quoted = [one for one in (value, *_QUOTED.findall(problem)) if one and source.text.count(one) == 1]
+    quoted = [text for text in (value, *_QUOTED.findall(problem)) if text and source.text.count(text) == 1]
     return source.text.find(quoted[0]) if quoted else 0
 
 

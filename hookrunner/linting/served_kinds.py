@@ -27,14 +27,14 @@ _OBJECT = re.compile(
 def check_kinds(source: Source, config: HookConfig) -> Iterator[Remark]:
     """Remarks on bindings, and on objects and operations that stand in the text."""
     for binding in config.kubernetes:
-        if told := problem(binding.api_version, binding.kind):
-            text = f"the binding '{binding.name}' follows nothing: {told}"
+        if unserved := problem(binding.api_version, binding.kind):
+            text = f"the binding '{binding.name}' follows nothing: {unserved}"
             yield Remark(CODE, source.find(*_spellings(binding)), text)
     bound = {(one.api_version, one.kind) for one in config.kubernetes}
     for match in _OBJECT.finditer(source.code):
         api_version, kind = match["aversion"] or match["bversion"], match["akind"] or match["bkind"]
-        if (api_version, kind) not in bound and (told := problem(api_version, kind)):
-            yield Remark(CODE, match.start(), told)
+        if (api_version, kind) not in bound and (unserved := problem(api_version, kind)):
+            yield Remark(CODE, match.start(), unserved)
 
 
 def problem(api_version: str, kind: str, exact: bool = False) -> str:
@@ -43,8 +43,8 @@ def problem(api_version: str, kind: str, exact: bool = False) -> str:
     served = _served()
     if not api_version or not is_known_group(api_version.rpartition("/")[0], served):
         return ""
-    here = [one for one in find_named(served, kind) if one.api_version == api_version]
-    if any(one.kind == kind or not exact for one in here):
+    here = [resource for resource in find_named(served, kind) if resource.api_version == api_version]
+    if any(resource.kind == kind or not exact for resource in here):
         return ""
     hint = hint_kind(api_version, kind, served)
     return hint and f"Kubernetes {_version()} serves no {kind} as {api_version}: {hint}"

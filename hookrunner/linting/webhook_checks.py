@@ -102,5 +102,5 @@ def _conditions(source: Source, binding: Admission) -> Iterator[Remark]:
         except WrongExpression as error:
             if not any(words in str(error) for words in _UNSURE):
                 text = f"matchConditions: '{condition['name']}' of '{binding.name}': {error}: the API server takes no "
-                place = source.find(condition["expression"], condition["name"])
-                yield Remark("condition-wrong", place, f"{text}webhook of any hook with it")
+                offset = source.find(condition["expression"], condition["name"])
+                yield Remark("condition-wrong", offset, f"{text}webhook of any hook with it")

@@ -167,11 +167,11 @@ class HookConfig:
     @property
     def reviews(self) -> frozenset[ReviewKind]:
         """What the API server asks this hook."""
-        found: dict[ReviewKind, bool] = {
+        declared: dict[ReviewKind, bool] = {
             "admission": bool(self.validating or self.mutating),
             "conversion": bool(self.conversions),
         }
-        return frozenset(kind for kind, there in found.items() if there)
+        return frozenset(kind for kind, there in declared.items() if there)
 
     def asked_only(self, kinds: Collection[ReviewKind]) -> "HookConfig":
         """The same for a hook that the API server asks nothing else."""

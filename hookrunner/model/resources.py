@@ -101,25 +101,25 @@ def hint_kind(api_version: str, kind: str, served: Sequence[Resource]) -> str:
     served: `Service` in `serving.knative.dev/v1` is not the Service of the core, but a definition that is missing.
     """
     group = api_version.rpartition("/")[0]
-    found = find_named(served, kind)
-    if here := [one for one in found if one.api_version == api_version]:
+    candidates = find_named(served, kind)
+    if here := [resource for resource in candidates if resource.api_version == api_version]:
         return f"write kind: {here[0].kind}"
-    if same := [one for one in found if one.group == group]:
+    if same := [resource for resource in candidates if resource.group == group]:
         return _served_as(same)
     if api_version and not is_known_group(group, served):
         return ""
-    return _served_as(found) if found else _near(api_version, kind, served)
+    return _served_as(candidates) if candidates else _near(api_version, kind, served)
 
 
 def hint_other_group(api_version: str, kind: str, served: Sequence[Resource]) -> str:
     """That another group has a kind of this name, where `hint_kind` does not know whether it is meant."""
-    found = find_named(served, kind)
-    return _served_as(found) if found and api_version else ""
+    candidates = find_named(served, kind)
+    return _served_as(candidates) if candidates and api_version else ""
 
 
 def is_known_group(group: str, served: Iterable[Resource]) -> bool:
     """Is this a group of Kubernetes itself, as `extensions` was, or one that is served?"""
-    return is_kubernetes_group(group) or any(one.group == group for one in served)
+    return is_kubernetes_group(group) or any(resource.group == group for resource in served)
 
 
 def is_kubernetes_group(group: str) -> bool:
@@ -131,20 +131,20 @@ def _names(resource: Resource) -> tuple[str, ...]:
     return (*resource.short_names, resource.kind, resource.plural)
 
 
-def _served_as(found: Sequence[Resource]) -> str:
-    versions = list(dict.fromkeys(one.api_version for one in found))[:_MOST_VERSIONS]
-    return f"{found[0].kind} is served as {' and '.join(versions)}"
+def _served_as(resources: Sequence[Resource]) -> str:
+    versions = list(dict.fromkeys(resource.api_version for resource in resources))[:_MOST_VERSIONS]
+    return f"{resources[0].kind} is served as {' and '.join(versions)}"
 
 
 def _near(api_version: str, kind: str, served: Sequence[Resource]) -> str:
     """Of the kinds of this version, or else of all, the one that is spelled most like it."""
     if kind.endswith("List"):
         return ""
-    here = [one for one in served if one.verbs and one.api_version == api_version]
-    spelled = {one.kind.lower(): one for one in [*here, *served] if one.verbs}
-    for among in ([one.kind.lower() for one in here], list(spelled)):
+    here = [resource for resource in served if resource.verbs and resource.api_version == api_version]
+    spelled = {resource.kind.lower(): resource for resource in [*here, *served] if resource.verbs}
+    for among in ([resource.kind.lower() for resource in here], list(spelled)):
         if near := get_close_matches(kind.lower(), among, n=1, cutoff=_CLOSE):
-            found = spelled[near[0]]
-            version = "" if found.api_version == api_version else f" in {found.api_version}"
-            return f"did you mean {found.kind}{version}?"
+            nearest = spelled[near[0]]
+            version = "" if nearest.api_version == api_version else f" in {nearest.api_version}"
+            return f"did you mean {nearest.kind}{version}?"
     return ""

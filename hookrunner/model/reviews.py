@@ -48,10 +48,10 @@ class AdmissionRequest:
 
 def _subject(request: JSON) -> dict[str, JSON]:
     """It may be anything: any client can ask."""
-    found = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
+    fields = {key: request.get(key) for key in ("operation", "namespace", "name", "dryRun")}
     for key, inner in (("kind", "kind"), ("userInfo", "username")):
-        found[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
-    texts = {key: value[:SHOWN] if isinstance(value, str) else value for key, value in found.items() if value}
+        fields[inner] = outer.get(inner) if isinstance(outer := request.get(key), dict) else None
+    texts = {key: value[:SHOWN] if isinstance(value, str) else value for key, value in fields.items() if value}
     return {key: value for key, value in texts.items() if value is True or isinstance(value, str)}
 
 
@@ -131,8 +131,8 @@ def webhook_id(name: str, addon: str = "") -> str:
 
     Different names may have one id.
     """
-    found = _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
-    return f"{addon}/{found}" if addon else found
+    identifier = _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
+    return f"{addon}/{identifier}" if addon else identifier
 
 
 def webhook_name(name: str, addon: str = "") -> str:

@@ -117,8 +117,8 @@ class HookRun(_OfHook):
     def compacted(self, others: Sequence["HookRun"]) -> "HookRun":
         """As `merged`, and of each group only the last context stays, in its place."""
         whole = self.merged(others)
-        last = {context.group: place for place, context in enumerate(whole.contexts)}
-        kept = (c for place, c in enumerate(whole.contexts) if not c.group or last[c.group] == place)
+        last = {context.group: index for index, context in enumerate(whole.contexts)}
+        kept = (c for index, c in enumerate(whole.contexts) if not c.group or last[c.group] == index)
         return replace(whole, contexts=tuple(kept))
 
 

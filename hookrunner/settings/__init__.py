@@ -117,7 +117,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     unasked = not given.text(options_of(HooksSettings)["directory"])
     optional = unasked and bool(modules.directories or modules.global_hooks)
     values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
-    warnings = [_no_effect(option, place) for option in DEAD for place, _ in given.text(option)]
+    warnings = [_no_effect(option, source) for option in DEAD for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
 
 
@@ -132,8 +132,8 @@ def _moved(environ: Mapping[str, str]) -> Mapping[str, str]:
     return {"GLOBAL_HOOKS_DIR": environ.get(shells, "")} | {k: v for k, v in environ.items() if v and k != shells}
 
 
-def _no_effect(option: Option, place: str) -> str:
-    return f"{place} has no effect: {option.text.removeprefix('Ignored: ')}"
+def _no_effect(option: Option, source: str) -> str:
+    return f"{source} has no effect: {option.text.removeprefix('Ignored: ')}"
 
 
 def _groups() -> dict[str, type]:

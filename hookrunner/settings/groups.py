@@ -53,7 +53,7 @@ def _stop_or_warn(environ: Mapping[str, str]) -> str:
 def _debug_sockets(environ: Mapping[str, str]) -> str:
     runtime = environ.get("XDG_RUNTIME_DIR")
     places = ["/var/run/hookrunner", *([f"{runtime}/hookrunner"] if runtime else []), _own_tmp_dir(environ)]
-    return ",".join(f"{place}/debug.socket" for place in places)
+    return ",".join(f"{directory}/debug.socket" for directory in places)
 
 
 def _log_type(_environ: Mapping[str, str]) -> str:

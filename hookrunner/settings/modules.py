@@ -64,10 +64,10 @@ def _extenders(text: str) -> tuple[str, ...]:
 
 
 def _labels(text: str) -> Mapping[str, str]:
-    found = [_LABEL.fullmatch(part) for part in _names(text)]
-    if None in found:
+    matches = [_LABEL.fullmatch(part) for part in _names(text)]
+    if None in matches:
         raise ValueError(text)
-    return {label[1]: label[2] for label in found if label}
+    return {label[1]: label[2] for label in matches if label}
 
 
 def _driver(text: str) -> HelmDriver:

@@ -160,7 +160,7 @@ class Bench:
                 refusing = refuses_patches(hook, planned.contexts)
                 answer = await collect_answer(hook, files, end, refusing)
                 if refusing and values:
-                    refuse(one for patched in values.read() if patched for one in patched.patches)
+                    refuse(operation for patched in values.read() if patched for operation in patched.patches)
                 return await _complete(result, hook, answer, values)
             except ExitedBadly as failure:
                 return replace(result, failure=str(failure), operations=failure.operations)
@@ -180,7 +180,7 @@ def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
 
 
 def _is_dry(contexts: JSON) -> bool:
-    return any(one.get("review", {}).get("request", {}).get("dryRun") is True for one in contexts)
+    return any(context.get("review", {}).get("request", {}).get("dryRun") is True for context in contexts)
 
 
 async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFiles | None) -> Result:

@@ -102,8 +102,8 @@ def _matching(binding: Kubernetes, given: Given, objects: Sequence[JSON]) -> lis
     for obj in own:
         if reason := mismatch(binding, obj, (*objects, *own)):
             raise BadInput(f"{_named(obj)} cannot be in snapshot '{binding.name}': {reason}")
-    found = {key_of(obj): obj for obj in objects if not mismatch(binding, obj, objects)}
-    return [*(found | {key_of(obj): obj for obj in own}).values()]
+    matching = {key_of(obj): obj for obj in objects if not mismatch(binding, obj, objects)}
+    return [*(matching | {key_of(obj): obj for obj in own}).values()]
 
 
 def _item(obj: JSON, change: Change | None = None) -> ObjectSeen:

@@ -76,7 +76,9 @@ async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq
 
 async def _plant(contents: SandboxContents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
     """Definitions first, then namespaces, then the rest."""
-    written = [one.body for one in operations if isinstance(one.body, dict) and "kind" in one.body]
+    written = [
+        operation.body for operation in operations if isinstance(operation.body, dict) and "kind" in operation.body
+    ]
     definitions = [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]
     for definition in definitions:
         contents.put(definition)

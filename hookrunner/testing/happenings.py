@@ -240,11 +240,11 @@ def _bindings(hook: Hook) -> list[tuple[str, BindingType]]:
     config = hook.config
     bindings = [("onStartup", BindingType.ON_STARTUP)] * (config.on_startup is not None)
     bindings += [(type, type) for type in config.lifecycle]
-    bindings += [(one.name, BindingType.SCHEDULE) for one in config.schedules]
-    bindings += [(one.name, BindingType.KUBERNETES) for one in config.kubernetes]
-    bindings += [(one.name, BindingType.VALIDATING) for one in config.validating]
-    bindings += [(one.name, BindingType.MUTATING) for one in config.mutating]
-    return bindings + [(one.name, BindingType.CONVERSION) for one in config.conversions]
+    bindings += [(binding.name, BindingType.SCHEDULE) for binding in config.schedules]
+    bindings += [(binding.name, BindingType.KUBERNETES) for binding in config.kubernetes]
+    bindings += [(binding.name, BindingType.VALIDATING) for binding in config.validating]
+    bindings += [(binding.name, BindingType.MUTATING) for binding in config.mutating]
+    return bindings + [(binding.name, BindingType.CONVERSION) for binding in config.conversions]
 
 
 def _only(options: HappeningOptions, what: str) -> JSON:

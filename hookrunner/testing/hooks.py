@@ -90,15 +90,15 @@ class Hooks:
 
         Raises BadInput if there is no such file, BadHookConfig if the hook is no good.
         """
-        found = next((one / path for one in self.directories if (one / path).is_file()), None)
-        if found is None:
+        file = next((directory / path for directory in self.directories if (directory / path).is_file()), None)
+        if file is None:
             places = " or ".join(map(str, self.directories))
             raise BadInput(f"there is no hook {path} in {places}")
         settings = self.tools.bench.settings
         if kubeconfig:
             settings = replace(settings, environ=with_kubeconfig(settings.environ, str(kubeconfig)))
         tried = replace(self.tools.bench, timeout=timeout, settings=settings)
-        return HookUnderTest(self.tools, tried, self.tools.wait(tried.load(found)), self.directories[-1])
+        return HookUnderTest(self.tools, tried, self.tools.wait(tried.load(file)), self.directories[-1])
 
 
 @dataclass(frozen=True, slots=True)

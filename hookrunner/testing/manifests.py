@@ -24,33 +24,33 @@ def load(patterns: Iterable[str], directory: Path) -> tuple[JSON, ...]:
 
 def load_one(pattern: str, directory: Path) -> JSON:
     """The only object of a file. Raises BadInput."""
-    found = load([pattern], directory)
-    if len(found) != 1:
-        raise BadInput(f"{pattern}: one object is wanted here, {len(found)} are in it")
-    return found[0]
+    loaded = load([pattern], directory)
+    if len(loaded) != 1:
+        raise BadInput(f"{pattern}: one object is wanted here, {len(loaded)} are in it")
+    return loaded[0]
 
 
 def mapping(path: str) -> JSON:
     """The one mapping in a file, such as values. Raises BadInput."""
     try:
         text = Path(path).read_bytes()
-        found = documents.every(text)[0] if text.strip() else [{}]
+        values = documents.every(text)[0] if text.strip() else [{}]
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
     except BadDocument as error:
         raise BadInput(f"{path}: {error}") from None
-    if len(found) != 1 or not isinstance(found[0], dict):
+    if len(values) != 1 or not isinstance(values[0], dict):
         raise BadInput(f"{path}: one document with keys and values is wanted here")
-    return found[0]
+    return values[0]
 
 
 def objects(text: bytes, source: str) -> list[JSON]:
     """The objects in a text; `source` names it in errors. Raises BadInput with the line."""
     try:
-        found = documents.every(text)[0]
+        documents_read = documents.every(text)[0]
     except BadDocument as error:
         raise BadInput(f"{source}: document {error.number}: {error}") from None
-    kept = [(number, document) for number, document in enumerate(found) if document is not None]
+    kept = [(number, document) for number, document in enumerate(documents_read) if document is not None]
     for number, document in kept:
         if problem := complaint(document):
             raise BadInput(f"{source}:{_line(text, number)}: {problem}")
@@ -75,10 +75,10 @@ def _paths(pattern: str, directory: Path) -> list[str]:
     if pattern == STDIN:
         return [STDIN]
     named = (directory / pattern).exists()  # be it with brackets in its name
-    found = [pattern] if named else sorted(glob.glob(pattern, root_dir=directory, recursive=True))
-    if not found:
+    names = [pattern] if named else sorted(glob.glob(pattern, root_dir=directory, recursive=True))
+    if not names:
         raise BadInput(f"{pattern}: no such file (looked in {directory})")
-    return [inner for path in found for inner in _inside(directory / path)]
+    return [inner for path in names for inner in _inside(directory / path)]
 
 
 def _inside(path: Path) -> Iterator[str]:
@@ -94,10 +94,10 @@ def _objects_of(path: str) -> list[JSON]:
         text = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
-    found = objects(text, "standard input" if path == STDIN else path)
-    if not found and path == STDIN:
+    contents = objects(text, "standard input" if path == STDIN else path)
+    if not contents and path == STDIN:
         raise BadInput("standard input: no object came in")
-    return found
+    return contents
 
 
 def _listed(document: JSON) -> list[JSON]:

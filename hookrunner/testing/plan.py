@@ -156,8 +156,8 @@ def _watching_index(monitors: BindingMonitors, happening: Changed) -> int:
         return reasons[0] if all(reasons) else ""
 
     listening = [index for index in range(len(bindings)) if happening.change in bindings[index].changes]
-    if len(one := [index for index in listening if not misfit(index)]) == 1:
-        return one[0]
+    if len(fitting := [index for index in listening if not misfit(index)]) == 1:
+        return fitting[0]
     return find_only_binding(bindings, "kubernetes", misfit)
 
 

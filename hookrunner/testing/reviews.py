@@ -193,12 +193,12 @@ def _outside(rule: JSON, request: JSON) -> str:
     for key, value in asked.items():
         if "*" not in rule[key] and value not in rule[key]:
             return f"{key}: {value!r} is none of {rule[key]}"
-    if not any(_covers(one, resource["resource"], part) for one in rule["resources"]):
+    if not any(_covers(pattern, resource["resource"], part) for pattern in rule["resources"]):
         return f"resources: {'/'.join(filter(None, (resource['resource'], part)))!r} is none of {rule['resources']}"
     scope = "Namespaced" if request.get("namespace") else "Cluster"
     if rule.get("scope", "*") not in ("*", scope):
-        found = f"is {scope}" if request.get("namespace") else "has no metadata.namespace; kubectl would fill it in"
-        return f"scope: the rule is for {rule['scope']}, and the object {found}"
+        state = f"is {scope}" if request.get("namespace") else "has no metadata.namespace; kubectl would fill it in"
+        return f"scope: the rule is for {rule['scope']}, and the object {state}"
     return ""
 
 
@@ -242,5 +242,7 @@ def _conditions(binding: Admission, request: JSON) -> tuple[str, str]:
     except NoValue as error:
         refused = "leaves the webhook out" if binding.failure_policy == "Ignore" else "refuses the request"
         return f"matchConditions: {error}; with failurePolicy {binding.failure_policy} the API server {refused}", ""
-    said = next((one["expression"] for one in binding.match_conditions if one["name"] == name), "")
-    return (f"matchConditions: '{name}' is false: {said}", "") if name is not None else ("", "")
+    expression = next(
+        (condition["expression"] for condition in binding.match_conditions if condition["name"] == name), ""
+    )
+    return (f"matchConditions: '{name}' is false: {expression}", "") if name is not None else ("", "")

@@ -55,16 +55,20 @@ class Connections(http_connections.HttpServer):
     @property
     def alive(self) -> list["TimedConnection"]:
         """Open connections, the oldest first."""
-        return [one for one in self.connections if isinstance(one, TimedConnection) and one.transport is not None]
+        return [
+            connection
+            for connection in self.connections
+            if isinstance(connection, TimedConnection) and connection.transport is not None
+        ]
 
     def spare(self) -> bool:
         """Close one connection without a running request, if there is one.
 
         It closes the one with the fewest answers, since the API server's connections are used.
         """
-        spare = [one for one in self.alive if not one.answering]
+        spare = [connection for connection in self.alive if not connection.answering]
         if spare:
-            min(spare, key=lambda one: one.answers).abort()
+            min(spare, key=lambda connection: connection.answers).abort()
         return bool(spare)
 
     async def finish(self, grace: float | None) -> None:

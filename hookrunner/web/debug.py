@@ -239,10 +239,10 @@ class _Routes:
         name = request.match_info["name"]
         if not name:
             raise web.HTTPBadRequest(text="'hook' parameter is required")
-        found = self._views.snapshots(name)
-        if found is None:
+        snapshots = self._views.snapshots(name)
+        if snapshots is None:
             raise web.HTTPNotFound(text=f"hook '{name}' is not exist")
-        return answer(snapshots_json(found), format_of(request.match_info["format"]))
+        return answer(snapshots_json(snapshots), format_of(request.match_info["format"]))
 
     async def parameters(self, request: web.Request) -> web.Response:
         form, parameters = format_of(request.match_info["format"]), self._views.parameters

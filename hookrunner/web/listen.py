@@ -60,16 +60,16 @@ async def on_path(places: Sequence[Path]) -> AsyncIterator[socket.socket]:
     place can be used.
     """
     problems = []
-    for place in places:
+    for path in places:
         try:
-            sock = await _bind(place)
+            sock = await _bind(path)
         except OSError as error:
-            problems.append(f"\n  {place}: {error.strerror or error}")
+            problems.append(f"\n  {path}: {error.strerror or error}")
             continue
         try:
             yield sock
         finally:
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             sock.close()
         return
     raise StartRefused(f"no debug socket can be made:{''.join(problems)}\nname another place with --debug-unix-socket")
@@ -121,33 +121,33 @@ async def _log_request(request: web.Request, handler: Handler) -> web.StreamResp
     return response
 
 
-async def _bind(place: Path) -> socket.socket:
+async def _bind(path: Path) -> socket.socket:
     """Bind the socket. Raises OSError if that fails, StartRefused if another process answers there."""
-    use_directory(place.parent)  # another user could replace the socket, to read what is asked of us
-    if place.exists():
-        if not stat.S_ISSOCK(place.stat().st_mode):
+    use_directory(path.parent)  # another user could replace the socket, to read what is asked of us
+    if path.exists():
+        if not stat.S_ISSOCK(path.stat().st_mode):
             raise FileExistsError(errno.EEXIST, "there is a file that is not a socket")
-        if await _answers(place):
+        if await _answers(path):
             raise StartRefused(
-                f"another hookrunner answers on the debug socket {place}: stop it, "
+                f"another hookrunner answers on the debug socket {path}: stop it, "
                 "or name another place for this one with --debug-unix-socket"
             )
-        place.unlink()
+        path.unlink()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        sock.bind(os.fspath(place))
-        place.chmod(0o600)  # before it listens: until then no client can connect
+        sock.bind(os.fspath(path))
+        path.chmod(0o600)  # before it listens: until then no client can connect
     except OSError:
         sock.close()
         raise
     return sock
 
 
-async def _answers(place: Path) -> bool:
+async def _answers(path: Path) -> bool:
     """Does a process accept connections there? One that is too busy to accept is alive too."""
     try:
         async with asyncio.timeout(1.0):
-            _, writer = await asyncio.open_unix_connection(place)
+            _, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError:
         return False
     except TimeoutError:

@@ -179,7 +179,7 @@ def _config(modules: Modules, section: str, request: web.Request) -> JSON:
 
 
 def _snapshots(modules: Modules, section: str, _request: web.Request) -> JSON:
-    return {hook: snapshots_json(found) for hook, found in modules.snapshots(section).items()}
+    return {hook: snapshots_json(snapshots) for hook, snapshots in modules.snapshots(section).items()}
 
 
 def _flag(request: web.Request, name: str) -> bool:

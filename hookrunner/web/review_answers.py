@@ -68,8 +68,8 @@ def converted(review: ConversionReview, objects: Sequence[JSON]) -> Iterator[byt
 
 def unconverted(review: ConversionReview, reason: str) -> bytes:
     """The answer to a conversion that failed; `kubectl` shows the reason."""
-    said = _text(reason) or f"conversion to {review.request['desiredAPIVersion']} failed without a message"
-    return _conversion(review, {"status": "Failure", "message": said})
+    message = _text(reason) or f"conversion to {review.request['desiredAPIVersion']} failed without a message"
+    return _conversion(review, {"status": "Failure", "message": message})
 
 
 def _conversion(review: ConversionReview, result: Mapping[str, str]) -> bytes:

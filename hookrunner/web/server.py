@@ -78,10 +78,10 @@ class _Routes:
         return _readiness(self._pages, request)
 
     async def converge(self, request: web.Request) -> web.Response:
-        found = self._pages.converge() if self._pages.converge else ConvergeDump()
+        state = self._pages.converge() if self._pages.converge else ConvergeDump()
         if _wanted(request) == "json":
-            return _json(converge_states(found))
-        return web.Response(text=converge_text(found))
+            return _json(converge_states(state))
+        return web.Response(text=converge_text(state))
 
 
 _INDEX = f"""<!DOCTYPE html>

@@ -244,25 +244,25 @@ def tls_context(certificate: bytes, key: bytes, trusted: str) -> ssl.SSLContext:
 
     Raises BadConfig.
     """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     # The API server offers h2 to local addresses. A client that offers nothing else is refused in the handshake.
-    made.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(["http/1.1"])
     # A resumed session is not judged again: its client's certificate may have expired. Go's client resumes none.
-    made.options |= ssl.OP_NO_TICKET
-    made.num_tickets = 0
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
     try:
         with _file(certificate + b"\n" + key) as path:
             # Without the password OpenSSL would ask for one on the terminal and block the program.
-            made.load_cert_chain(path, password="")
+            context.load_cert_chain(path, password="")
     except (ssl.SSLError, ValueError) as error:
         raise BadConfig(f"the server certificate and its key cannot be used together: {error}") from error
     if trusted:
-        made.load_verify_locations(cadata=trusted)
-        made.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=trusted)
+        context.verify_mode = ssl.CERT_REQUIRED
         # As in Go: what the file names is trusted, also a CA that another one has signed.
-        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    return made
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
 
 
 @contextmanager

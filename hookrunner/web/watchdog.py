@@ -91,13 +91,13 @@ class _Watchdog:
                 self._await_answer()
 
     def _await_answer(self) -> None:
-        told, seconds = 0.0, 0.0
+        reported, seconds = 0.0, 0.0
         for seconds in blocked_seconds(self._has_answered, self._heartbeat):
-            if seconds >= 2 * told:
-                told = seconds
+            if seconds >= 2 * reported:
+                reported = seconds
                 _log.error("event loop blocked", seconds=seconds, stack=self._stack())
             self._answer(f"event loop blocked for {seconds:g} s\n")
-        if told and not self._ended.is_set():
+        if reported and not self._ended.is_set():
             _log.warn("event loop runs again", seconds=seconds)
 
     def _has_answered(self, seconds: float) -> bool:

@@ -45,19 +45,19 @@ class _Test(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         params = ctx.params
-        asked = _asked(ctx)
+        test_run = _asked(ctx)
         began = time.perf_counter()
         with quiet():
-            outcomes = run_to_end(_run(asked, params["timeout"], params["kubeconfig"] or ""))
+            outcomes = run_to_end(_run(test_run, params["timeout"], params["kubeconfig"] or ""))
         seconds = time.perf_counter() - began
         if not outcomes:
-            raise click.UsageError(f"no case has '{asked.named}' in its name")
-        if asked.update:
+            raise click.UsageError(f"no case has '{test_run.named}' in its name")
+        if test_run.update:
             cases.rewrite([outcome for outcome in outcomes if isinstance(outcome, CaseOutcome)])
             _rewrite([outcome for outcome in outcomes if isinstance(outcome, ModuleOutcome)])
-        _tell(outcomes, asked, seconds)
+        _tell(outcomes, test_run, seconds)
         cases.write_junit(params["junit"], [outcome.report for outcome in outcomes], seconds)
-        return 0 if all(cases.is_fine(outcome.report, asked.update) for outcome in outcomes) else 1
+        return 0 if all(cases.is_fine(outcome.report, test_run.update) for outcome in outcomes) else 1
 
 
 module_test = _Test(
@@ -107,31 +107,35 @@ def _asked(ctx: click.Context) -> _TestRun:
     return _TestRun(loaded, files, case_runner.load(hooks), params["named"], params["at_once"], params["update"], quiet)
 
 
-async def _run(asked: _TestRun, timeout: float, kubeconfig: str) -> list[ModuleOutcome | CaseOutcome]:
+async def _run(test_run: _TestRun, timeout: float, kubeconfig: str) -> list[ModuleOutcome | CaseOutcome]:
     """Modules first, in outcome render worker, then hooks."""
     outcomes: list[ModuleOutcome | CaseOutcome] = []
-    modules = asked.settings.modules
+    modules = test_run.settings.modules
     limits = RenderLimits(modules.render_timeout, modules.render_memory)
     async with (
         Renderer(limits) as renderer,
-        aclosing(module_case_runner.run(modules, renderer, asked.files, asked.named, asked.at_once)) as going,
+        aclosing(
+            module_case_runner.run(modules, renderer, test_run.files, test_run.named, test_run.at_once)
+        ) as finished,
     ):
-        async for outcome in going:
-            _show(outcome, outcomes, asked)
+        async for outcome in finished:
+            _show(outcome, outcomes, test_run)
             outcomes.append(outcome)
     async with (
-        bench(asked.settings.hooks, timeout, kubeconfig) as tools,
-        aclosing(case_runner.run(tools, asked.hooks, asked.named, asked.at_once)) as running,
+        bench(test_run.settings.hooks, timeout, kubeconfig) as tools,
+        aclosing(case_runner.run(tools, test_run.hooks, test_run.named, test_run.at_once)) as running,
     ):
         async for hook_outcome in running:
-            _show(hook_outcome, outcomes, asked)
+            _show(hook_outcome, outcomes, test_run)
             outcomes.append(hook_outcome)
     return outcomes
 
 
-def _show(outcome: ModuleOutcome | CaseOutcome, before: Sequence[ModuleOutcome | CaseOutcome], asked: _TestRun) -> None:
-    if not asked.quiet:
-        cases.show_case(outcome.report, asked.update, first=not before or before[-1].file is not outcome.file)
+def _show(
+    outcome: ModuleOutcome | CaseOutcome, before: Sequence[ModuleOutcome | CaseOutcome], test_run: _TestRun
+) -> None:
+    if not test_run.quiet:
+        cases.show_case(outcome.report, test_run.update, first=not before or before[-1].file is not outcome.file)
 
 
 def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
@@ -144,10 +148,10 @@ def _rewrite(outcomes: Sequence[ModuleOutcome]) -> None:
         golden.rewrite(file, updates)
 
 
-def _tell(outcomes: Sequence[ModuleOutcome | CaseOutcome], asked: _TestRun, seconds: float) -> None:
+def _tell(outcomes: Sequence[ModuleOutcome | CaseOutcome], test_run: _TestRun, seconds: float) -> None:
     reports = [outcome.report for outcome in outcomes]
-    if not asked.quiet:
-        echo_styled(cases.summary(reports, asked.update, seconds))
+    if not test_run.quiet:
+        echo_styled(cases.summary(reports, test_run.update, seconds))
         return
     results = [
         as_json(outcome.result) if isinstance(outcome, CaseOutcome) else outcome.made.as_json() for outcome in outcomes

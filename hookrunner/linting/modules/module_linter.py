@@ -49,7 +49,9 @@ class ModuleLinter:
 
     async def lint(self, modules: Sequence[Path]) -> LintedModules:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
-        findings = set(await asyncio.to_thread(lambda: [one for path in modules for one in check_writers(path)]))
+        findings = set(
+            await asyncio.to_thread(lambda: [finding for path in modules for finding in check_writers(path)])
+        )
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
             findings.update(await self._lint_source(source, own))
@@ -59,31 +61,31 @@ class ModuleLinter:
 
     async def _lint_source(self, source: Path, paths: Sequence[Path]) -> list[Finding]:
         try:
-            found = await asyncio.to_thread(shelf.read, replace(self.settings, directories=(source,)))
+            shelf_read = await asyncio.to_thread(shelf.read, replace(self.settings, directories=(source,)))
         except StartRefused as error:
             return [Finding(str(paths[0].parent), 1, 1, "module-refused", str(error))]
-        values = offline(found, Configured())
-        by_module = await asyncio.gather(*(self._lint_module(path, found, values) for path in paths))
-        common = _placed(paths[0].parent, check_flags(source, [one.key for one in found.modules]))
+        values = offline(shelf_read, Configured())
+        by_module = await asyncio.gather(*(self._lint_module(path, shelf_read, values) for path in paths))
+        common = _placed(paths[0].parent, check_flags(source, [module.key for module in shelf_read.modules]))
         return [*common, *(finding for of_module in by_module for finding in of_module)]
 
-    async def _lint_module(self, path: Path, found: Shelf, values: Offline) -> list[Finding]:
-        module, problem = _of_path(path, found)
+    async def _lint_module(self, path: Path, shelf_read: Shelf, values: Offline) -> list[Finding]:
+        module, problem = _of_path(path, shelf_read)
         if module is None or problem:
             return _placed(path, [_refused(path, problem), *check_enums(path)])
-        names = {one.name for one in found.modules}
+        names = {beside.name for beside in shelf_read.modules}
         remarks = [*check_files(module, self.settings.crd_filters), *check_requirements(module, names)]
-        remarks += check_schemas(module.directory, found.schemas[module.key])
+        remarks += check_schemas(module.directory, shelf_read.schemas[module.key])
         if not any(remark.code == "default-wrong" for remark in remarks):
             remarks += await check_defaults(module, values, self.renderer)
         return _placed(path, remarks)
 
 
-def _of_path(path: Path, found: Shelf) -> tuple[Module | None, str]:
+def _of_path(path: Path, shelf_read: Shelf) -> tuple[Module | None, str]:
     """The module in a directory and what is wrong with it."""
     real = path.resolve()
-    known = (*found.modules, *found.loaded.found.rejected)
-    module = next((one for one in known if one.directory.resolve() == real), None)
+    known = (*shelf_read.modules, *shelf_read.loaded.found.rejected)
+    module = next((candidate for candidate in known if candidate.directory.resolve() == real), None)
     return module, module.problem if module else "no module: hidden directories are passed over"
 
 
@@ -98,7 +100,11 @@ def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
     for remark in remarks:
         shown = str(path / remark.path) if remark.path else str(path)
         by_file.setdefault(shown, []).append(Finding(shown, *remark.place, remark.code, remark.text))
-    return [one for shown, found in by_file.items() for one in without_ignored(shown, _text(Path(shown)), found)]
+    return [
+        finding
+        for shown, findings in by_file.items()
+        for finding in without_ignored(shown, _text(Path(shown)), findings)
+    ]
 
 
 def _text(path: Path) -> str:
@@ -122,17 +128,17 @@ def check_files(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRe
     try:
         read_crds(module.directory, skip_crds)
     except BadChart as error:
-        path, place = of_file(str(error), module.directory)
-        yield ModuleRemark(path or "crds", place, "crd-refused", str(error))
+        path, position = of_file(str(error), module.directory)
+        yield ModuleRemark(path or "crds", position, "crd-refused", str(error))
 
 
 def check_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:
     """Modules that it requires and that are not beside it."""
     for number, (name, _) in enumerate(module.traits.modules):
         if name not in names:
-            place = in_yaml(module.directory / MODULE_FILE, f"/requires/modules/{number}")
+            position = in_yaml(module.directory / MODULE_FILE, f"/requires/modules/{number}")
             text = f"requires {name}, which is not beside it, so that it is off{suggestion(name, names)}"
-            yield ModuleRemark(MODULE_FILE, place, "requires-unknown", text)
+            yield ModuleRemark(MODULE_FILE, position, "requires-unknown", text)
 
 
 def check_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
@@ -151,8 +157,8 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
         strange = traits.parse(safe_files.read(path), str(path)).unknown
     except (OSError, BadModule):
         return
-    for one in strange:
-        key, _, hint = one.partition(";")
+    for unknown in strange:
+        key, _, hint = unknown.partition(";")
         text = f"`{key}` means nothing here and is ignored;{hint or ' docs/module-yaml.md has all keys'}"
         yield ModuleRemark(MODULE_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
 
@@ -163,14 +169,14 @@ def _strange_values(module: Module) -> Iterator[ModuleRemark]:
     for key in _top_keys(path):
         if key not in known:
             hint = suggestion(key, known) or f"; put the module's values under `{module.key}`"
-            text = f"`{key}` is lost: of this file only {' and '.join(f'`{one}`' for one in known)} count{hint}"
+            text = f"`{key}` is lost: of this file only {' and '.join(f'`{name}`' for name in known)} count{hint}"
             yield ModuleRemark(_VALUES, in_yaml(path, f"/{key}"), "value-lost", text)
 
 
 def _top_keys(path: Path) -> list[str]:
     """The keys of a file of values. What is wrong with the file is reported where it is loaded."""
     try:
-        said = next(yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_1), None)
+        document = next(yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_1), None)
     except (OSError, BadDocument):
         return []
-    return list(said) if isinstance(said, dict) else []
+    return list(document) if isinstance(document, dict) else []

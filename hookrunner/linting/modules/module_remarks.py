@@ -27,14 +27,14 @@ START: Position = (1, 1)
 
 def of_rule(message: str) -> tuple[str, str]:
     """The file and the JSON pointer of the rule that a message ends with; empty if it names none."""
-    found = list(_POINTER.finditer(message))[-1:]
-    return next(((one[1], (one[2] or "#").removeprefix("#")) for one in found), ("", ""))
+    matches = list(_POINTER.finditer(message))[-1:]
+    return next(((match[1], (match[2] or "#").removeprefix("#")) for match in matches), ("", ""))
 
 
 def of_template(message: str) -> tuple[str, Position]:
     """The template that a message of Helm names, in the module's directory, and where; empty if it names none."""
-    found = _POSITION.search(message)
-    return (found[1], (int(found[2] or 1), int(found[3] or 0) + 1)) if found else ("", START)
+    match = _POSITION.search(message)
+    return (match[1], (int(match[2] or 1), int(match[3] or 0) + 1)) if match else ("", START)
 
 
 def of_document(message: str, directory: Path) -> tuple[str, Position]:
@@ -54,10 +54,10 @@ def of_document(message: str, directory: Path) -> tuple[str, Position]:
 def of_file(message: str, directory: Path) -> tuple[str, Position]:
     """The file in a module's directory that a message begins with, and where; empty if it names none."""
     top = f"{directory.absolute()}/"
-    found = re.search(re.escape(top) + r"([^:,\s]+)", message)
-    if not found:
+    match = re.search(re.escape(top) + r"([^:,\s]+)", message)
+    if not match:
         return "", START
-    rest, name = message[found.end() :], found[1]
+    rest, name = message[match.end() :], match[1]
     if pointer := _BARE_POINTER.search(rest):
         return name, in_yaml(directory / name, pointer[1])
     line = _LINE.search(rest)
@@ -72,14 +72,14 @@ def in_yaml(path: Path, pointer: str) -> Position:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError, TooLarge):
         return START
-    place = START
+    position = START
     for step in pointers.tokens(pointer):
-        found = _inside(node, step)
-        if found is None:
+        entry = _inside(node, step)
+        if entry is None:
             break
-        mark, node = found[0].start_mark, found[1]
-        place = (mark.line + 1, mark.column + 1) if mark else place
-    return place
+        mark, node = entry[0].start_mark, entry[1]
+        position = (mark.line + 1, mark.column + 1) if mark else position
+    return position
 
 
 def _inside(node: yaml.Node | None, step: str) -> tuple[yaml.Node, yaml.Node] | None:

@@ -84,7 +84,9 @@ def _defaults(directory: Path, name: str, schema: SectionSchema) -> Iterator[Mod
     for node in own:
         where = in_yaml(directory / name, f"{node.at.removeprefix('#')}/default")
         wrong = problems(node, _filled(node), "the default", CheckMode(closed=False))
-        yield from (ModuleRemark(name, where, "default-wrong", one) for one in wrong if " is required " not in one)
+        yield from (
+            ModuleRemark(name, where, "default-wrong", problem) for problem in wrong if " is required " not in problem
+        )
 
 
 def _filled(node: Node) -> JSON:
@@ -107,42 +109,42 @@ def _nodes(node: Node, seen: set[int]) -> Iterator[Node]:
 _NAMESPACE = "default"
 
 
-async def check_defaults(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
+async def check_defaults(module: Module, offline: Offline, renderer: Renderer) -> list[ModuleRemark]:
     """Remarks on default values, and on the chart if they are good enough for it."""
-    schemas, values = found.shelf.schemas[module.key], found.store.effective(module.key)
+    schemas, values = offline.shelf.schemas[module.key], offline.store.effective(module.key)
     remarks = [*_default_values(module, schemas.values or schemas.config, values)]
     if module.chart and not remarks:
-        remarks += await _check_chart(module, found, renderer)
+        remarks += await _check_chart(module, offline, renderer)
     return remarks
 
 
 def _default_values(module: Module, schema: SectionSchema | None, values: object) -> Iterator[ModuleRemark]:
     for problem in schema.problems(values) if schema else ():
         path, pointer = of_rule(problem)
-        place = in_yaml(module.directory / path, pointer) if path else (1, 1)
+        position = in_yaml(module.directory / path, pointer) if path else (1, 1)
         if re.search(r" is required( |$)", problem):
             text = f"{problem}: with its defaults the module does not run, and its chart was not rendered here"
-            yield ModuleRemark(path, place, "needs-values", text)
+            yield ModuleRemark(path, position, "needs-values", text)
         else:
-            yield ModuleRemark(path, place, "defaults-refused", problem)
+            yield ModuleRemark(path, position, "defaults-refused", problem)
 
 
-async def _check_chart(module: Module, found: Offline, renderer: Renderer) -> list[ModuleRemark]:
+async def _check_chart(module: Module, offline: Offline, renderer: Renderer) -> list[ModuleRemark]:
     try:
-        rendered = await renderer.render(found.order(module.name, _NAMESPACE, {}, stock_capabilities()))
+        rendered = await renderer.render(offline.order(module.name, _NAMESPACE, {}, stock_capabilities()))
     except BadValues as error:
         return [ModuleRemark("", code="needs-values", text=f"{error}: its chart was not rendered here")]
     except BadChart as error:
-        path, place = of_template(str(error))
-        return [ModuleRemark(path, place, "chart-refused", str(error))]
+        path, position = of_template(str(error))
+        return [ModuleRemark(path, position, "chart-refused", str(error))]
     except BadManifest as error:
-        path, place = of_document(str(error), module.directory)
+        path, position = of_document(str(error), module.directory)
         text = f"with default values this is no manifest: {error}; mend the YAML that the template writes"
-        return [ModuleRemark(path, place, "manifest-refused", text)]
+        return [ModuleRemark(path, position, "manifest-refused", text)]
     except RenderFailed as error:
-        path, place = of_template(str(error))
+        path, position = of_template(str(error))
         text = f"cannot be rendered with default values: {error}; give defaults, in a schema, for what hooks find out"
-        return [ModuleRemark(path, place, "render-failed", text)]
+        return [ModuleRemark(path, position, "render-failed", text)]
     return list(dict.fromkeys(check_objects(module, rendered)))
 
 
@@ -153,9 +155,9 @@ def check_objects(module: Module, rendered: RenderedChart) -> Iterator[ModuleRem
     """A remark for each template and kind."""
     for obj in [*rendered.objects, *(hook.obj for hook in rendered.hooks)]:
         api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
-        if told := kinds.problem(api_version, kind, exact=True):
+        if unserved := kinds.problem(api_version, kind, exact=True):
             path = _template(rendered, obj)
-            yield ModuleRemark(path, _kind_place(module, path, api_version, kind), kinds.CODE, told)
+            yield ModuleRemark(path, _kind_place(module, path, api_version, kind), kinds.CODE, unserved)
 
 
 def _template(rendered: RenderedChart, obj: JSON) -> str:

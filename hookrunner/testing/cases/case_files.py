@@ -75,7 +75,7 @@ def read(path: Path) -> CaseFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
     text, raw, positions = loaded(path, problems)
     reader = _Reader(path, positions)
-    cases = tuple(reader.case(one, f"[{number}]") for number, one in enumerate(raw))
+    cases = tuple(reader.case(document, f"[{number}]") for number, document in enumerate(raw))
     if reader.problems:
         raise BadInput("\n".join(reader.problems))
     return CaseFile(path, text, positions, cases)
@@ -119,8 +119,8 @@ class _Reader:
         given = self._given(case.get("given", {}), f"{yaml_path}.given")
         several = isinstance(raw["when"], list)
         happenings = tuple(
-            self._happening(one, f"{yaml_path}.when[{number}]" if several else f"{yaml_path}.when")
-            for number, one in enumerate(case["when"])
+            self._happening(happening, f"{yaml_path}.when[{number}]" if several else f"{yaml_path}.when")
+            for number, happening in enumerate(case["when"])
         )
         return Case(
             raw["name"], yaml_path, line_of(yaml_path, self.positions), given, happenings, raw.get("expect") or {}

@@ -56,8 +56,12 @@ class CaseReport:
         """What there is to say of a case that did not pass; what was printed last."""
         if self.problem:
             return self.problem.splitlines()
-        lines = [line for one in self.wrong for line in (f"{one.key}:", *(f"  {line}" for line in one.lines))]
-        if self.wrong and self.logs and not any(one.key == "logs" for one in self.wrong):
+        lines = [
+            line
+            for difference in self.wrong
+            for line in (f"{difference.key}:", *(f"  {line}" for line in difference.lines))
+        ]
+        if self.wrong and self.logs and not any(difference.key == "logs" for difference in self.wrong):
             lines += ["the hook printed:", *(f"  | {line}" for line in self.logs)]
         return lines
 
@@ -96,7 +100,9 @@ def _add_case(suite: Xml.Element, outcome: CaseReport) -> None:
     }
     case = Xml.SubElement(suite, "testcase", attributes)
     if not outcome.passed:
-        first = outcome.problem.partition("\n")[0] or "not as expected: " + ", ".join(one.key for one in outcome.wrong)
+        first = outcome.problem.partition("\n")[0] or "not as expected: " + ", ".join(
+            difference.key for difference in outcome.wrong
+        )
         kind = "error" if outcome.problem else "failure"
         Xml.SubElement(case, kind, message=_clean(first)).text = _clean("\n".join(outcome.lines))
     if outcome.logs:
@@ -156,7 +162,7 @@ def _found(path: Path) -> Sequence[Path]:
         hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
     else:
         files = [
-            one for one in (path, path.with_name(path.name + SUFFIX)) if one.name.endswith(SUFFIX) and one.exists()
+            file for file in (path, path.with_name(path.name + SUFFIX)) if file.name.endswith(SUFFIX) and file.exists()
         ]
         hint = f"there is no {path.name}{SUFFIX} beside it"
     if not files:
@@ -166,8 +172,8 @@ def _found(path: Path) -> Sequence[Path]:
 
 def below(directory: Path) -> list[Path]:
     """The test files of a directory. Hidden directories have no hooks, and may have whole environments."""
-    found = ((file, file.relative_to(directory).parts) for file in directory.rglob(f"*{SUFFIX}"))
-    return sorted(file for file, parts in found if not any(part.startswith(".") for part in parts))
+    files = ((file, file.relative_to(directory).parts) for file in directory.rglob(f"*{SUFFIX}"))
+    return sorted(file for file, parts in files if not any(part.startswith(".") for part in parts))
 
 
 def load(paths: Iterable[Path]) -> list[CaseFile]:
@@ -195,11 +201,11 @@ async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int)
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
     slots = _Slots(tools, asyncio.Semaphore(at_once))
-    going = list[asyncio.Task[CaseOutcome]]()
+    tasks = list[asyncio.Task[CaseOutcome]]()
     for file, cases in chosen:
         hook = asyncio.create_task(_hook(slots, file.hook)) if cases else None
-        going += [asyncio.create_task(_case(slots, hook, file, case)) for case in cases if hook]
-    async with aclosing(results_in_order(going)) as outcomes:
+        tasks += [asyncio.create_task(_case(slots, hook, file, case)) for case in cases if hook]
+    async with aclosing(results_in_order(tasks)) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
@@ -235,11 +241,11 @@ async def _case(slots: _Slots, loading: "asyncio.Task[Hook | str]", file: CaseFi
         try:
             wanted = [parse_happening(hook, options) for options in case.happenings]
             result = await slots.tools.run(hook, case.given, *wanted)
-            found = await _effects(slots, case, result)
+            effects = await _effects(slots, case, result)
         except BadInput as error:
             return CaseOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
-    wrong = differences(case.expect, result, found)
-    return CaseOutcome(file, case, time.perf_counter() - began, "", result, found, tuple(wrong))
+    wrong = differences(case.expect, result, effects)
+    return CaseOutcome(file, case, time.perf_counter() - began, "", result, effects, tuple(wrong))
 
 
 async def _effects(slots: _Slots, case: Case, result: Result) -> Effects:

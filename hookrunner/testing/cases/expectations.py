@@ -156,21 +156,21 @@ def _all_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterato
 def _some_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
     """Each expected item is among the actual ones; a missing one is compared with the most similar."""
     for item in expected:
-        if not any(same(projected(one, item), item) for one in actual_value):
+        if not any(same(projected(value, item), item) for value in actual_value):
             yield from _shown(key, item, nearest(item, actual_value))
 
 
 def nearest(item: JSON, actual_value: Sequence[JSON]) -> JSON:
     """Of the most similar value the keys that the expectation names; None if there is no value."""
-    candidates = [projected(one, item) for one in actual_value]
-    return max(candidates, key=lambda one: _likeness(one, item), default=None)
+    candidates = [projected(value, item) for value in actual_value]
+    return max(candidates, key=lambda value: _likeness(value, item), default=None)
 
 
 def of_objects(key: str, expected: JSON, actual_value: Sequence[JSON]) -> Iterator[Difference]:
     """How objects, in any order, differ from those under `contain`, `exactly` and `absent`."""
     yield from _listed(key, expected, list(actual_value), _some_of)
     for item in expected.get("absent", []) if isinstance(expected, dict) else []:
-        if any(same(projected(one, item), item) for one in actual_value):
+        if any(same(projected(value, item), item) for value in actual_value):
             yield Difference(key, (f"expected to be absent, but it is there: {item}",))
 
 
@@ -196,7 +196,7 @@ def projected(actual_value: JSON, expected: JSON) -> JSON:
         return {key: projected(actual_value[key], expected[key]) for key in expected if key in actual_value}
     if isinstance(actual_value, list) and isinstance(expected, list):
         rest = actual_value[len(expected) :]
-        return [projected(one, other) for one, other in zip(actual_value, expected, strict=False)] + rest
+        return [projected(value, other) for value, other in zip(actual_value, expected, strict=False)] + rest
     return actual_value
 
 

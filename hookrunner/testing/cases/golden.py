@@ -29,12 +29,12 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
         return {"run": False, "reason": result.reason}
     keys = dict.fromkeys(difference.key for difference in wrong if difference.key != "run")
     kept = {key: value for key, value in expect.items() if key not in ("run", "reason")}
-    found = {key: actual(key, result, effects) for key in keys if key != "failure"}
+    expected = {key: actual(key, result, effects) for key in keys if key != "failure"}
     if result.failure and not result.exit_code:
-        found["failure"] = _TAKEN.split(result.failure)[0]
+        expected["failure"] = _TAKEN.split(result.failure)[0]
     if not kept:
-        found |= {key: value for key in _FIRST if (value := actual(key, result, effects))} or {"patches": []}
-    return {key: value for key, value in (kept | found).items() if value not in (None, "") or key in _FIRST}
+        expected |= {key: value for key in _FIRST if (value := actual(key, result, effects))} or {"patches": []}
+    return {key: value for key, value in (kept | expected).items() if value not in (None, "") or key in _FIRST}
 
 
 def rewrite(file: CaseSheet, updates: dict[str, JSON]) -> None:
@@ -94,9 +94,9 @@ def _block(before_key: str, indent: int, expect: JSON, comment: str) -> list[str
     return [f"{before_key}expect:{comment}", *body]
 
 
-def _ends_its_line(lines: list[str], place: Position) -> bool:
+def _ends_its_line(lines: list[str], position: Position) -> bool:
     """Whether nothing but a comment follows a value."""
-    return re.fullmatch(r"\s*(#.*)?", lines[place.end[0]][place.end[1] :]) is not None
+    return re.fullmatch(r"\s*(#.*)?", lines[position.end[0]][position.end[1] :]) is not None
 
 
 def _inner_end(case: Position) -> tuple[int, int]:

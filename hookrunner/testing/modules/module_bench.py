@@ -75,8 +75,8 @@ class ModuleUnderTest:
         key = self.module.key
         flags = {f"{key}Enabled", f"{key}Maintenance"}
         if strange := (given.values.keys() | given.config.keys() - flags) - {GLOBAL, key}:
-            said = f"values are by section, here {GLOBAL} and {key}"
-            raise BadInput(f"{', '.join(sorted(strange))}: {said}")
+            hint = f"values are by section, here {GLOBAL} and {key}"
+            raise BadInput(f"{', '.join(sorted(strange))}: {hint}")
 
     def _patch(self, state: Offline, given: ModuleGiven) -> None:
         """Put values over the effective ones, as patches of hooks do. Raises BadValues."""
@@ -84,33 +84,40 @@ class ModuleUnderTest:
             state.store.patch(key, list(_added(section, state.store.effective(key), (key,))))
 
 
-def _added(value: JSON, there: JSON, place: tuple[str, ...]) -> Iterator[PatchOperation]:
+def _added(value: JSON, there: JSON, path: tuple[str, ...]) -> Iterator[PatchOperation]:
     """Operations that merge a value into another: maps key by key."""
     if isinstance(value, dict) and isinstance(there, dict):
         for key, inner in value.items():
-            yield from _added(inner, there.get(key), (*place, key))
+            yield from _added(inner, there.get(key), (*path, key))
     else:
-        yield PatchOperation("add", pointers.text(place), value)
+        yield PatchOperation("add", pointers.text(path), value)
 
 
 def load_module(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
     """A module by its directory. Raises BadInput if it is not a module."""
     try:
-        found = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
+        shelf_read = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
     except StartRefused as error:
         raise BadInput(str(error)) from None
     real = directory.resolve()
-    module = next((one for one in found.modules if one.directory.resolve() == real), None)
+    module = next((candidate for candidate in shelf_read.modules if candidate.directory.resolve() == real), None)
     if module is None:
-        why = next((one.problem for one in found.loaded.found.rejected if one.directory.resolve() == real), "no module")
+        why = next(
+            (
+                candidate.problem
+                for candidate in shelf_read.loaded.found.rejected
+                if candidate.directory.resolve() == real
+            ),
+            "no module",
+        )
         raise BadInput(f"{directory}: {why}")
-    return ModuleUnderTest(module, _alone(found, module), settings)
+    return ModuleUnderTest(module, _alone(shelf_read, module), settings)
 
 
-def _alone(found: Shelf, module: Module) -> Shelf:
+def _alone(shelf_read: Shelf, module: Module) -> Shelf:
     """Without other modules, whose values would be computed for every case."""
     keys = (GLOBAL, module.key)
-    statics = found.loaded.statics
+    statics = shelf_read.loaded.statics
     alone = replace(statics, sections={key: statics.sections[key] for key in keys})
-    schemas = {key: found.schemas[key] for key in keys}
-    return Shelf(replace(found.loaded, statics=alone), (module,), schemas)
+    schemas = {key: shelf_read.schemas[key] for key in keys}
+    return Shelf(replace(shelf_read.loaded, statics=alone), (module,), schemas)

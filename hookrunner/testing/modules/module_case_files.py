@@ -165,8 +165,8 @@ def spelled_out(case: JSON) -> JSON:
 
 
 def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
-    for place, case in enumerate(raw):
+    for index, case in enumerate(raw):
         expect = case.get("expect") or {}
         if "failure" in expect and (others := expect.keys() - {"failure", "values"}):
             text = f"a case that fails makes no {', '.join(sorted(others))}; drop one"
-            yield Problem(f"[{place}].expect", text)
+            yield Problem(f"[{index}].expect", text)

@@ -51,14 +51,14 @@ async def run(
     """Every case whose name contains `named`, `at_once` of them side by side, in order."""
     turns = asyncio.Semaphore(at_once)
     subjects: dict[object, ModuleUnderTest | str] = {}
-    going = list[asyncio.Task[ModuleOutcome]]()
+    tasks = list[asyncio.Task[ModuleOutcome]]()
     for file in files:
         if file.module not in subjects:
             subjects[file.module] = await asyncio.to_thread(_load_module, file, settings)
         about = subjects[file.module]
         chosen = (case for case in file.cases if named in case.name)
-        going += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
-    async with aclosing(results_in_order(going)) as outcomes:
+        tasks += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
+    async with aclosing(results_in_order(tasks)) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
@@ -143,9 +143,9 @@ def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference
         return
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
-    found, names = made.rendered.everything.splitlines(), (f"{shown}: expected", f"{shown}: actual")
-    if expected != found:
-        yield Difference(GOLDEN, tuple(difflib.unified_diff(expected, found, *names, lineterm="")))
+    actual, names = made.rendered.everything.splitlines(), (f"{shown}: expected", f"{shown}: actual")
+    if expected != actual:
+        yield Difference(GOLDEN, tuple(difflib.unified_diff(expected, actual, *names, lineterm="")))
 
 
 def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
@@ -165,13 +165,13 @@ def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
     return expected
 
 
-def _objects(expected: JSON, found: list[JSON]) -> JSON:
+def _objects(expected: JSON, actual: list[JSON]) -> JSON:
     """Of each expected object as much as was asked about of the one that is most like it. What is expected to be absent
     is not taken back: that is for a person to decide."""
     if isinstance(expected, list):
-        return [now for item in expected if (now := nearest(item, found)) is not None]
-    some = {"contain": _objects(expected["contain"], found)} if "contain" in expected else {}
-    return expected | some | ({"exactly": found} if "exactly" in expected else {})
+        return [now for item in expected if (now := nearest(item, actual)) is not None]
+    some = {"contain": _objects(expected["contain"], actual)} if "contain" in expected else {}
+    return expected | some | ({"exactly": actual} if "exactly" in expected else {})
 
 
 def _beside(file: ModuleFile, name: str) -> Path:

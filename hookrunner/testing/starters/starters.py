@@ -48,7 +48,7 @@ class Starter:
         path.touch(mode, exist_ok=False)
         undo.callback(path.unlink)
         named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
-        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text), "utf-8")
+        path.write_text(re.sub("|".join(named), lambda match: named[match[0]], text), "utf-8")
 
     @property
     def _webhook(self) -> str:
@@ -101,7 +101,7 @@ class ModuleStarter:
     @property
     def paths(self) -> list[Path]:
         """Its files."""
-        return [self.directory / place.replace("@NAME@", self.name) for place in _FILES.values()]
+        return [self.directory / path.replace("@NAME@", self.name) for path in _FILES.values()]
 
     def write(self) -> None:
         """Make it, whole or not at all. Raises BadInput if it is there already, or cannot be made."""
@@ -130,7 +130,7 @@ class ModuleStarter:
         }
         path.parent.mkdir(exist_ok=True)
         path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
-        path.write_text(re.sub("|".join(named), lambda found: named[found[0]], text), "utf-8")
+        path.write_text(re.sub("|".join(named), lambda match: named[match[0]], text), "utf-8")
 
 
 def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStarter:
@@ -141,8 +141,8 @@ def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStar
         raise BadInput(f"'{name}' says its weight, and so does --weight; drop one")
     bare = _named(numbered[2] if numbered else name)
     _refuse_another(bare, directory)
-    place = _next(directory) if weight is None else weight
-    return ModuleStarter(bare, directory / (name if numbered else f"{place:03}-{name}"))
+    number = _next(directory) if weight is None else weight
+    return ModuleStarter(bare, directory / (name if numbered else f"{number:03}-{name}"))
 
 
 def _named(name: str) -> str:
