@@ -12,7 +12,7 @@ OBEYED = ["\x00", "\x07", "\x08", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\x9d"
 
 
 @each("char", OBEYED)
-def test_what_a_terminal_obeys_is_shown_in_every_form(char: str) -> None:
+def test_control_characters_are_visible_in_every_form(char: str) -> None:
     for form in (printable, printable_text, printable_but_colors):
         assert form(f"a{char}b") == f"a{repr(char)[1:-1]}b"
     assert printable_json(f"a{char}b") == f"a\\u{ord(char):04x}b"

@@ -23,7 +23,7 @@ def create(name: str) -> str:
 
 
 def merge(name: str, value: str) -> str:
-    """Sets `data.x` of a ConfigMap; fails if it is not there."""
+    """Sets `data.x` of a ConfigMap; fails if it is missing."""
     where = {"operation": "MergePatch", "kind": "ConfigMap", "namespace": "default", "name": name}
     return json.dumps({**where, "mergePatch": {"data": {"x": value}}})
 

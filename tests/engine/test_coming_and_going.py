@@ -40,7 +40,7 @@ async def test_after_many_comings_and_goings_a_schedule_fires_once_per_tick(
     assert asyncio.get_running_loop().time() - began > 1.9
 
 
-async def test_after_many_comings_and_goings_a_change_is_told_once(bench: Bench, jq: Jq, client: Client) -> None:
+async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("h.sh", {"kubernetes": BOTH["kubernetes"]})
     await bench.start(jq, client)
     await come_and_go(bench, several(100))

@@ -17,7 +17,7 @@ CONFIGMAPS = {"name": "cms", "kind": "ConfigMap"}
 PATCH = '> "$KUBERNETES_PATCH_PATH"'
 
 
-async def test_synchronization_comes_before_events_and_each_is_told_once(bench: Bench, jq: Jq, client: Client) -> None:
+async def test_synchronization_comes_before_events_and_each_comes_once(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
     bench.cluster.put(configmap("old"))
     await bench.start(jq, client)
@@ -192,7 +192,7 @@ async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, cl
 
 
 async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Bench, jq: Jq, client: Client) -> None:
-    """The others are reported at once, the broken one when it is mended."""
+    """The others are reported at once, the broken one when it is repaired."""
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})
     await bench.start(jq, client)
     await bench.ran("a.sh", 1)

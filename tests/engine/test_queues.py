@@ -256,7 +256,7 @@ def test_back_off_grows_as_documented(failures: int, fraction: float, seconds: f
     assert back_off(failures, fraction) == pytest.approx(seconds)
 
 
-def test_every_failure_waits_longer_and_a_new_task_starts_anew() -> None:
+def test_every_failure_waits_longer_and_a_new_task_begins_with_the_first_pause() -> None:
     bench = Bench()
     bench.queue.enqueue(run("h", "a"))
     waits = []

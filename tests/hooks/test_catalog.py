@@ -1,4 +1,4 @@
-"""Asking all hooks what they want. What an answer means is tested in config/."""
+"""Asking all hooks for their configurations. What an answer means is tested in config/."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ async def problem(settings: HooksSettings, children: Children, jq: Jq) -> str:
     return str(error)
 
 
-async def test_hooks_come_in_the_order_of_their_paths_with_what_they_want(
+async def test_hooks_come_in_the_order_of_their_paths_with_their_configurations(
     settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
 ) -> None:
     make_hook("b.sh", "echo 'onStartup: 2'")
@@ -44,9 +44,7 @@ async def test_no_hooks_are_fine(settings: HooksSettings, children: Children, jq
     assert await load(settings, children, jq) == Catalog(())
 
 
-async def test_a_directory_that_nobody_asked_for_may_be_missing(
-    settings: HooksSettings, children: Children, jq: Jq
-) -> None:
+async def test_a_default_directory_may_be_missing(settings: HooksSettings, children: Children, jq: Jq) -> None:
     settings.directory.rmdir()
     assert await load(replace(settings, optional=True), children, jq) == Catalog(())
     with pytest.raises(StartRefused, match="not exist"):
@@ -87,7 +85,7 @@ async def test_hooks_are_asked_side_by_side(
         ("kill -9 $$", ["killed by SIGKILL"]),
     ],
 )
-async def test_a_bad_hook_is_told_with_all_that_it_said(
+async def test_the_error_of_a_bad_hook_quotes_its_output(
     skipping: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook, script: str, fragments: list[str]
 ) -> None:
     make_hook("bad.sh", script)
@@ -110,7 +108,7 @@ async def test_a_symlink_to_nothing_is_a_bad_hook(skipping: HooksSettings, child
     assert "the file is not there" in await problem(skipping, children, jq)
 
 
-async def test_a_symlink_to_a_file_that_is_not_executable_is_told_how_to_mend_it(
+async def test_a_symlink_to_a_file_that_is_not_executable_is_reported_with_advice(
     skipping: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
 ) -> None:
     make_hook("plain.txt", STARTUP).chmod(0o644)

@@ -1,4 +1,4 @@
-"""Hooks of modules and global ones, asked for what they want."""
+"""Hooks of modules and global ones, asked for their configurations."""
 
 from dataclasses import replace
 from pathlib import Path

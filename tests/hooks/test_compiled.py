@@ -113,7 +113,7 @@ def test_sources_of_a_batch_hook_miss_nothing_beside_their_program(tmp_path: Pat
     assert compiled_in_module(tmp_path) == ("hooks/b.go",)
 
 
-def test_nobody_is_told_to_make_a_go_source_executable(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_advice_says_to_make_a_go_source_executable(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     find(write(tmp_path, {"a.go": HOOK, "a_test.go": HOOK, "helper.go": HELPER, "main.go": "package main"}))
     lines = capfd.readouterr().err.splitlines()
     assert [line for line in lines if "chmod" in line] == []

@@ -78,7 +78,7 @@ def test_half_a_document_is_named_by_number_and_by_the_language_that_was_meant(
     assert error.value.number == number
 
 
-def test_what_follows_the_first_json_value_is_ignored_where_only_one_is_wanted() -> None:
+def test_text_after_the_first_json_value_is_ignored_where_one_value_is_read() -> None:
     assert first_json(b'{"a": 1} garbage') == {"a": 1}
     with pytest.raises(BadDocument, match="nothing but white space"):
         first_json(b" \n")

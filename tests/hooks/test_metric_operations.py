@@ -78,7 +78,7 @@ def test_a_bad_document_fails_the_run(document: Any, reason: str) -> None:
     assert reason in str(error.value)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(BadOutput, match=r"document 1: .*; document 1: .*; document 3: "):
         parse(b'{"action":"set"} {"name":"a","set":1} {"name":5}')
 

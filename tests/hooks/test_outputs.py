@@ -31,7 +31,7 @@ def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
     assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted([], "no"))
 
 
-def test_patches_of_values_are_told_apart(tmp_path: Path) -> None:
+def test_patches_of_both_kinds_of_values_are_read_apart(tmp_path: Path) -> None:
     answer = read_answer(
         files(
             tmp_path,

@@ -180,7 +180,7 @@ def test_a_refused_document_is_shown_without_what_may_be_secret() -> None:
     assert text.endswith("The document is a map with the keys operation, kind, object, more; it is about Secret")
 
 
-def test_a_refused_document_is_told_by_the_object_that_it_is_about() -> None:
+def test_the_error_of_a_refused_document_names_its_object() -> None:
     assert refused(operation="Delete", kind="Pod", namespace="ns", name="a", subresource=1).endswith(
         "; it is about Pod ns/a"
     )
@@ -188,7 +188,7 @@ def test_a_refused_document_is_told_by_the_object_that_it_is_about() -> None:
     assert refused(operation="Create", object=inside).endswith("; it is about Pod ns/a")
 
 
-def test_a_long_document_is_told_in_few_words() -> None:
+def test_the_error_of_a_long_document_is_short() -> None:
     text = refused(operation="Delete", kind="x" * 10_000, **{f"key{number}": number for number in range(1000)})
     assert text.endswith("key7 and 992 more")
 
@@ -199,5 +199,5 @@ def test_a_document_must_be_an_object(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "- operation: Delete"])
-def test_a_list_is_told_apart_because_it_is_a_common_mistake(text: str) -> None:
+def test_a_list_has_an_error_of_its_own_because_it_is_a_common_mistake(text: str) -> None:
     assert "write the documents one after another, without brackets and commas" in refusal(text)

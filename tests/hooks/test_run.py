@@ -196,7 +196,7 @@ async def test_a_disk_that_takes_its_time_to_remove_files_holds_up_no_run(
         ("echo oh >&2; kill -9 $$", "sub/hook.sh FAILED: killed by SIGKILL: oh"),
     ],
 )
-async def test_a_process_that_fails_is_told_in_its_own_words(runs: Runs, script: str, reason: str) -> None:
+async def test_a_failure_quotes_the_output_of_the_process(runs: Runs, script: str, reason: str) -> None:
     with pytest.raises(ExitedBadly) as error:
         await runs(script)
     assert str(error.value) == reason
@@ -210,7 +210,7 @@ async def test_a_hook_that_takes_too_long_is_ended(runs: Runs) -> None:
 
 
 @pytest.mark.slow
-async def test_a_failure_is_told_in_bounded_space(runs: Runs) -> None:
+async def test_the_message_of_a_failure_is_bounded(runs: Runs) -> None:
     with pytest.raises(ExitedBadly) as error:
         await runs("echo first >&2; yes | head -c 100000 >&2; echo last >&2; exit 1")
     assert str(error.value).startswith("sub/hook.sh FAILED: first\n")

@@ -40,7 +40,7 @@ def problems(value: JSON, shape: Shape) -> list[str]:
         ([], TEXTS, "object", "array"),
     ],
 )
-def test_a_value_of_another_type_is_told_by_both_names(value: JSON, shape: Shape, wanted: str, found: str) -> None:
+def test_the_error_of_a_wrong_type_names_both_types(value: JSON, shape: Shape, wanted: str, found: str) -> None:
     (problem,) = problems(value, shape)
     assert problem.startswith(f'x must be of type {wanted}: "{found}"; write ')
 
@@ -72,7 +72,7 @@ def test_every_problem_is_found_with_its_path() -> None:
     ]
 
 
-def test_a_key_that_resembles_nothing_is_told_what_there_is() -> None:
+def test_the_error_of_an_unknown_key_lists_the_known_ones() -> None:
     assert problems({"zzz": 1}, Table({"a": TEXT, "b": TEXT})) == ["x.zzz is a forbidden property; known are a, b"]
 
 

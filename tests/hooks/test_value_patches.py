@@ -48,6 +48,6 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOpera
         (b"[" * 100_000, "nested too deep"),
     ],
 )
-def test_what_cannot_be_understood_fails_the_run(text: bytes, told: str) -> None:
+def test_an_unreadable_answer_fails_the_run(text: bytes, told: str) -> None:
     with pytest.raises(BadOutput, match=told):
         parse(text)

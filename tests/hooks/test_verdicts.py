@@ -35,7 +35,7 @@ def in_base64(value: Any) -> str:
         (b'{"allowed": true, "auditAnnotations": {"a": "b"}}', Verdict(allowed=True, audit={"a": "b"})),
     ],
 )
-def test_a_verdict_is_the_first_json_value_and_what_it_does_not_say_is_no(text: bytes, verdict: Verdict | None) -> None:
+def test_a_verdict_is_the_first_json_value_and_denies_by_default(text: bytes, verdict: Verdict | None) -> None:
     assert admission(text) == verdict
 
 
@@ -115,7 +115,7 @@ def test_a_wrong_conversion_says_which_key_and_what_to_write(response: Any, said
     assert said in str(error.value)
 
 
-def test_an_unknown_key_is_ignored_and_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_key_is_ignored_with_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
     assert admission(b'{"allowed": true, "warning": ["w"]}') == Verdict(allowed=True)
     assert "key 'warning' of the validating response is unknown and ignored; did you mean 'warnings'?" in (
         capfd.readouterr().err

@@ -42,7 +42,7 @@ def failure(program: str, obj: str) -> str:
         ('splits("a";"hunter2")', '"b"', UNREPEATED),
     ],
 )
-def test_a_failure_is_told_without_values(program: str, obj: str, told: str) -> None:
+def test_a_failure_is_reported_without_values(program: str, obj: str, told: str) -> None:
     assert failure(program, obj) == told
 
 

@@ -89,5 +89,5 @@ async def test_where_the_predecessor_is_matched(program: str, obj: Any, expected
 
 
 @each(("program", "obj", "expected"), OURS)
-async def test_where_we_differ_from_the_predecessor(program: str, obj: Any, expected: str) -> None:
+async def test_where_hookrunner_differs_from_the_predecessor(program: str, obj: Any, expected: str) -> None:
     assert await outcome(program, obj) == expected

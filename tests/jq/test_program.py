@@ -159,7 +159,7 @@ async def test_output_of_a_program_does_not_disturb_the_answers(jq: Jq, program:
     assert await result(jq, program, {"a": 1}) == b'{"a":1}'
 
 
-async def test_all_outputs_are_given_to_who_asks_for_them(jq: Jq) -> None:
+async def test_all_outputs_can_be_read(jq: Jq) -> None:
     assert await jq.outputs(await jq.compile(".[]"), [1, None]) == [1, None]
     assert await jq.outputs(await jq.compile(".[] | . + 1"), [1, 2]) == [2, 3]
     with pytest.raises(FilterFailed, match="no"):

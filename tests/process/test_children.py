@@ -239,7 +239,7 @@ async def test_cancelled_again_it_is_killed_at_once(script: Script) -> None:
 @pytest.mark.parametrize(
     ("how", "grace", "number"), [(":", PATIENCE, signal.SIGTERM), ("trap '' TERM", 0.1, signal.SIGKILL)]
 )
-async def test_stop_counts_who_had_to_be_killed_and_starts_nobody(
+async def test_stop_counts_the_killed_processes_and_starts_no_more(
     script: Script, how: str, grace: float, number: int
 ) -> None:
     children, printed, endless = Children(Patience()), Printed(), "while :; do sleep 0.01; done"
@@ -251,7 +251,7 @@ async def test_stop_counts_who_had_to_be_killed_and_starts_nobody(
         await children.run(script("exit 0"), printed)
 
 
-async def test_what_happened_while_the_machine_paused_was_in_time() -> None:
+async def test_an_event_during_a_pause_of_the_machine_is_in_time() -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     loop.call_soon(time.sleep, 0.05)
     loop.call_later(0.01, ended.set)

@@ -38,7 +38,7 @@ async def test_a_file_that_cannot_run_says_why(tmp_path: Path, text: str, mode: 
     assert os.listdir("/proc/self/fd") == before
 
 
-async def test_a_missing_file_and_a_missing_directory_are_told_apart(tmp_path: Path) -> None:
+async def test_a_missing_file_and_a_missing_directory_have_different_errors(tmp_path: Path) -> None:
     with pytest.raises(HookFailed, match="the file is not there"):
         await spawn(Command((str(tmp_path / "hook"),), tmp_path, {}))
     with pytest.raises(HookFailed, match=r"its working directory .*/gone is not there"):

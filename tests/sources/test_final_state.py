@@ -68,13 +68,13 @@ class Listener:
             self.runs = True
 
     def end(self, well: bool) -> None:
-        """The run has ended; if not well, it will begin anew."""
+        """The run has ended; after a failure it will begin again."""
         if self.runs and well:
             self.monitor.unlock()
         self.runs = False
 
     def hear(self, event: ObjectChanged) -> None:
-        """Be told of a change."""
+        """Take in a change."""
         name, new = event.key.name, state(event)
         self.told[name] += 1
         if event.change is Change.DELETED:
@@ -101,7 +101,7 @@ BINDINGS = {
 
 @dataclass(eq=False)
 class World:
-    """A cluster, what watches it, and who listens."""
+    """A cluster, its watches and their listeners."""
 
     cluster: FakeCluster
     monitors: Monitors
@@ -164,7 +164,7 @@ class World:
                 await asyncio.sleep(MOMENT)
 
     async def join(self, name: str) -> None:
-        """One more listener begins, if it is not there yet."""
+        """One more listener begins, if there is none yet."""
         if name not in self.listeners:
             binding = BINDINGS[name]
             program = await self.jq.compile(binding.jq_filter) if binding.jq_filter else None

@@ -41,7 +41,7 @@ async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> Non
     assert await watcher.told() == [("Added", "a"), ("Modified", "a")]
 
 
-async def test_only_the_wanted_changes_are_events(watcher: Watcher) -> None:
+async def test_only_the_configured_changes_are_events(watcher: Watcher) -> None:
     await watcher.unlocked(Kubernetes("cms", "ConfigMap", changes=frozenset({Change.DELETED})))
     watcher.cluster.put(configmap("a"))
     watcher.cluster.delete(configmap("a"))
@@ -59,7 +59,7 @@ async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watch
     assert await watcher.told() == [("Added", "during")]
 
 
-async def test_a_failed_synchronization_reads_again_what_came_meanwhile(watcher: Watcher) -> None:
+async def test_a_failed_synchronization_reads_again_the_changes_since_then(watcher: Watcher) -> None:
     monitor = await watcher.add(CONFIGMAPS)
     monitor.read_for_synchronization()
     watcher.cluster.put(configmap("a"))
@@ -110,7 +110,7 @@ async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> 
     assert sorted(await watcher.told()) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
 
 
-async def test_full_objects_are_kept_only_if_wanted(watcher: Watcher) -> None:
+async def test_full_objects_are_kept_only_if_configured(watcher: Watcher) -> None:
     watcher.cluster.put(configmap("a", x="1"))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.x", keep_full_objects=False))
     (entry,) = monitor.snapshot.read()
@@ -227,7 +227,7 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
 
 
 @pytest.mark.parametrize("binding", [CONFIGMAPS, Kubernetes("cms", "ConfigMap", jq_filter=".")])
-async def test_an_object_that_is_too_deep_to_be_written_is_told_and_ends_nothing(
+async def test_an_object_too_deep_to_be_written_is_reported_and_ends_nothing(
     watcher: Watcher, binding: Kubernetes
 ) -> None:
     """Otherwise a user who may create such an object of a kind that keeps all fields could crash the watch again and

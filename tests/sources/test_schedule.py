@@ -116,7 +116,7 @@ async def test_the_first_time_counts_from_the_arming_and_not_from_the_last_wake_
     assert await due_times(schedules, 75) == [360, 370]
 
 
-async def test_whatever_was_missed_comes_as_one_tick() -> None:
+async def test_missed_ticks_come_as_one() -> None:
     clock = SetClock()
     schedules = Schedules(clock)
     schedules.arm("TZ=UTC * * * * * *")

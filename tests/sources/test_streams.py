@@ -1,4 +1,5 @@
-"""Shared watches: who comes late, who cannot keep up. Told through `Streams.read`; monitors have tests of their own."""
+"""Shared watches: late readers, and readers that cannot keep up, seen through `Streams.read`; monitors have tests of
+their own."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator

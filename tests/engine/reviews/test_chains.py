@@ -148,7 +148,7 @@ def test_the_furthest_go_first_so_that_each_version_is_one_run(versions: Sequenc
     assert legs(plan(chains, CRD, [f"example.com/{version}" for version in versions], "example.com/v3")) == runs
 
 
-def test_a_version_that_leads_nowhere_is_told_with_those_that_can_be_reached() -> None:
+def test_a_missing_conversion_is_reported_with_the_reachable_versions() -> None:
     chains = Chains([hook("h", "v1->v2", "v2->v4", "v3->v9")])
     with pytest.raises(ReviewFailed, match=r"crontabs.example.com from example.com/v1 to example.com/v9: .* v2, v4;"):
         plan(chains, CRD, ["example.com/v1"], "example.com/v9")

@@ -201,7 +201,7 @@ async def test_three_objects_are_all_named() -> None:
         await hooks.convert([crontab(name) for name in "abc"])
 
 
-async def test_of_many_complaints_a_few_are_told() -> None:
+async def test_of_many_complaints_the_message_names_a_few() -> None:
     hooks = Hooks(change=lambda objects: [changing("kind", number)([obj])[0] for number, obj in enumerate(objects)])
     with pytest.raises(ReviewFailed, match=r"kind 2: CronTab default/2; and 7 more$"):
         await hooks.convert([crontab(str(number)) for number in range(10)])

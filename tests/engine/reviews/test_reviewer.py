@@ -140,7 +140,7 @@ async def ended(bench: Bench) -> None:
     await until(lambda: not bench.executor.running)
 
 
-async def test_nobody_answers_for_a_webhook_that_is_not_declared(bench: Bench, start: Any) -> None:
+async def test_a_review_of_an_undeclared_webhook_is_refused(bench: Bench, start: Any) -> None:
     """The failure policy is known to the API server only."""
     reviewed = await start()
     with pytest.raises(ReviewFailed, match="no hook answers the webhook 'policy-example-com'") as failure:
@@ -231,7 +231,7 @@ async def test_a_rate_limit_counts_for_reviews_too(bench: Bench, start: Any) -> 
         await reviewed.admit(seconds=0.2)
 
 
-async def test_whoever_gives_up_ends_the_hook(bench: Bench, start: Any) -> None:
+async def test_a_client_that_gives_up_ends_the_hook(bench: Bench, start: Any) -> None:
     bench.hook("a", validating(), STUBBORN)
     reviewed = await start()
     task = asyncio.create_task(reviewed.admit(seconds=60))
@@ -316,7 +316,7 @@ async def test_it_is_not_if_the_snapshot_comes_without_it(bench: Bench, start: A
     assert (await waiting)[0]["apiVersion"] == "example.com/v2"
 
 
-async def test_those_who_wait_for_a_hooks_rate_go_in_the_order_in_which_they_came(bench: Bench, start: Any) -> None:
+async def test_reviews_wait_for_a_rate_limit_in_their_order(bench: Bench, start: Any) -> None:
     config = {"settings": {"executionMinInterval": "50ms", "executionBurst": 1}, **validating()}
     bench.hook("a", config, answer('{"allowed": true}'))
     reviewed = await start(concurrency=1)  # of two processes, the later one may be the first to tell
@@ -336,9 +336,7 @@ async def test_a_review_that_comes_too_late_costs_nothing(bench: Bench, start: A
     assert len(bench.runs("a")) == 1
 
 
-async def test_nobody_waits_for_a_turn_because_of_what_another_hook_has_changed_in_the_cluster(
-    bench: Bench, start: Any
-) -> None:
+async def test_changes_of_another_hook_take_no_turn_of_reviews(bench: Bench, start: Any) -> None:
     create = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}}
     patch = json.dumps({"operation": "Create", "object": create})
     bench.hook("a", validating(), f"{answer(json.dumps({'allowed': True}))}; echo '{patch}' > $KUBERNETES_PATCH_PATH")

@@ -58,5 +58,5 @@ def test_equal_names_in_a_group_are_fine_only_for_equal_bindings() -> None:
     )
 
 
-def test_equal_names_are_fine_where_nobody_looks_them_up() -> None:
+def test_equal_names_are_fine_where_no_lookup_uses_them() -> None:
     assert list(ambiguous_includes(bindings(None) + bindings(None, kind="Node") + bindings(None, group="g"))) == []

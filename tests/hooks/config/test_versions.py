@@ -51,7 +51,7 @@ def test_the_version_is_found_in_json_and_yaml(text: str, version: str, order: f
         ("configVersion: v1\nonStartup: null", 'onStartup must be of type integer: "null"'),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_told_in_the_predecessors_words(text: str, fragment: str) -> None:
+def test_an_unreadable_answer_is_reported_in_the_predecessors_words(text: str, fragment: str) -> None:
     (problem,) = problems(text)
     assert fragment in problem
 
@@ -61,7 +61,7 @@ def test_an_answer_without_a_version_is_v0_and_says_so(text: str) -> None:
     assert problems(text)[-1].startswith("configVersion is not there, so this was read as v0; add `configVersion: v1`")
 
 
-def test_all_problems_are_told_at_once_each_on_a_line() -> None:
+def test_all_problems_are_reported_at_once_each_on_a_line() -> None:
     with pytest.raises(BadHookConfig) as error:
         parse("a/hook.sh", b"configVersion: v1\nonStartup: x\nschedule: [{crontab: '* *'}, {}]")
     assert len(error.value.problems) == 3
