@@ -8,7 +8,8 @@ from kubesandbox.kinds import Kind
 from kubesandbox.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.rules import DEFINITIONS, Object
 from kubesandbox.store import Key, StoreChange
-from kubesandbox.structural import names, versions
+from kubesandbox.structural import versions
+from kubesandbox.structural.definitions import definition_status
 from kubesandbox.times import rfc3339
 from kubetypes.json_values import JSON
 
@@ -50,7 +51,7 @@ class DefinitionController:
             return
         crd = stored.json()
         others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != name]
-        status = names.status(crd, others, rfc3339(self._api.now()))
+        status = definition_status.status(crd, others, rfc3339(self._api.now()))
         ends = "deletionTimestamp" in crd["metadata"]
         if ends:
             status["conditions"] = [one for one in status["conditions"] if one["type"] != "Terminating"] + [ENDING]

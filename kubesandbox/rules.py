@@ -23,8 +23,8 @@ from kubesandbox.builtin.strategy import (
 from kubesandbox.kinds import Kind
 from kubesandbox.requests import Place
 from kubesandbox.status import Cause, Refused, bad_request, wrong
-from kubesandbox.structural import defaults, definition, prune, scaling, validate
-from kubesandbox.structural import names as structural_names
+from kubesandbox.structural import defaults, prune, scaling, validate
+from kubesandbox.structural.definitions import definition, definition_status
 from kubetypes import cel, match_conditions
 from kubetypes.cel import WrongExpression
 from kubetypes.json_values import JSON
@@ -196,7 +196,7 @@ def _remembering(kind: Kind, obj: Object, old: Object | None) -> Object:
     if kind.stored != DEFINITIONS:
         return obj
     known = (old or {}).get("status") or {}
-    stored = structural_names.stored_versions({"spec": obj["spec"], "status": known})
+    stored = definition_status.stored_versions({"spec": obj["spec"], "status": known})
     return {**obj, "status": {**(obj.get("status") or {}), "storedVersions": stored}}
 
 

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions as pure functions: are they right, what do they serve, what becomes of their objects.
 
-`definition` and `names` judge a definition, `versions` makes `Kind`s of it, `prune`, `defaults` and `validate` treat
+`definitions/` judges a definition, `versions` makes `Kind`s of it, `prune`, `defaults` and `validate` treat
 the objects in that order, `versions` and `scaling` show an object in another version or as a `Scale`.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/

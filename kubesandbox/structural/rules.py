@@ -1,14 +1,21 @@
-"""Rules in CEL (`x-kubernetes-validations`): are they said rightly, and can the sandbox evaluate them?
+"""Rules in CEL (`x-kubernetes-validations`): whether a definition states them correctly and the sandbox can evaluate
+them, and what they say of an object.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kubesandbox.status import Cause, required, unsupported, wrong
+import orjson
+
+from kubesandbox.status import Cause, required, shown, unsupported, wrong
 from kubesandbox.structural import paths
+from kubesandbox.structural.found import NOWHERE, value_shown
 from kubetypes import cel, kubernetes_cel
+from kubetypes.cel import CompiledRule, NoValue
 from kubetypes.json_values import JSON
 
 CANNOT = "the sandbox cannot evaluate this rule"
@@ -101,3 +108,183 @@ def _leads(path: str, schema: JSON) -> bool:
 
 def _broken(text: str) -> bool:
     return "\n" in text or "\r" in text
+
+
+# ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Objects against their rules in CEL: what is wrong with them, in the rules' own words.
+#
+# https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+
+
+BLOCKING = ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
+SKIPPED = Cause(
+    "FieldValueInvalid",
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing"
+    " errors to complete validation",
+    NOWHERE,
+)
+LONGEST_MESSAGE = 5 * 1024
+RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+
+
+class _Rule(NamedTuple):
+    said: JSON
+    test: CompiledRule
+    message: CompiledRule | None
+    place: str
+
+
+class Rules:
+    """The rules of a schema, and of what is inside of it. Made once, then `problems` for each object."""
+
+    def __init__(self, raw: JSON) -> None:
+        self._raw = raw
+        self._rules = [_rule(said, raw) for said in raw.get(KEY) or ()]
+        self._keys = (raw.get("x-kubernetes-list-map-keys") or ()) if raw.get("x-kubernetes-list-type") == "map" else ()
+        inner = {key: Rules(place) for key, place in (raw.get("properties") or {}).items()}
+        self._properties = {key: rules for key, rules in inner.items() if rules.matter}
+        self._additional = _inside(raw.get("additionalProperties"))
+        self._items = _inside(raw.get("items"))
+
+    @property
+    def matter(self) -> bool:
+        """Whether there is any rule."""
+        return bool(self._rules or self._properties or self._additional or self._items)
+
+    def problems(self, value: JSON, old: JSON, path: str = "", changed: bool = True) -> Iterator[Cause]:
+        """What is wrong with a value. `old` is None where there is none to compare with, or none that can be found.
+
+        `changed` is about what the value stands in; it counts where the old value cannot be found.
+        """
+        if value is None:
+            return
+        changed = changed if old is None else _written(value) != _written(old)
+        for rule in self._rules:
+            if old is not None or not rule.test.uses_old:
+                yield from self._evaluated(rule, value, old, path, changed)
+        if isinstance(value, dict):
+            yield from self._of_object(value, old, path, changed)
+        elif isinstance(value, list) and self._items is not None:
+            olds = {self._key(one): one for one in old} if self._keys and isinstance(old, list) else {}
+            for index, one in enumerate(value):
+                yield from self._items.problems(one, olds.get(self._key(one)), f"{path}[{index}]", changed)
+
+    def _of_object(self, value: JSON, old: JSON, path: str, changed: bool) -> Iterator[Cause]:
+        olds = old if isinstance(old, dict) and self._raw.get("x-kubernetes-map-type") != "atomic" else {}
+        for key, inner in value.items():
+            if key in self._properties:
+                below = f"{path}.{key}" if path else key
+                yield from self._properties[key].problems(inner, olds.get(key), below, changed)
+            elif self._additional is not None:
+                yield from self._additional.problems(inner, olds.get(key), f"{path}[{key}]", changed)
+
+    def _key(self, element: JSON) -> bytes:
+        held = element if isinstance(element, dict) else {}
+        return orjson.dumps([held.get(key) for key in self._keys])
+
+    def _evaluated(self, rule: _Rule, value: JSON, old: JSON, path: str, changed: bool) -> Iterator[Cause]:
+        bound, before = _bound(value, self._raw), _bound(old, self._raw)
+        kind = self._raw.get("type", "")
+        try:
+            if kubernetes_cel.rule_value(rule.test, bound, before) is True:
+                return
+        except NoValue as error:
+            yield Cause("FieldValueInvalid", f"Invalid value: {shown(kind)}: {_told(error, rule)}", path or NOWHERE)
+            return
+        if rule.test.uses_old or changed:
+            where = ".".join(filter(None, (path, rule.place)))
+            whole = kind in ("object", "array")
+            yield _refused(rule, None if whole else value_shown(value), _message(rule, bound, before), where)
+
+
+def blocked(causes: list[Cause]) -> bool:
+    """Whether an object is so wrong that its rules are not asked."""
+    return any(cause.reason.removeprefix("FieldValue") in BLOCKING for cause in causes)
+
+
+def _inside(raw: JSON) -> Rules | None:
+    rules = Rules(raw) if isinstance(raw, dict) else None
+    return rules if rules is not None and rules.matter else None
+
+
+def _rule(said: JSON, raw: JSON) -> _Rule:
+    message = said.get("messageExpression")
+    place = paths.shown(paths.followed(said["fieldPath"], raw)[0]) if said.get("fieldPath") else ""
+    return _Rule(
+        said,
+        kubernetes_cel.compiled_rule(said["rule"]),
+        kubernetes_cel.compiled_rule(message) if message else None,
+        place,
+    )
+
+
+def _refused(rule: _Rule, value: str | None, message: str, where: str) -> Cause:
+    """A rule that does not hold, by its `reason`."""
+    reason = rule.said.get("reason") or "FieldValueInvalid"
+    shown_value = "" if value is None else f": {value}"
+    texts = {
+        "FieldValueForbidden": f"Forbidden: {message}",
+        "FieldValueRequired": f"Required value: {message}",
+        "FieldValueDuplicate": f"Duplicate value{shown_value}",
+        "FieldValueInvalid": f"Invalid value{shown_value}: {message}",
+    }
+    return Cause(reason, texts[reason], where or NOWHERE)
+
+
+def _told(error: NoValue, rule: _Rule) -> str:
+    said = (rule.said.get("message") or rule.said["rule"]).strip()
+    if str(error) == "no such overload":
+        why = "call arguments did not match a supported operator, function or macro signature"
+        return f"'{error}': {why} for rule: {said}"
+    return f"{error} evaluating rule: {said}"
+
+
+def _message(rule: _Rule, value: JSON, old: JSON) -> str:
+    """What the rule's `messageExpression` says, else its `message`, else the rule itself."""
+    if rule.message is not None and (said := _spoken(rule.message, value, old)):
+        return said
+    return (rule.said.get("message") or f"failed rule: {rule.said['rule'].strip()}").strip()
+
+
+def _spoken(expression: CompiledRule, value: JSON, old: JSON) -> str:
+    try:
+        said = kubernetes_cel.rule_value(expression, value, old)
+    except NoValue:
+        return ""
+    text = said.strip() if isinstance(said, str) else ""
+    return "" if "\n" in text or len(text.encode()) > LONGEST_MESSAGE else text
+
+
+def _bound(value: JSON, raw: JSON) -> JSON:
+    """A value as CEL sees it: declared fields only, under names that CEL can say, numbers and bytes of their types."""
+    if isinstance(value, dict) and raw.get("properties"):
+        inside = raw["properties"]
+        return {_escaped(key): _bound(inner, inside[key]) for key, inner in value.items() if key in inside}
+    if isinstance(value, dict):
+        additional = raw.get("additionalProperties")
+        return {key: _bound(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
+    if isinstance(value, list):
+        return [_bound(inner, raw.get("items") or {}) for inner in value]
+    if raw.get("type") == "number" and type(value) is int:
+        return float(value)
+    return b64decode(value) if raw.get("format") == "byte" and isinstance(value, str) else value
+
+
+def _escaped(key: str) -> str:
+    """A field's name as expressions write it (`x__dash__y`, `__namespace__`)."""
+    if key in RESERVED:
+        return f"__{key}__"
+    for plain, escape in ESCAPES:
+        key = key.replace(plain, escape)
+    return key
+
+
+def _written(value: JSON) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

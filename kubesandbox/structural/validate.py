@@ -10,7 +10,7 @@ import orjson
 
 from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, duplicate, wrong
-from kubesandbox.structural import evaluated, metadata
+from kubesandbox.structural import metadata, rules
 from kubesandbox.structural.checks import NOTHING, Checks
 from kubesandbox.structural.found import Complaint, causes
 from kubetypes import cel
@@ -46,7 +46,7 @@ class _Prepared:
         self.checks = Checks(schema.raw)
         self._lists = matter(schema)
         self._embedded = metadata.matter(schema)
-        self._rules = evaluated.Rules(schema.raw) if cel.available() else None
+        self._rules = rules.Rules(schema.raw) if cel.available() else None
 
     def more(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:
         if self._embedded:
@@ -57,8 +57,8 @@ class _Prepared:
         """With what the rules say, if nothing else stands in the way of asking them."""
         if self._rules is None or not self._rules.matter:
             return found
-        if evaluated.blocked(found):
-            return [*found, evaluated.SKIPPED]
+        if rules.blocked(found):
+            return [*found, rules.SKIPPED]
         return [*found, *self._rules.problems(obj, old)]
 
     def lists(self, obj: JSON, old: JSON | None) -> Iterator[Cause]:

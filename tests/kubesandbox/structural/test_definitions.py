@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kubesandbox.structural import definition
+from kubesandbox.structural.definitions import definition
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural import widgets
 from tests.kubesandbox.structural.widgets import CRDS, Raw, with_fields

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kubesandbox.structural import definition as structural
+from kubesandbox.structural.definitions import definition as structural
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Causes, Raw, definition, said, told, widgets, with_fields
 

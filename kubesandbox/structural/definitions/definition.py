@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from kubesandbox import names, trust
 from kubesandbox.builtin.validation import webhooks
 from kubesandbox.status import Cause, forbidden_field, required, unsupported, wrong
-from kubesandbox.structural import approval, columns, constructs, rules, structure, versions
-from kubesandbox.structural.names import ca_bundle, stored_versions
+from kubesandbox.structural import rules, versions
+from kubesandbox.structural.definitions import columns, constructs, structure
+from kubesandbox.structural.definitions.definition_status import approval_problems, ca_bundle, stored_versions
 from kubetypes.json_values import JSON
 
 MOVED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
@@ -48,7 +49,7 @@ def problems(crd: JSON, old: JSON | None) -> list[Cause]:
     if old is not None:
         found += [*_unchanged(spec, old), *_trust(crd, old)]
     found += _stored(crd)
-    found += approval.problems(crd, old)
+    found += approval_problems(crd, old)
     if spec.get("preserveUnknownFields"):
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         found.append(wrong("spec.preserveUnknownFields", True, why))

@@ -4,7 +4,7 @@ import secrets
 import time
 from typing import Any
 
-from kubesandbox.structural import definition, names
+from kubesandbox.structural.definitions import definition, definition_status
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw
 from tests.tables import each
@@ -51,7 +51,7 @@ def _settled(oracle: Oracle, name: str) -> Raw:
 
 def _ours(said: Raw, others: list[Raw], group: str = "pets.structural.test") -> Raw:
     made: Raw = definition.defaulted(_definition(said, group))
-    return made | {"status": names.status(made, others, THEN)}
+    return made | {"status": definition_status.status(made, others, THEN)}
 
 
 @each("second", SECOND, ids=str)
@@ -78,14 +78,14 @@ def test_a_name_is_taken_only_within_its_group() -> None:
 
 def test_what_stays_true_keeps_its_time() -> None:
     first = _ours(FIRST, [])
-    again = names.status(first, [first], LATER)
+    again = definition_status.status(first, [first], LATER)
     assert again == first["status"]
 
 
 def test_names_that_become_free_are_accepted_later() -> None:
     first = _ours(FIRST, [])
     second = _ours({"plural": "dogs", "kind": "Cat"}, [first])
-    freed = names.status(second, [], LATER)
+    freed = definition_status.status(second, [], LATER)
     assert {one["type"]: one["status"] for one in freed["conditions"]} == {
         "NamesAccepted": "True",
         "Established": "True",
@@ -96,4 +96,4 @@ def test_names_that_become_free_are_accepted_later() -> None:
 def test_a_version_in_which_objects_may_be_stored_is_remembered() -> None:
     first = _ours(FIRST, [])
     first["spec"]["versions"][0]["name"] = "v2"
-    assert names.stored_versions(first) == ["v1", "v2"]
+    assert definition_status.stored_versions(first) == ["v1", "v2"]

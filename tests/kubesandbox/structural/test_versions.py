@@ -12,7 +12,8 @@ import pytest
 from kubesandbox import kinds as builtin
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
-from kubesandbox.structural import definition, names, prune, scaling, versions
+from kubesandbox.structural import prune, scaling, versions
+from kubesandbox.structural.definitions import definition, definition_status
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.rest import send
 from tests.kubesandbox.oracle import Oracle
@@ -45,7 +46,7 @@ BELOW = {"status": {}, "scale": PATHS}
 
 def _kinds(body: Raw) -> list[Kind]:
     made = definition.defaulted(body)
-    return versions.kinds(made | {"status": names.status(made, [], "2026-01-01T00:00:00Z")})
+    return versions.kinds(made | {"status": definition_status.status(made, [], "2026-01-01T00:00:00Z")})
 
 
 def _versioned(group: str) -> Raw:
@@ -103,11 +104,11 @@ def test_only_served_versions_come_the_most_stable_first() -> None:
 
 def test_nothing_is_served_while_the_names_are_not_accepted() -> None:
     first = definition.defaulted(defined({"type": "object"}))
-    first |= {"status": names.status(first, [], "2026-01-01T00:00:00Z")}
+    first |= {"status": definition_status.status(first, [], "2026-01-01T00:00:00Z")}
     second = definition.defaulted(defined({"type": "object"}))
     second["metadata"] = {"name": "gadgets.widgets.structural.test"}
     second["spec"]["names"] |= {"plural": "gadgets"}
-    assert versions.kinds(second | {"status": names.status(second, [first], "2026-01-01T00:00:00Z")}) == []
+    assert versions.kinds(second | {"status": definition_status.status(second, [first], "2026-01-01T00:00:00Z")}) == []
 
 
 def test_versions_are_sorted_as_kubernetes_sorts_them() -> None:

@@ -1,16 +1,16 @@
-"""What becomes of a definition's names: which are accepted, and with that whether it is served (`status`).
+"""The status of a definition: which of its names are accepted, and with that whether it is served; approvals.
 
-Two definitions of one group may not share a name for a resource (plural, singular, short) nor one for a kind. Who had
-it first keeps it. The real API server takes a moment to establish a definition; here it is served at once.
+Two definitions of one group may not share a name for a resource (plural, singular, short) nor one for a kind. The
+first one keeps it. The real API server takes a moment to establish a definition; here it is served at once.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kubesandbox import trust
-from kubesandbox.status import shown
-from kubesandbox.structural import approval
+from kubesandbox.status import Cause, required, shown, wrong
 from kubetypes.json_values import JSON
 
 CONFLICTS = {
@@ -32,7 +32,7 @@ def status(crd: JSON, others: Iterable[JSON], now: str) -> JSON:
     rivals = [one for one in others if one["metadata"]["name"] != crd["metadata"]["name"]]
     taken = [_accepted(one) for one in rivals if one["spec"]["group"] == crd["spec"]["group"]]
     accepted, conflict = _decided(crd["spec"]["names"], old.get("acceptedNames") or {}, taken)
-    conditions = [_names_condition(conflict), _established(crd, old, conflict), *approval.conditions(crd)]
+    conditions = [_names_condition(conflict), _established(crd, old, conflict), *_approval_conditions(crd)]
     return old | {
         "conditions": [_since(condition, old, now) for condition in conditions],
         "acceptedNames": accepted,
@@ -114,3 +114,50 @@ def _since(condition: JSON, old: JSON, now: str) -> JSON:
 
 def _condition(status: JSON, kind: str) -> JSON:
     return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
+
+
+# ── approval of protected groups ──────────────────────────────────────────────────────────────────────────────────────
+
+# Groups that belong to Kubernetes (`*.k8s.io`) need an annotation that says who approved the definition.
+#
+# https://kubernetes.io/docs/reference/labels-annotations-taints/#api-approved-kubernetes-io
+
+
+ANNOTATION = "api-approved.kubernetes.io"
+FIELD = f"metadata.annotations[{ANNOTATION}]"
+PROTECTED = re.compile(r"(.*\.)?(k8s|kubernetes)\.io")
+WITH_HOST = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*://[^/\s]\S*")
+ABOUT = "see https://github.com/kubernetes/enhancements/pull/1111"
+
+
+def _approval_conditions(crd: JSON) -> Iterator[JSON]:
+    """The condition that says whether the policy is met; none for other groups."""
+    if PROTECTED.fullmatch(crd["spec"]["group"]):
+        state, message = _state(crd)
+        kind = "KubernetesAPIApprovalPolicyConformant"
+        yield {"type": kind, "status": str(state == "Approved"), "reason": f"{state}Annotation", "message": message}
+
+
+def approval_problems(crd: JSON, old: JSON | None) -> Iterator[Cause]:
+    """An annotation that is missing or says nothing; an old definition may stay as it was."""
+    if not PROTECTED.fullmatch(crd["spec"].get("group", "")):
+        return
+    state, message = _state(crd)
+    if old is not None and _state(old)[0] == state:
+        return
+    if state == "Missing":
+        yield required(FIELD, message)
+    elif state == "Invalid":
+        yield wrong(FIELD, crd["metadata"]["annotations"][ANNOTATION], message)
+
+
+def _state(crd: JSON) -> tuple[str, str]:
+    said = (crd["metadata"].get("annotations") or {}).get(ANNOTATION, "")
+    rule = f"protected groups must have approval annotation {shown(ANNOTATION)}"
+    if not said:
+        return "Missing", f"{rule}, {ABOUT}"
+    if said.startswith("unapproved"):
+        return "Unapproved", f"not approved: {shown(said)}"
+    if WITH_HOST.fullmatch(said):
+        return "Approved", f"approved in {said}"
+    return "Invalid", f'{rule} with either a URL or a reason starting with "unapproved", {ABOUT}'
