@@ -18,7 +18,6 @@ import io
 import os
 import re
 import resource
-import secrets
 import stat
 import zlib
 from collections.abc import Iterator
@@ -156,7 +155,7 @@ def create_file(path: str | Path, mode: int = 0o600) -> int:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, for its owner's eyes only. A link that stands there is replaced."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with open(create_file(draft), "wb") as file:
             file.write(data)
