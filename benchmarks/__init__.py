@@ -1,1 +1,1 @@
-"""What hookrunner takes, beside another operator with the same hooks: `python -m benchmarks` (docs/benchmarks.md)."""
+"""Measures hookrunner beside another operator with the same hooks: `python -m benchmarks` (docs/benchmarks.md)."""

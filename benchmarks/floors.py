@@ -1,4 +1,4 @@
-"""What no operator can be faster than on this machine: starting bash, reading a list, writing objects."""
+"""Lower bounds for every operator on this machine: the time to start bash, read a list, write objects."""
 
 import os
 import subprocess

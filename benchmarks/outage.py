@@ -1,4 +1,4 @@
-"""An API server that is killed and comes back without its history: when have all watches told of a change made then?"""
+"""An API server that is killed and comes back without its history: the time until all watches report a change."""
 
 import asyncio
 import time

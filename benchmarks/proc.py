@@ -1,4 +1,4 @@
-"""What Linux says of a process and of those that it has started: memory, proc_pid_smaps(5), and CPU time."""
+"""Reads memory, proc_pid_smaps(5), and CPU time of a process and of those that it started."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The programs under test, each started in a directory of its own and told everything by shell-operator's variables.
+"""The programs under test, each started in its own directory and configured by shell-operator's variables.
 
 hookrunner reads those variables too, so all programs get the same environment.
 """

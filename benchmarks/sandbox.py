@@ -1,4 +1,4 @@
-"""The sandbox, which no other program has: how soon a hook runs on one, what one weighs, how fast it answers."""
+"""Measures the sandbox, which no other program has: time to the first hook, memory, speed of answers."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""What is done with one program to get figures from it. A scenario starts it, lets it work, and stops it."""
+"""Scenarios that produce the figures of one program: each starts it, gives it work, and stops it."""
 
 import asyncio
 import time

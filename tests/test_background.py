@@ -1,4 +1,4 @@
-"""Tasks beside everything else. Time is virtual."""
+"""Background tasks: their failures, restarts and effect on readiness. Time is virtual."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -38,7 +38,7 @@ def failing(times: int) -> Callable[[], Awaitable[None]]:
     return run
 
 
-async def test_a_task_writes_nothing_into_its_log_that_whoever_started_it_has_bound() -> None:
+async def test_a_task_does_not_inherit_the_log_fields_of_its_starter() -> None:
     """A queue may be opened while some module is run; its records are not that module's."""
     found = [{"none": "yet"}]
 
@@ -68,7 +68,7 @@ async def test_a_task_that_fails_again_and_again_makes_the_program_not_ready(bac
     assert background.condition() == (True, "")
 
 
-async def test_a_task_that_ends_without_leave_is_started_again_and_told(background: Background) -> None:
+async def test_a_task_that_ends_unexpectedly_is_started_again_and_logged(background: Background) -> None:
     async def end() -> None:
         return
 
@@ -90,7 +90,7 @@ async def test_a_failure_now_and_then_does_not_add_up(background: Background) ->
     assert background.condition() == (True, "")
 
 
-async def test_a_task_that_is_not_wanted_any_more_is_not_waited_for(background: Background) -> None:
+async def test_a_cancelled_task_no_longer_affects_readiness(background: Background) -> None:
     task = background.keep("drift", failing(99))
     await asyncio.sleep(5)
     assert not background.condition()[0]

@@ -42,7 +42,7 @@ def test_helm_finds_nothing_to_criticise(helm: Path) -> None:
 
 
 @pytest.mark.parametrize("flags", VARIANTS.values(), ids=list(VARIANTS))
-def test_the_api_server_takes_every_variant(
+def test_the_api_server_accepts_every_variant(
     flags: tuple[str, ...], render: Render, cluster: Cluster, namespace: str
 ) -> None:
     manifests = render(*flags)

@@ -59,7 +59,7 @@ def settings(manifests: str) -> ModulesSettings:
 
 
 @pytest.mark.parametrize("flags", VARIANTS.values(), ids=list(VARIANTS))
-def test_the_api_server_takes_every_variant(
+def test_the_api_server_accepts_every_variant(
     flags: tuple[str, ...], render: Render, cluster: Cluster, namespace: str
 ) -> None:
     manifests = render(*ON, *flags)

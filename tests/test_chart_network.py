@@ -71,7 +71,7 @@ def test_the_policy_can_be_left_out(render: Render) -> None:
     assert "NetworkPolicy" not in render(*ADMISSION, "--set", "networkPolicy.enabled=false")
 
 
-def test_the_api_server_refuses_what_is_no_network(render: Render, cluster: Cluster, namespace: str) -> None:
+def test_the_api_server_refuses_invalid_networks(render: Render, cluster: Cluster, namespace: str) -> None:
     manifests = render(*ADMISSION, "--set", "networkPolicy.apiServers={10.0.0.300/32}")
     with pytest.raises(RequestFailed, match=r"10\.0\.0\.300"):
         cluster.kubectl("apply", "--dry-run=server", "--filename", "-", input=manifests)
@@ -87,12 +87,12 @@ def test_the_api_server_refuses_what_is_no_network(render: Render, cluster: Clus
         ("webhooks.clientCA.secret=a,webhooks.conversion=true", "would keep out conversions"),
     ],
 )
-def test_what_contradicts_itself_is_refused(flags: str, words: str, helm: Path) -> None:
+def test_contradicting_values_are_refused(flags: str, words: str, helm: Path) -> None:
     assert words in refused(helm, *ADMISSION, "--set", flags)
 
 
 @pytest.mark.parametrize("kind", ["configMap", "secret"])
-def test_clients_of_a_ca_alone_are_let_in_where_it_is_named(kind: str, render: Render) -> None:
+def test_only_clients_of_a_named_ca_are_accepted(kind: str, render: Render) -> None:
     pod = objects(render(*ADMISSION, "--set", f"webhooks.clientCA.{kind}=clients,webhooks.clientCA.key=all.pem"))[
         "Deployment"
     ]["spec"]["template"]["spec"]
@@ -108,14 +108,14 @@ def test_without_webhooks_a_client_ca_changes_nothing(render: Render) -> None:
     assert "client-ca" not in render("--set", "webhooks.clientCA.secret=clients")
 
 
-def test_the_notes_warn_of_ports_that_everybody_reaches(helm: Path) -> None:
+def test_the_notes_warn_of_ports_open_to_all(helm: Path) -> None:
     open_to_all = notes(helm, *ADMISSION)
     assert "networkPolicy.apiServers" in open_to_all
     assert "webhooks.clientCA" in open_to_all
     assert "networkPolicy.metricsFrom" in open_to_all
 
 
-def test_the_notes_ask_for_nothing_that_is_given(helm: Path) -> None:
+def test_the_notes_ask_for_no_value_that_is_set(helm: Path) -> None:
     flags = f"{SERVERS},networkPolicy.metricsFrom[0].team=monitoring,webhooks.clientCA.secret=clients"
     said = notes(helm, *ADMISSION, "--set", flags)
     assert [word for word in ("WARNING", "webhooks.clientCA", "networkPolicy") if word in said] == []

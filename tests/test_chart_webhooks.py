@@ -30,7 +30,7 @@ def variables(container: Any) -> dict[str, str]:
     return {entry["name"].removeprefix("HOOKRUNNER_"): entry.get("value", "") for entry in container["env"]}
 
 
-def test_without_webhooks_nothing_of_them_is_there(render: Render) -> None:
+def test_without_webhooks_the_chart_has_no_objects_for_them(render: Render) -> None:
     assert "ebhook" not in render()
 
 
@@ -66,7 +66,7 @@ def writes(manifests: str) -> set[tuple[str, str, str]]:
     }
 
 
-def test_a_kind_of_webhooks_may_write_what_it_is_registered_in_and_no_more(render: Render, namespace: str) -> None:
+def test_each_kind_of_webhook_may_write_only_its_registrations(render: Render, namespace: str) -> None:
     update = ("update", "customresourcedefinitions", "*")
     create = ("create", "mutatingwebhookconfigurations", "*")
     one, other = (writes(render("--set", f"webhooks.{kind}=true")) for kind in ("admission", "conversion"))
@@ -194,7 +194,7 @@ def test_the_program_may_register_itself_and_keep_its_certificate(installed: Ins
     assert secret.certificate.startswith(b"-----BEGIN CERTIFICATE-----")
 
 
-async def test_the_program_may_see_what_becomes_of_its_registrations(installed: Installation, tmp_path: Path) -> None:
+async def test_the_program_may_watch_its_own_registrations(installed: Installation, tmp_path: Path) -> None:
     """By rights to nothing but the objects of its name."""
     kubeconfig = account(installed, "watch-hookrunner", tmp_path)
     async with installed.running(kubeconfig), asyncio.timeout(60):
@@ -204,7 +204,9 @@ async def test_the_program_may_see_what_becomes_of_its_registrations(installed: 
 
 
 @pytest.mark.usefixtures("launcher")
-def test_the_removal_job_may_do_what_it_is_for(installed: Installation, render: Render, tmp_path: Path) -> None:
+def test_the_removal_job_has_the_rights_for_its_commands(
+    installed: Installation, render: Render, tmp_path: Path
+) -> None:
     """Its containers' commands, run here, one after the other."""
     installed.register()
     kubeconfig = account(installed, "watch-hookrunner-webhooks-removal", tmp_path)

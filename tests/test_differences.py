@@ -1,4 +1,4 @@
-"""Differences from the predecessor that no room's own tests are about; docs/differences.md names each."""
+"""Differences from shell-operator without a home in the tests of a room; docs/differences.md names each."""
 
 import asyncio
 import datetime
@@ -30,7 +30,7 @@ def test_a_startup_run_is_labelled_by_what_it_is() -> None:
     assert dispatch.STARTUP == getattr(run, "binding", None) == "onStartup"
 
 
-def test_a_binding_that_skips_its_synchronization_is_not_told_of_it_in_a_group() -> None:
+def test_a_binding_that_skips_its_synchronization_is_left_out_of_its_group() -> None:
     """In shell-operator the head of the group alone decided."""
     silent = Kubernetes("two", "Secret", group="g", run_on_synchronization=False)
     config = HookConfig("v1", kubernetes=(Kubernetes("one", "Pod", group="g"), silent))
@@ -54,7 +54,7 @@ def test_trace_is_limited_as_debug_is() -> None:
     assert dict(log_level("info").brief) == {"debug": 1800.0, "trace": 1800.0}
 
 
-def test_a_day_that_is_more_than_five_years_away_comes() -> None:
+def test_a_schedule_more_than_five_years_away_fires() -> None:
     """A 29 February that is a Sunday."""
     utc = datetime.UTC
     due = cron.parse("TZ=UTC 0 0 29 2 */7").next_after(datetime.datetime(2026, 1, 1, tzinfo=utc).timestamp())
@@ -93,7 +93,7 @@ def test_seconds_are_counted_with_their_fractions() -> None:
         "{kind: Pod, apiVersion: /}",
     ],
 )
-def test_what_could_never_be_watched_is_refused_when_the_hook_is_loaded(binding: str) -> None:
+def test_bindings_that_cannot_be_watched_are_refused_when_the_hook_is_loaded(binding: str) -> None:
     with pytest.raises(BadHookConfig, match="is invalid"):
         hook_config.parse("h", f"{{configVersion: v1, kubernetes: [{binding}]}}".encode())
 

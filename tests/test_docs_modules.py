@@ -59,14 +59,14 @@ async def run(line: str, directory: Path, env: dict[str, str]) -> str:
     return (await shell.communicate())[0].decode()
 
 
-async def test_what_needs_no_cluster_prints_what_the_page_says(written: Path) -> None:
+async def test_offline_commands_print_what_the_page_shows(written: Path) -> None:
     env = environ(written)
     printed = await asyncio.gather(*(run(line, written, env) for line, _ in commands("offline")))
     for (line, words), text in zip(commands("offline"), printed, strict=True):
         assert words in text, line
 
 
-async def test_the_story_goes_as_the_page_tells_it(written: Path) -> None:
+async def test_commands_on_a_cluster_print_what_the_page_shows(written: Path) -> None:
     env = environ(written)
     (line,) = re.findall(r"^    hookrunner (start --sandbox .*?) +#", PAGE, re.MULTILINE)
     program = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), sys.executable, "-m", "hookrunner")

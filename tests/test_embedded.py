@@ -1,4 +1,4 @@
-"""The sandbox as the settings want it. What commands make of it is tested in tests/cli/test_sandbox.py."""
+"""The sandbox that `start --sandbox` runs in the same process. The command `sandbox`: tests/cli/test_sandbox.py."""
 
 from pathlib import Path
 

@@ -29,15 +29,15 @@ def copied() -> list[str]:
 
 
 @each("source", copied())
-def test_what_is_copied_is_there(source: str) -> None:
+def test_copied_files_exist(source: str) -> None:
     assert (ROOT / source).exists()
 
 
-def test_what_the_package_needs_to_be_built_is_copied() -> None:
+def test_all_files_that_the_build_needs_are_copied() -> None:
     assert {"setup.cfg", "pyproject.toml", "README.md", "LICENSE", "hookrunner"} <= set(copied())
 
 
-def test_nothing_that_is_copied_is_kept_from_the_build() -> None:
+def test_no_copied_file_is_excluded_from_the_build() -> None:
     ignored = (ROOT / ".dockerignore").read_text().split()
     assert ignored[0] == "*"
     assert {line.removeprefix("!") for line in ignored[1:] if line.startswith("!")} == set(copied())
@@ -76,7 +76,7 @@ def test_the_shell_framework_can_be_copied_into_another_image(tmp_path: Path) ->
     assert not any(file.is_symlink() for file in found)
 
 
-def test_an_image_of_ones_own_takes_from_ours_what_is_there() -> None:
+def test_a_users_image_copies_existing_files_of_ours() -> None:
     """What docs/image.md shows instead of `COPY --from=… /shell-operator`; the program itself cannot be copied."""
     page = (ROOT / "docs/image.md").read_text()
     taken = re.findall(r"COPY --from=hookrunner (\S+) ", page)
@@ -103,7 +103,7 @@ def test_under_every_name_hooks_modules_and_global_hooks_are_found_where_the_ima
     assert not load({}, "shell-operator", environ).modules.on
 
 
-def test_of_helms_library_one_copy_stays(tmp_path: Path) -> None:
+def test_one_copy_of_helms_library_stays(tmp_path: Path) -> None:
     """The line is run on a library as the wheel has it."""
     for name in ("libhelm_c.so", "libhelm_c.so.0", "libhelm_c.so.1.2.3"):
         (tmp_path / name).write_text("code")

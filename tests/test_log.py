@@ -149,7 +149,7 @@ def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "color"])
-def test_nobody_can_send_commands_to_a_terminal(tmp_path: Path, kind: log.LogType) -> None:
+def test_logged_text_cannot_send_commands_to_a_terminal(tmp_path: Path, kind: log.LogType) -> None:
     """Logged text may come from an attacker: `ESC ]0;x BEL` sets the title of a window, others do worse."""
     shown = printed(kind, tmp_path, "m", path="/\x1b]0;x\x07\r\x9b31m\u2028z")
     assert r"/\x1b]0;x\x07\r\x9b31m\u2028z" in shown
@@ -188,7 +188,7 @@ def test_python_logging_and_warnings_come_out_in_the_same_form(logs: Logs) -> No
     assert (third["logger"], "DeprecationWarning: old" in third["msg"]) == ("py.warnings", True)
 
 
-def test_a_slow_reader_holds_nobody_up_and_gets_every_line() -> None:
+def test_a_slow_reader_delays_no_writer_and_gets_every_line() -> None:
     read, write = os.pipe()
     with open(write, "w") as stream:
         log.configure("json", "info", stream)
@@ -199,7 +199,7 @@ def test_a_slow_reader_holds_nobody_up_and_gets_every_line() -> None:
         log.flush(5)
 
 
-def test_what_a_stuck_reader_cannot_take_is_counted() -> None:
+def test_lines_that_a_stuck_reader_misses_are_counted() -> None:
     read, write = os.pipe()
     with open(write, "w") as stream, open(read) as reader:
         log.configure("json", "info", stream)
@@ -218,7 +218,7 @@ def test_what_a_stuck_reader_cannot_take_is_counted() -> None:
 
 
 @pytest.mark.parametrize("path", ["/dev/full", "pipe"])
-def test_a_full_disk_or_a_closed_pipe_stops_nobody(path: str) -> None:
+def test_a_full_disk_or_a_closed_pipe_stops_no_writer(path: str) -> None:
     read, write = os.pipe()
     os.close(read)
     stream = open(write, "w") if path == "pipe" else open(path, "w")  # noqa: SIM115

@@ -155,14 +155,14 @@ DEAD = ["--kube-server", "LOG_NO_TIME", "VALIDATING_WEBHOOK_FAILURE_POLICY", "US
 
 
 @each("given", DEAD)
-def test_what_has_no_effect_is_accepted_with_a_warning(given: str) -> None:
+def test_settings_without_effect_are_accepted_with_a_warning(given: str) -> None:
     flags, environ = ({given[2:]: "x"}, {}) if given.startswith("--") else ({}, {given: "x"})
     (warning,) = load(flags, OURS, environ).warnings
     assert warning.startswith(f"{given} has no effect")
 
 
 @each(("word", "exported"), [("no", False), ("yes", True), ("false", False), ("true", True)])
-def test_queue_action_metrics_are_left_out_by_the_predecessors_word(word: str, exported: bool) -> None:
+def test_queue_action_metrics_are_left_out_by_the_predecessors_flag(word: str, exported: bool) -> None:
     assert load({}, OURS, {"QUEUE_ACTIONS_METRICS": word}).web.queue_actions is exported
 
 

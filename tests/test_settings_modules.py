@@ -40,7 +40,7 @@ def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(
     assert (modules({}).directories, modules({}).global_hooks) == ((tmp_path / "modules",), None)
 
 
-def test_an_addon_operators_directories_are_there_or_somebody_has_to_say_so() -> None:
+def test_under_addon_operators_name_its_default_directories_are_used() -> None:
     settings = modules({}, ADDON)
     assert settings.directories == (Path("modules").absolute(),)
     assert settings.global_hooks == Path("global-hooks").absolute()
@@ -91,7 +91,7 @@ def test_an_addon_operators_global_hooks_may_be_named_as_a_shell_operators_hooks
         ({"modules-dir": "/m", "hooks-dir": "/h"}, False),
     ],
 )
-def test_hooks_that_nobody_asked_for_may_be_missing_where_there_are_modules(
+def test_the_default_hooks_directory_may_be_missing_where_there_are_modules(
     flags: dict[str, str], optional: bool
 ) -> None:
     assert load(flags, OURS, {}).hooks.optional is optional
@@ -107,11 +107,11 @@ def test_hooks_that_nobody_asked_for_may_be_missing_where_there_are_modules(
         (OURS, "heritage=deckhouse,team=a", {"heritage": "deckhouse", "team": "a"}),
     ],
 )
-def test_labels_always_say_who_looks_after_an_object(program: str, text: str, labels: dict[str, str]) -> None:
+def test_extra_labels_always_include_heritage(program: str, text: str, labels: dict[str, str]) -> None:
     assert modules({}, program, {"ADDON_OPERATOR_CRD_EXTRA_LABELS": text}).extra_labels == labels
 
 
-def test_all_four_extenders_are_asked_unless_some_are_named() -> None:
+def test_all_four_extenders_apply_unless_some_are_named() -> None:
     assert modules({}).extenders == ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
     assert modules({"applied-module-extenders": "KubeConfig,Static"}).extenders == ("KubeConfig", "Static")
 
@@ -129,7 +129,7 @@ def test_all_four_extenders_are_asked_unless_some_are_named() -> None:
         ("module-concurrency", "1", "concurrency", 1),
     ],
 )
-def test_a_text_becomes_what_rooms_work_with(flag: str, text: str, field: str, value: object) -> None:
+def test_texts_of_settings_are_converted(flag: str, text: str, field: str, value: object) -> None:
     assert getattr(modules({flag: text}), field) == value
 
 
@@ -148,12 +148,12 @@ def test_a_text_becomes_what_rooms_work_with(flag: str, text: str, field: str, v
         ("module-concurrency", "0", "at least 1"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_what_is_allowed(flag: str, text: str, allowed: str) -> None:
+def test_invalid_settings_are_refused_with_the_allowed_values(flag: str, text: str, allowed: str) -> None:
     with pytest.raises(BadSetting, match=f"--{flag}: .*it takes .*{allowed}"):
         modules({flag: text})
 
 
-def test_the_bounds_of_work_by_default() -> None:
+def test_concurrency_and_timeouts_have_their_defaults() -> None:
     settings = ModulesSettings()
     assert (settings.patience, settings.enabled_timeout, settings.render_timeout) == (30, 30, 60)
     assert (settings.helm_timeout, settings.history_max, settings.unnumbered_order) == (1200, 10, 1)

@@ -1,4 +1,4 @@
-"""The hooks that ship are as good as we ask of others: linted, shellchecked, each with test cases that pass.
+"""The shipped hooks meet the rules for all hooks: linted, shellchecked, each with test cases that pass.
 
 At work together on an API server: flows/test_shipped_hooks.py.
 """
@@ -22,7 +22,7 @@ HOOKS = sorted(file for place in DIRECTORIES for file in place.iterdir() if file
 
 
 @pytest.mark.slow
-def test_the_linter_has_nothing_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_linter_reports_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", *map(str, DIRECTORIES)], "hookrunner") == 0
     assert capsys.readouterr().out == ""
 
@@ -33,7 +33,7 @@ def test_each_hook_has_test_cases_and_they_pass(capsys: pytest.CaptureFixture[st
     assert run(["hook", "test", *map(str, DIRECTORIES)], "hookrunner") == 0, capsys.readouterr().out
 
 
-def test_shellcheck_has_nothing_to_tell() -> None:
+def test_shellcheck_reports_nothing() -> None:
     shellcheck = Path(sys.executable).with_name("shellcheck")
     scripts = [str(hook) for hook in HOOKS if hook.suffix == ".sh"]
     subprocess.run([shellcheck, *scripts], check=True)

@@ -1,4 +1,4 @@
-"""The modules that ship are as good as we ask of others: schemas, values, charts and hooks.
+"""The shipped modules meet the rules for all modules: schemas, values, charts and hooks.
 
 Run on an API server: flows/modules/test_shipped.py.
 """
@@ -98,7 +98,7 @@ def shipped_values(module: Module) -> Path:
     return ROOT / "values" / f"{module.name}.yaml"
 
 
-def test_they_are_found_and_nobody_turns_them_on() -> None:
+def test_shipped_modules_are_found_and_off_by_default() -> None:
     assert [module.name for module in ALL] == [
         "metrics-server",
         "coredns",
@@ -113,7 +113,7 @@ def test_they_are_found_and_nobody_turns_them_on() -> None:
 
 
 @every
-def test_the_values_in_the_directory_are_those_without_any(module: Module) -> None:
+def test_values_files_have_the_defaults(module: Module) -> None:
     section = shipped_values(module).read_text()
     assert settled(module.key, section) == store().document(module.key)
     assert f"--from-file={module.key}=values/{module.name}.yaml --from-literal={module.key}Enabled=true" in section
@@ -174,7 +174,7 @@ def rendered(helm: Path, module: Module, section: dict[str, Any], scratch: Path)
 
 @pytest.mark.parametrize("much", [False, True], ids=["defaults", "much"])
 @every
-def test_an_api_server_takes_all_objects(
+def test_an_api_server_accepts_all_objects(
     module: Module, much: bool, helm: Path, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     """A dry run on a real one. Nothing is there twice, and what has Pods says what they may and need."""
@@ -231,7 +231,7 @@ def test_the_linter_finds_nothing_in_the_modules(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_the_linter_has_nothing_to_tell_about_their_hooks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_linter_reports_nothing_about_their_hooks(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", str(MODULES)], "hookrunner") == 0, capsys.readouterr().out
 
 
@@ -242,7 +242,7 @@ def test_their_hooks_need_the_standard_library_only(hook: Path) -> None:
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
 
 
-def test_the_certificate_before_is_trusted_as_long_as_it_is_valid(tmp_path: Path) -> None:
+def test_the_previous_certificate_is_trusted_while_it_is_valid(tmp_path: Path) -> None:
     host = "ingress-nginx-controller-admission.ingress-nginx.svc"
     asked = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{tmp_path}/key"]
     subject = ["-subj", "/CN=old", "-addext", f"subjectAltName=DNS:{host}", "-days", "10"]

@@ -1,4 +1,4 @@
-"""What the HTTP servers show while the parts of the program begin."""
+"""What the HTTP servers show while the program starts."""
 
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics

@@ -52,7 +52,7 @@ def test_every_package_has_one_version_and_hashes(file: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "extras"), [("image", ("cel",)), ("ci", ("cel", "test", "dev"))])
-def test_what_setup_cfg_asks_for_is_pinned(name: str, extras: tuple[str, ...]) -> None:
+def test_requirements_of_setup_cfg_are_pinned(name: str, extras: tuple[str, ...]) -> None:
     pinned = versions(name)
     wrong = [
         str(wanted)
@@ -111,13 +111,13 @@ def audit(tmp_path: Path, report: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_known_weakness_fails_the_check_and_says_what_mends_it(tmp_path: Path) -> None:
+def test_a_known_vulnerability_fails_the_check_and_names_the_fix(tmp_path: Path) -> None:
     weak = '{"name": "jq", "version": "1.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["1.1"]}]}'
     report = f'{{"dependencies": [{weak}, {{"name": "x", "version": "1", "vulns": []}}]}}'
     assert audit(tmp_path, report) == (1, "jq 1.0: PYSEC-1, mended in 1.1\n")
 
 
-def test_no_known_weakness_is_told_with_how_many_were_asked_for(tmp_path: Path) -> None:
+def test_a_clean_check_reports_the_number_of_packages(tmp_path: Path) -> None:
     report = '{"dependencies": [{"name": "x", "version": "1", "vulns": []}, {"name": "y", "skip_reason": "z"}]}'
     assert audit(tmp_path, report) == (0, "1 of 2 packages have no known weakness\n")
 

@@ -1,4 +1,4 @@
-"""Waits for a moment end, however its number is rounded."""
+"""Waits for a point in time end, however its number is rounded."""
 
 import asyncio
 from contextlib import suppress
@@ -16,7 +16,7 @@ its time makes no difference any more; a real one goes on."""
 
 
 @given(now=AGES, seconds=st.floats(-1e6, 1e6))
-def test_every_pause_brings_time_on(now: float, seconds: float) -> None:
+def test_every_pause_advances_time(now: float, seconds: float) -> None:
     slept = now + pause(now + seconds, now)
     assert slept > now
     assert slept >= now + seconds or slept == pytest.approx(now + seconds)

@@ -1,4 +1,4 @@
-"""Whatever a hook prints or writes is understood or refused with a message; nothing else ever comes of it."""
+"""Any output of a hook is parsed, or refused with a message; no other result is possible."""
 
 import functools
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def test_one_binary_holds_all_but_kwok(tmp_path: Path) -> None:
     assert binaries.lacking(build.CONTROLLERS) == []
 
 
-def test_the_cached_build_is_taken(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_build_is_used(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     made = empty_cache / f"controlplane-{build.build_key()}"
     made.mkdir(parents=True)
@@ -52,7 +52,7 @@ def test_any_change_of_the_program_changes_the_key(tmp_path: Path, monkeypatch: 
     assert build.build_key() != before
 
 
-def test_the_api_server_is_told_its_version() -> None:
+def test_the_api_server_reports_the_version_of_its_modules() -> None:
     """What it says of itself is what charts and modules require."""
     assert re.search(r"version\.gitVersion=v1\.\d+\.\d+ .*gitMajor=1 .*gitMinor=\d+$", build.linking())
 
@@ -78,7 +78,7 @@ def test_a_failed_command_is_named_with_its_last_lines() -> None:
         run(["sh", "-c", "echo reason >&2; exit 3"], why="it broke")
 
 
-def test_a_compilation_tells_of_each_tenth_of_its_packages(
+def test_a_compilation_reports_each_tenth_of_its_packages(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "GO_MODULE", Path("/"))
@@ -107,7 +107,7 @@ def program(directory: Path, name: str, output: str) -> Path:
     ("output", "version"),
     [("go version go1.26.8 linux/amd64", (1, 26, 8)), ("go version devel", (0,)), ("go version go1.27rc1 x", (1, 27))],
 )
-def test_go_tells_its_version(tmp_path: Path, output: str, version: tuple[int, ...]) -> None:
+def test_the_version_of_go_is_read(tmp_path: Path, output: str, version: tuple[int, ...]) -> None:
     assert build.go_version(program(tmp_path, "go", output)) == version
 
 
@@ -120,7 +120,7 @@ def test_an_old_go_on_path_is_passed_over(empty_cache: Path, tmp_path: Path, mon
     assert build.find_go() == new
 
 
-def test_kubectl_and_helm_are_had_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kubectl_and_helm_are_found_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     for name, arguments in (("kubectl", ["version", "--client"]), ("helm", ["version"])):
         said = subprocess.run([find_tool(name), *arguments], capture_output=True, text=True, check=True)

@@ -100,7 +100,7 @@ def test_the_death_of_a_sessions_owner_ends_its_cluster(tmp_path: Path) -> None:
     assert have_ended([running])
 
 
-def test_when_no_cluster_can_be_had_every_asker_hears_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cluster_every_waiting_test_gets_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", "/nowhere")
     terminal = tmp_path / "terminal"
     session = Session(str(tmp_path), os.getpid(), str(terminal))

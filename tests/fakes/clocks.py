@@ -1,4 +1,4 @@
-"""A virtual clock that counts how often it is looked at, for waits that must not spin."""
+"""A virtual clock that counts how often it is read, for waits that must not spin."""
 
 import asyncio
 from collections.abc import Coroutine

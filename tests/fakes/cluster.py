@@ -1,4 +1,4 @@
-"""A cluster for monitors, without HTTP: objects with memory, told in the reports that `kube/watch.py` yields.
+"""A cluster for monitors, without HTTP: it keeps objects and yields the same reports as `kube/watch.py`.
 
 It stands in for that file, not for an API server: that is the sandbox (docs/decisions.md, 24).
 """

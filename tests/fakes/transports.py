@@ -1,4 +1,4 @@
-"""Connections that outlive the test which made them: what the collector finds later is some other test's failure."""
+"""Closes connections that outlive their test: else the garbage collector fails another test."""
 
 import asyncio
 from asyncio.sslproto import SSLProtocol, SSLProtocolState

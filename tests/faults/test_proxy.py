@@ -70,7 +70,7 @@ async def test_kubectl_works_through_the_proxy(cluster: Cluster, proxy: Proxy, n
     assert methods[:3] == ["POST", "GET", "DELETE"]
 
 
-async def test_a_user_goes_through_with_its_own_rights(cluster: Cluster, proxy: Proxy, namespace: str) -> None:
+async def test_requests_of_a_user_keep_its_rights(cluster: Cluster, proxy: Proxy, namespace: str) -> None:
     user = await asyncio.to_thread(cluster.user, "powerless", namespace)
     async with client_of(proxy.kubeconfig_with(user.token)) as client:
         assert (await get(client, f"/api/v1/namespaces/{namespace}/pods")).status == 403
@@ -115,7 +115,7 @@ async def test_a_new_request_is_stalled_too(proxy: Proxy, client: aiohttp.Client
     assert (await answer).status == 200
 
 
-async def test_cutting_resets_what_matches_only(
+async def test_cutting_resets_only_matching_connections(
     cluster: Cluster, proxy: Proxy, client: aiohttp.ClientSession, configmaps: str
 ) -> None:
     secrets = configmaps.replace("configmaps", "secrets")
@@ -163,7 +163,7 @@ async def test_refused_connections_leave_open_ones_alone(
 @pytest.mark.parametrize(
     ("status", "reason"), [(401, "Unauthorized"), (429, "TooManyRequests"), (503, "ServiceUnavailable")]
 )
-async def test_the_next_requests_get_the_wanted_answer(
+async def test_the_next_requests_get_the_injected_answer(
     proxy: Proxy, client: aiohttp.ClientSession, status: int, reason: str
 ) -> None:
     proxy.answer(status, "GET /version", times=2, retry_after=7)

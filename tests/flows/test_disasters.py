@@ -1,4 +1,4 @@
-"""A full disk, a hook that is gone, a kill in the middle, half-written answers: told, and mended without a restart."""
+"""A full disk, a deleted hook, a kill during a run, truncated answers: reported, and repaired without a restart."""
 
 import os
 import subprocess

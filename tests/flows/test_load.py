@@ -1,4 +1,4 @@
-"""Many objects, many ticks, many runs: everything ends, nothing piles up."""
+"""Many objects, schedules and runs: all work is done, and no memory, file or process piles up."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What an operator of hookrunner sees: metrics, readiness, logs, and the debug commands."""
+"""What hookrunner shows its users: metrics, readiness, logs, and the debug commands."""
 
 import json
 

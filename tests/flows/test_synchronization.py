@@ -1,4 +1,4 @@
-"""What there is comes first, as one Synchronization per binding; then each event, once."""
+"""Existing objects come first, as one Synchronization per binding; then each event comes once."""
 
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps

@@ -1,4 +1,4 @@
-"""The one way in which stories wait: ask again and again until something is so, or say what never was."""
+"""How stories wait: poll until a condition holds, or fail with the name of the condition."""
 
 import asyncio
 from collections.abc import Callable

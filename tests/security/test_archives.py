@@ -71,7 +71,7 @@ def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
 
 
 @pytest.mark.slow
-async def test_a_record_of_200_mb_is_told_as_one_that_cannot_be_read(world: World) -> None:
+async def test_a_record_of_200_mb_is_reported_as_unreadable(world: World) -> None:
     """Its module runs nevertheless; what to do with the record is said where users look."""
     world.module("010-a", {"templates/cm.yaml": configmap("a", "x: z")})
     labels = {"owner": "helm", "name": "a", "version": "1", "status": "deployed"}
@@ -134,7 +134,7 @@ def test_a_packed_chart_that_becomes_too_large_is_refused(chart: object, tmp_pat
 
 
 @pytest.mark.parametrize("path", ["/config/set", "/queue/list.json"])
-async def test_a_packed_body_becomes_nothing_large(world: World, path: str) -> None:
+async def test_a_compressed_body_is_not_unpacked_into_memory(world: World, path: str) -> None:
     """On the public port and on the debug endpoint."""
     port = free_port()
     world.operator.flags += (f"--debug-http-addr=127.0.0.1:{port}",)

@@ -37,7 +37,7 @@ def usual() -> Iterator[None]:
 
 @pytest.mark.usefixtures("launcher")
 @pytest.mark.usefixtures("usual")
-async def test_idle_connections_to_the_metrics_port_take_nobodys_place(tmp_path: Path) -> None:
+async def test_idle_connections_to_the_metrics_port_do_not_shut_out_others(tmp_path: Path) -> None:
     scripts = {"h.sh": hook(VALIDATING, f'ulimit -Sn > "$TOLD/limit"\n{ALLOW}')}
     async with attacked(tmp_path, scripts, executed=True) as target:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

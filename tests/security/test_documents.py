@@ -51,7 +51,7 @@ JSON_ATTACKS = {
 
 @pytest.mark.parametrize("attack", YAML_ATTACKS)
 @pytest.mark.parametrize("name", YAML)
-def test_no_reader_of_yaml_takes_what_stands_for_more_than_a_bound(name: str, attack: str) -> None:
+def test_no_yaml_reader_accepts_more_values_than_its_bound(name: str, attack: str) -> None:
     text, reason = YAML_ATTACKS[attack]
     parser = PARSERS[name]
     with pytest.raises(parser.refusals) as refused:
@@ -62,7 +62,7 @@ def test_no_reader_of_yaml_takes_what_stands_for_more_than_a_bound(name: str, at
 
 @pytest.mark.parametrize("attack", JSON_ATTACKS)
 @pytest.mark.parametrize("name", JSON)
-def test_no_reader_of_json_takes_more_than_a_bound(name: str, attack: str) -> None:
+def test_no_json_reader_accepts_more_values_than_its_bound(name: str, attack: str) -> None:
     text, reason = JSON_ATTACKS[attack]
     parser = PARSERS[name]
     with pytest.raises(parser.refusals) as refused:
@@ -90,7 +90,7 @@ def test_a_number_that_json_cannot_hold_is_refused(digits: str) -> None:
         json_values.loads(digits)
 
 
-def test_what_is_just_within_the_bounds_is_read() -> None:
+def test_documents_just_within_the_bounds_are_read() -> None:
     nested = "[" * DEPTH + "]" * DEPTH
     assert list(documents(nested.encode(), YAML_1_1)) == [json_values.loads(nested)]
     with pytest.raises(TooLarge):
@@ -104,14 +104,14 @@ def test_brackets_and_commas_in_texts_are_no_values_and_no_depth() -> None:
     assert json_values.loads(f'["{text}", 1]') == [text.replace('\\"', '"'), 1]
 
 
-def test_a_list_of_many_documents_has_one_bound() -> None:
+def test_all_documents_of_a_stream_share_one_bound() -> None:
     document = bomb(200_000, 30)
     with pytest.raises(BadDocument, match="more than 64 MiB") as refused:
         list(documents("---\n".join([document] * 20).encode(), YAML_1_1))
     assert refused.value.number == 11
 
 
-def test_all_sections_have_one_bound_and_what_is_refused_does_not_count() -> None:
+def test_all_sections_share_one_bound_without_refused_ones() -> None:
     """A ConfigMap of many bombs is one bomb. The sections that are left are read."""
     most = bomb(100_000, SECTIONS.size // 100_000 // 2)
     found = config_sections.parse({"a": most, "b": most, "c": bomb(100_000, 3_000), "d": "x: 1"})
@@ -120,7 +120,7 @@ def test_all_sections_have_one_bound_and_what_is_refused_does_not_count() -> Non
 
 
 @pytest.mark.slow
-def test_thousands_of_merges_take_no_time_that_grows_with_their_square() -> None:
+def test_thousands_of_yaml_merges_take_less_than_quadratic_time() -> None:
     """Counted in steps: four times as many merges must not take ten times as long."""
 
     def seconds(times: int) -> float:
@@ -134,7 +134,7 @@ def test_thousands_of_merges_take_no_time_that_grows_with_their_square() -> None
     assert min(seconds(16_000) for _ in range(2)) < 10 * min(seconds(4_000) for _ in range(3))
 
 
-def test_places_in_a_text_are_not_looked_for_without_a_bound() -> None:
+def test_positions_in_a_text_are_searched_within_a_bound() -> None:
     with pytest.raises(TooLarge, match="nested too deep"):
         list(yaml_values.events("[" * 100_000))
 
@@ -165,7 +165,7 @@ MEMORY = 400 << 10
 """Kibibytes that the program may have had at most; the chart gives it twice as much."""
 
 
-async def test_a_bomb_in_the_configmap_is_refused_costs_no_memory_and_does_not_hinder_a_restart(world: World) -> None:
+async def test_a_yaml_bomb_in_the_configmap_is_refused_without_memory_and_after_a_restart(world: World) -> None:
     world.module("010-a", {"templates/cm.yaml": configmap("a", "x: {{ .Values.a.x | quote }}")})
     await world.configure(aEnabled="true", a="x: 1")
     await world.start()

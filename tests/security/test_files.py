@@ -111,7 +111,7 @@ def test_a_temp_directory_that_a_stranger_made_first_refuses_the_start(shared_tm
 
 
 @pytest.mark.usefixtures("launcher")
-def test_a_link_of_a_strangers_to_a_directory_of_ours_refuses_the_start(shared_tmp: Path) -> None:
+def test_a_strangers_link_to_our_own_directory_refuses_the_start(shared_tmp: Path) -> None:
     """It leads elsewhere as soon as it has been looked at."""
     ours, link = shared_tmp / "ours", shared_tmp / f"hookrunner-{os.getuid()}"
     ours.mkdir(0o700)
@@ -258,7 +258,7 @@ def test_a_module_that_every_user_may_change_refuses_the_start(shared_tmp: Path,
     assert f"{shared_tmp}/there/001-a/values.yaml can be written by every user" in refused(child)
 
 
-def test_hooks_that_every_user_may_change_are_warned_of_where_that_is_allowed(
+def test_hooks_that_every_user_may_change_cause_a_warning_where_allowed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """By the flag, or in a pod, where images whose hooks are 0777 are common."""
@@ -271,7 +271,7 @@ def test_hooks_that_every_user_may_change_are_warned_of_where_that_is_allowed(
     assert load({}, "hookrunner", {}).hooks.on_writable == "stop"
 
 
-def test_what_our_groups_or_one_certain_user_may_change_is_not_refused(tmp_path: Path) -> None:
+def test_files_that_our_groups_or_one_user_may_change_are_accepted(tmp_path: Path) -> None:
     hook = make(tmp_path / "a.sh", 0o775)
     ours, status = User.of_process(), hook.stat()
     assert list(writable.findings(tmp_path, ours)) == []
@@ -282,7 +282,7 @@ def test_what_our_groups_or_one_certain_user_may_change_is_not_refused(tmp_path:
     writable.check(tmp_path, HooksSettings())
 
 
-def test_the_file_that_a_link_leads_to_is_looked_at_with_its_directory(tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_checked_with_its_directory(tmp_path: Path) -> None:
     """A ConfigMap's `a.sh` is `..data/a.sh`, and `..data` a link itself. Links are 0777, which means nothing."""
     hooks, data = tmp_path / "hooks", tmp_path / "hooks" / "..2026"
     make(data / "a.sh", 0o755)
@@ -295,7 +295,7 @@ def test_the_file_that_a_link_leads_to_is_looked_at_with_its_directory(tmp_path:
     assert [str(one) for one in writable.findings(hooks, User.of_process())] == [f"{data} can be written by every user"]
 
 
-def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_modes_are_ignored_on_read_only_file_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Volumes of ConfigMaps are mounted read-only, and 0777 throughout."""
     make(tmp_path / "a.sh", 0o777)
     assert len(list(writable.findings(tmp_path, User.of_process()))) == 1
@@ -317,9 +317,7 @@ def test_modes_mean_nothing_where_nobody_can_write(monkeypatch: pytest.MonkeyPat
         ("/dev/zero", "a file that cannot be read: it is no regular file"),
     ],
 )
-def test_a_reference_of_a_schema_shows_nothing_of_the_file_that_it_names(
-    tmp_path: Path, reference: str, said: str
-) -> None:
+def test_a_schema_reference_reveals_nothing_of_the_named_file(tmp_path: Path, reference: str, said: str) -> None:
     """Relative paths may lead out of a module, as several may share a schema. Nothing is fetched, and reading ends."""
     (openapi := tmp_path / "module" / "openapi").mkdir(parents=True)
     (outside := tmp_path / "outside").write_text("root:$6$precious: [\n")

@@ -44,7 +44,7 @@ async def test_a_hook_can_forbid_that_a_review_changes_anything(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("flags", "warned"), [(("--webhook-url=https://127.0.0.1:1",), True), ((), False)])
-async def test_a_port_that_takes_forged_reviews_is_warned_of(
+async def test_a_port_that_accepts_forged_reviews_causes_a_warning(
     tmp_path: Path, flags: tuple[str, ...], warned: bool
 ) -> None:
     async with attacked(tmp_path, None, *flags) as target:

@@ -16,7 +16,7 @@ seq {MANY} | sed 's/.*/{{"name": "flood", "action": "set", "value": 1, "labels":
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_a_flood_of_series_ends_at_the_bound_and_is_told(tmp_path: Path) -> None:
+async def test_a_flood_of_series_ends_at_the_bound_and_is_logged(tmp_path: Path) -> None:
     async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, FLOOD)}, "--hook-metric-samples=5000") as target:
         program = target.program
         refused = [record for record in program.logs() if "--hook-metric-samples allows (5000)" in str(record)]
@@ -92,7 +92,7 @@ seq 2000 | sed 's/.*/{"name": "process_cpu_seconds_total", "action": "set", "val
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_a_flood_of_refusals_is_told_in_short(tmp_path: Path) -> None:
+async def test_a_flood_of_refusals_is_logged_in_short(tmp_path: Path) -> None:
     async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, NAMELESS)}) as target:
         refused = [record for record in target.program.logs() if record["msg"] == "A metric was refused."]
         assert (len(refused), "1980 more refusals" in str(refused[-1])) == (21, True)

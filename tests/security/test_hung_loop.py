@@ -48,7 +48,7 @@ async def program(port: int, tmp_path: Path) -> AsyncIterator[Process]:
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_a_hung_loop_is_told_to_probes_and_the_log_says_where(program: Process, port: int) -> None:
+async def test_a_hung_loop_fails_probes_and_the_log_has_its_stack(program: Process, port: int) -> None:
     assert await probe(port) == (200, "ok\n")
     program.send_signal(signal.SIGUSR1)
     await read_until(program, "hangs")

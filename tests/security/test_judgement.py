@@ -53,7 +53,7 @@ RULES = "x-deckhouse-validations: [{expression: 'self.l.all(x, self.l.exists_one
 RULED = f"type: object\nproperties: {{n: {{type: string}}, l: {{type: array, items: {{type: integer}}}}}}\n{RULES}\n"
 
 
-async def test_a_rule_with_more_to_do_than_it_may_refuses_the_value_and_stops_nothing(world: World) -> None:
+async def test_a_rule_over_its_cost_limit_refuses_the_value_and_the_program_goes_on(world: World) -> None:
     """The watch goes on, the program is ready, also after a restart."""
     template = configmap("a", "n: {{ .Values.a.n | quote }}")
     world.module("010-a", {"values.yaml": "a: {n: none, l: []}\n", "templates/cm.yaml": template})

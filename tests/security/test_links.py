@@ -107,7 +107,7 @@ def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-async def test_no_link_among_certificates_is_read_for_ever(tmp_path: Path, target: str) -> None:
+async def test_reading_links_among_certificates_ends(tmp_path: Path, target: str) -> None:
     for name in CERTIFICATES:
         link(tmp_path / name, target)
     latest = LatestMaterial("certificates")
@@ -119,7 +119,7 @@ async def test_no_link_among_certificates_is_read_for_ever(tmp_path: Path, targe
     assert SECRET not in latest.problem
 
 
-def test_what_is_larger_than_any_document_is_not_read(tmp_path: Path) -> None:
+def test_files_larger_than_any_document_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     os.truncate(tmp_path / "a", 1 << 40)
     with pytest.raises(OSError, match="File too large"):

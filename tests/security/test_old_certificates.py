@@ -56,7 +56,7 @@ def now() -> float:
 
 
 @pytest.mark.parametrize(("later", "trusted"), [(10.0, True), (OVERLAP - 1, True), (OVERLAP + 1, False)])
-async def test_the_old_key_is_good_for_the_hour_and_for_nothing_then_also_after_a_restart(
+async def test_a_replaced_key_is_accepted_for_one_hour_only_also_after_a_restart(
     tmp_path: Path, now: float, later: float, trusted: bool
 ) -> None:
     """A restart knows nothing but the Secret."""
@@ -67,7 +67,7 @@ async def test_the_old_key_is_good_for_the_hour_and_for_nothing_then_also_after_
     assert state.until == pytest.approx(now - later + OVERLAP) if trusted else state.until > now + OVERLAP
 
 
-async def test_the_old_key_makes_no_certificate_that_is_trusted(tmp_path: Path, now: float) -> None:
+async def test_a_replaced_key_cannot_issue_trusted_certificates(tmp_path: Path, now: float) -> None:
     """Not even within the hour: no one has the key of the CA."""
     old, new = issue([NAME], now - 100), issue([NAME], now)
     own, stranger = issue([NAME], now), x509.load_pem_x509_certificate(old.certificate)
@@ -80,7 +80,7 @@ async def test_the_old_key_makes_no_certificate_that_is_trusted(tmp_path: Path, 
         assert key.public_key() != authority.public_key()
 
 
-async def test_a_restart_in_the_middle_takes_the_old_ca_from_the_registrations_when_the_hour_is_over() -> None:
+async def test_a_restart_removes_the_old_ca_from_registrations_when_its_hour_is_over() -> None:
     """Counted from the replacement, not from the restart."""
     published: list[tuple[float, bytes]] = []
     clock = asyncio.get_running_loop().time

@@ -14,13 +14,13 @@ SHARES = 3
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
-def test_every_text_is_read_or_refused(share: int, tmp_path: Path) -> None:
+def test_every_text_is_parsed_or_refused(share: int, tmp_path: Path) -> None:
     fuzz([*PARSERS][share::SHARES], several(150), tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", PARSERS)
-def test_every_text_of_many_is_read_or_refused(name: str, tmp_path: Path) -> None:
+def test_every_text_of_a_corpus_is_parsed_or_refused(name: str, tmp_path: Path) -> None:
     fuzz([name], 20_000, tmp_path)
 
 

@@ -93,8 +93,12 @@ async def test_garbage_in_protobuf_is_a_bad_request(client: Client, method: str,
     assert (await client.send("GET", CONFIGMAPS)).body["items"] == []
 
 
+<<<<<<< HEAD
 @pytest.mark.slow
 async def test_many_values_below_the_bound_are_judged_in_time_and_told_in_short(client: Client) -> None:
+=======
+async def test_many_values_below_the_bound_are_validated_in_time_with_a_short_message(client: Client) -> None:
+>>>>>>> 7ea03f2b (Name tests of attacks, charts and tools after behaviours)
     """Twice as many took four times as long, and a message of a hundred times their size."""
     containers = b",".join([b"{}"] * 90_000)
     with watched():
@@ -103,7 +107,7 @@ async def test_many_values_below_the_bound_are_judged_in_time_and_told_in_short(
     assert answer.body["details"]["causes"][-1]["message"] == "there are more than 1000 problems"
 
 
-async def test_what_was_wrong_before_is_found_among_many_in_time(client: Client) -> None:
+async def test_unchanged_invalid_items_are_found_among_many_in_time(client: Client) -> None:
     """Seeds of a test may be wrong; a write that leaves them so is taken."""
     twice = {"metadata": {"name": "x", "labels": {f"a{number}": "b" for number in range(30_000)}}}
     with watched():

@@ -116,7 +116,7 @@ WRITES = {
 
 @pytest.mark.parametrize("levels", [250, 400, DEEP])
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-async def test_what_is_nested_too_deep_is_a_bad_request(
+async def test_bodies_nested_too_deep_are_bad_requests(
     boxes: Client, write: tuple[str, str, bytes, str], levels: int
 ) -> None:
     method, path, body, kind = write
@@ -141,7 +141,7 @@ async def test_moves_that_nest_a_value_too_deep_are_a_bad_request(boxes: Client)
     assert [answer.status for answer in answers] in ([400, 400], [400, 422])
 
 
-async def test_what_is_just_not_too_deep_is_kept_and_read_in_every_form(boxes: Client) -> None:
+async def test_bodies_of_the_greatest_depth_are_stored_and_read_in_every_form(boxes: Client) -> None:
     spec = nested(depths.MOST - 2)
     assert (await boxes.send("POST", BOXES, box("y", spec))).status == 201
     read = await boxes.send("GET", f"{BOXES}/y")

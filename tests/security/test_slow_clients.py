@@ -66,7 +66,7 @@ async def crowd(client: Client) -> AsyncIterator[Crowd]:
         yield Crowd(client, stack)
 
 
-async def test_lists_that_are_never_taken_are_held_up_to_a_bound(client: Client, crowd: Crowd) -> None:
+async def test_unread_lists_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     """20 of 20 MB took 740 MB, and stayed."""
     for number in range(LIST):
         await client.create(CONFIGMAPS, large(f"a{number}"))
@@ -76,7 +76,7 @@ async def test_lists_that_are_never_taken_are_held_up_to_a_bound(client: Client,
     assert (answer.status, len(answer.body["items"])) == (200, LIST)
 
 
-async def test_watches_that_nobody_reads_are_held_up_to_a_bound(client: Client, crowd: Crowd) -> None:
+async def test_unread_watches_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     for number in range(8):  # more than sockets hold
         await client.create(CONFIGMAPS, large(f"a{number}"))
     many = 2 * holding.MOST // MIB
@@ -85,7 +85,7 @@ async def test_watches_that_nobody_reads_are_held_up_to_a_bound(client: Client, 
     assert (await client.send("GET", f"{CONFIGMAPS}/a0")).status == 200
 
 
-async def test_bodies_that_never_end_are_held_up_to_a_bound(client: Client, crowd: Crowd) -> None:
+async def test_unfinished_bodies_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     head = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {3 * MIB}\r\n\r\n"
     many = 60
     await crowd.add(head.encode() + b"x" * (3 * MIB - 1), many)
@@ -93,7 +93,7 @@ async def test_bodies_that_never_end_are_held_up_to_a_bound(client: Client, crow
     assert (await client.send("GET", CONFIGMAPS)).status == 200
 
 
-async def test_heads_that_never_end_take_nobodys_place(client: Client, crowd: Crowd) -> None:
+async def test_unfinished_heads_do_not_shut_out_others(client: Client, crowd: Crowd) -> None:
     await crowd.add(b"GET / HTTP/1.1\r\nX: ", CONNECTIONS + 50)
     await until(lambda: crowd.cut() >= 50, "the oldest are cut")
     assert (await client.send("GET", CONFIGMAPS)).status == 200
@@ -108,7 +108,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("line", SLOW.values(), ids=SLOW)
-async def test_who_takes_longer_than_a_minute_is_cut(
+async def test_a_client_slower_than_a_minute_is_disconnected(
     client: Client, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     for number in range(8):  # more than sockets hold
@@ -119,7 +119,7 @@ async def test_who_takes_longer_than_a_minute_is_cut(
     assert (await client.send("GET", f"{CONFIGMAPS}/a0")).status == 200
 
 
-async def test_a_watch_is_shown_many_large_changes_in_order(client: Client) -> None:
+async def test_a_watch_gets_many_large_changes_in_order(client: Client) -> None:
     """A few at a time, so that it keeps nothing that history has forgotten."""
     created = await client.create(CONFIGMAPS, large("a"))
     for number in range(5):
@@ -132,7 +132,7 @@ async def test_a_watch_is_shown_many_large_changes_in_order(client: Client) -> N
     assert [event["object"]["data"]["a"][0] for event in events] == ["0", "1", "2", "3", "4"]
 
 
-async def test_many_watches_at_once_are_all_told(client: Client) -> None:
+async def test_many_watches_at_once_all_get_events(client: Client) -> None:
     many = 500
 
     async def first(session: aiohttp.ClientSession) -> str:

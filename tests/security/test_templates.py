@@ -74,7 +74,7 @@ async def test_values_find_nothing_outside_the_chart(world: World) -> None:
 
 
 @pytest.mark.parametrize("program", [False, True])
-async def test_what_reads_variables_and_files_is_no_function_of_templates(
+async def test_template_functions_that_read_variables_and_files_are_missing(
     tmp_path: Path, helm: Path, monkeypatch: pytest.MonkeyPatch, program: bool
 ) -> None:
     monkeypatch.setenv("TOKEN", SECRET)
@@ -88,7 +88,7 @@ async def test_what_reads_variables_and_files_is_no_function_of_templates(
             assert SECRET not in str(raised.value)
 
 
-async def test_lookup_shows_nothing_that_the_account_may_not_read(
+async def test_lookup_shows_only_objects_that_the_account_may_read(
     cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     cluster.kubectl("create", "secret", "generic", "precious", "-n", namespace, f"--from-literal=a={SECRET}")

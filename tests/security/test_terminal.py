@@ -30,7 +30,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("form", ["text", "json", "yaml"])
-async def test_queue_list_of_a_program_whose_hook_writes_escapes(world: World, form: str) -> None:
+async def test_queue_list_prints_escapes_of_hooks_visibly(world: World, form: str) -> None:
     world.write("hooks/bad.sh", FAILING)
     await world.start(ready=False)
     await world.operator.wait_log("owned")
@@ -65,7 +65,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_no_command_prints_what_a_terminal_obeys(command: Command, endpoint: Endpoint, words: str) -> None:
+def test_no_command_prints_terminal_escapes(command: Command, endpoint: Endpoint, words: str) -> None:
     answers = {
         "module list": orjson.dumps(ROWS).decode(),
         "module values a --explain": orjson.dumps([{"path": ATTACK, "layer": ATTACK, "value": ATTACK}]).decode(),
@@ -77,14 +77,14 @@ def test_no_command_prints_what_a_terminal_obeys(command: Command, endpoint: End
     assert "hidden" in ended.out
 
 
-def test_an_error_says_nothing_that_a_terminal_obeys(command: Command, endpoint: Endpoint) -> None:
+def test_errors_print_no_terminal_escapes(command: Command, endpoint: Endpoint) -> None:
     for words in (("hook", "snapshot", ATTACK), (ATTACK,), ("queue", ATTACK), ("hook", "lint", ATTACK)):
         ended = command(*words, *(["--debug-unix-socket", str(endpoint.socket)] if "snapshot" in words else []))
         assert (ended.code > 0, OBEYED.findall(ended.out + ended.err)) == (True, [])
 
 
 @pytest.mark.parametrize("words", ["hook run HOOK", "hook run HOOK -o json", "hook run HOOK -o yaml", "hook lint HOOK"])
-def test_tools_show_what_a_hook_says_without_its_escapes(command: Command, tmp_path: Path, words: str) -> None:
+def test_tools_print_output_of_hooks_without_escapes(command: Command, tmp_path: Path, words: str) -> None:
     (hook := tmp_path / "hook\x1b[2J.sh").write_text(FAILING.replace('"onStartup":1', '"onStartup":"\\033[2J"', 0))
     hook.chmod(0o755)
     ended = command(*(str(hook) if word == "HOOK" else word for word in words.split()))
@@ -92,7 +92,7 @@ def test_tools_show_what_a_hook_says_without_its_escapes(command: Command, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["text", "color", "json"])
-def test_the_log_neither_also_in_stack_traces(kind: str) -> None:
+def test_the_log_prints_no_terminal_escapes_also_in_stack_traces(kind: str) -> None:
     """Only our own colours are there."""
     script = (
         f"import sys; from hookrunner import log; log.configure({kind!r}, 'info', sys.stdout)\n"

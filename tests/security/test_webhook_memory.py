@@ -24,7 +24,7 @@ def empties(size: int) -> bytes:
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: Path) -> None:
+async def test_reviews_of_many_small_values_stay_below_the_documented_memory(tmp_path: Path) -> None:
     """Four of 16.5 MB took 1.77 GB. Those that are small enough wait here for a hook, all together, as text."""
     begun = 'echo >> "$TOLD/begun"\n'
     async with attacked(tmp_path, {"h.sh": hook(VALIDATING, begun + HOLD + ALLOW)}) as target:
@@ -40,7 +40,7 @@ async def test_reviews_of_many_small_values_take_no_more_than_is_said(tmp_path: 
 
 
 @pytest.mark.parametrize("path", ["/hooks/stranger", "/strangers.example.com", "/stranger"])
-async def test_nothing_is_read_of_what_no_hook_answers(path: str) -> None:
+async def test_bodies_for_unknown_paths_are_not_read(path: str) -> None:
     told = Told()
     told.strangers = {"stranger", "strangers.example.com"}
     async with served(told) as server, asyncio.timeout(60), connected(server) as (reader, writer):

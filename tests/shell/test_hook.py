@@ -41,14 +41,14 @@ CONVERSION = {"binding": "up", "type": "Conversion", "fromVersion": "stable.io/v
         ({"binding": "onKubernetesEvent", "resourceEvent": "add"}, ""),
     ],
 )
-def test_handlers_are_looked_for_from_special_to_general(context: dict[str, str], handlers: str, hook: Hook) -> None:
+def test_handlers_are_searched_from_special_to_general(context: dict[str, str], handlers: str, hook: Hook) -> None:
     names = [*handlers.split(), "__main__"]
     for first in range(len(names)):
         script = "\n".join(f"{name}() {{ echo {name}; }}" for name in reversed(names[first:]))
         assert hook(script, [context]).stdout == f"{names[first]}\n"
 
 
-def test_without_any_handler_the_hook_fails_and_names_what_it_looked_for(hook: Hook) -> None:
+def test_without_any_handler_the_hook_fails_and_names_its_candidates(hook: Hook) -> None:
     done = hook("", [{"binding": "hourly", "type": "Schedule"}])
     assert done.returncode == 1
     assert "ERROR: Can't find any handler from the list: __on_schedule::hourly __main__\n" in done.stderr

@@ -31,13 +31,13 @@ def bash(script: str) -> subprocess.CompletedProcess[str]:
         "inner() { return 3; }; inner",
     ],
 )
-def test_a_mistake_ends_the_hook(mistake: str, hook: Hook) -> None:
+def test_a_failing_command_ends_the_hook(mistake: str, hook: Hook) -> None:
     done = hook(f"__main__() {{ {mistake}\necho survived; }}")
     assert done.returncode != 0
     assert "survived" not in done.stdout
 
 
-def test_a_failure_is_told_like_a_python_traceback(hook: Hook) -> None:
+def test_a_failure_is_printed_like_a_python_traceback(hook: Hook) -> None:
     done = hook("fetch() {\n  ls /nowhere\n}\n__main__() {\n  fetch\n}")
     head, *frames, end = done.stderr.splitlines()[1:]
     assert (done.returncode, head, end) == (2, "Traceback (most recent call last):", "Exiting with status 2")
@@ -46,11 +46,11 @@ def test_a_failure_is_told_like_a_python_traceback(hook: Hook) -> None:
     assert frames[-2].endswith('hook.sh", line 3, in fetch')
 
 
-def test_one_failure_is_told_once(hook: Hook) -> None:
+def test_one_failure_is_printed_once(hook: Hook) -> None:
     assert hook("__main__() { false; }").stderr.count("Traceback") == 1
 
 
-def test_a_failure_that_the_hook_looks_at_is_none(hook: Hook) -> None:
+def test_a_failure_that_the_hook_handles_is_ignored(hook: Hook) -> None:
     done = hook("__main__() { if false; then :; fi; false || echo handled; }")
     assert (done.returncode, done.stdout, done.stderr) == (0, "handled\n", "")
 
@@ -95,7 +95,7 @@ def image(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_an_image_adds_is_sourced_in_order_and_once(image: Path) -> None:
+def test_files_that_an_image_adds_are_sourced_in_order_and_once(image: Path) -> None:
     """Below the directory, too, with blanks in names, and though it sources the library itself."""
     write(image / "frameworks/a dir/a.sh", f"source {image}/shell_lib.sh\nused+=a")
     write(image / "frameworks/shell_lib_2.sh", f"source {image}/frameworks/shell_lib.sh\nused+=2")

@@ -43,7 +43,7 @@ def test_values_are_printed(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_questions(run: Run) -> None:
+def test_questions_are_answered_by_the_exit_status(run: Run) -> None:
     done = run(
         """
         yes() { if "$@"; then echo "$*"; fi; }

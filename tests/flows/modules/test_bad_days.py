@@ -1,4 +1,4 @@
-"""What goes wrong around modules, shows where users look, and heals by itself."""
+"""Failures around modules that users can see and that end by themselves: storms of edits, lost definitions."""
 
 import asyncio
 import json

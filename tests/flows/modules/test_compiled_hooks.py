@@ -1,4 +1,4 @@
-"""Modules whose hooks are compiled into addon-operator say what they lack, or wait for it."""
+"""Modules with hooks compiled into addon-operator run without them and name them, or are parked."""
 
 import pytest
 

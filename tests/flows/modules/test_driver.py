@@ -1,4 +1,4 @@
-"""Records of releases as ConfigMaps (`--helm-driver configmap`), and what there was when the driver is changed."""
+"""Records of releases as ConfigMaps (`--helm-driver configmap`), and how they are copied when the driver changes."""
 
 import asyncio
 import json

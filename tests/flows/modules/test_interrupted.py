@@ -1,4 +1,4 @@
-"""What is cut off in the middle: the program by Ctrl-C and kill -9, the API, rights."""
+"""A converge that is interrupted: by Ctrl-C, kill -9, an unreachable API server, or a right that is revoked."""
 
 import asyncio
 from signal import SIGINT, SIGKILL

@@ -1,4 +1,4 @@
-"""What hookrunner does not touch: objects under maintenance, definitions, a release elsewhere."""
+"""Objects that hookrunner does not write: those under maintenance, definitions, a release in another namespace."""
 
 import pytest
 

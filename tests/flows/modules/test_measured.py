@@ -1,4 +1,4 @@
-"""What is measured of modules, by the labels that addon-operator's dashboards ask for."""
+"""Metrics of modules, with the labels that addon-operator's dashboards use."""
 
 import pytest
 

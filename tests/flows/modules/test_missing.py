@@ -1,4 +1,4 @@
-"""A ConfigMap or a Secret that is deleted: replacing it must lose no module."""
+"""A ConfigMap or Secret of the configuration that is deleted: its replacement must not uninstall a module."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A running program with every kind of mistake in it, a password in each: nothing that it tells has the password."""
+"""A running program with every kind of mistake in it, a password in each: none of its reports has the password."""
 
 import asyncio
 import json

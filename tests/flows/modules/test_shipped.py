@@ -1,4 +1,4 @@
-"""The modules that ship, at work on a sandbox whose Pods become Ready, and on the real control plane."""
+"""The shipped modules, at work on a sandbox whose Pods become Ready, and on the real control plane."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""A modules directory, the cluster it is for, and the operator that is run with them."""
+"""The world of a story about modules: a directory of modules, a cluster, and the operator that runs with both."""
 
 import asyncio
 import json
