@@ -97,13 +97,8 @@ REPEATED = (
 
 
 @pytest.mark.parametrize("read", MESSAGES.values(), ids=MESSAGES)
-<<<<<<< HEAD
 @each("part", REPEATED)
-def test_messages_that_quote_a_users_text_are_read_once(read: Callable[[str], object], part: str) -> None:
-=======
-@pytest.mark.parametrize("part", REPEATED)
 def test_messages_that_quote_a_users_text_are_matched_in_linear_time(read: Callable[[str], object], part: str) -> None:
->>>>>>> 7ea03f2b (Name tests of attacks, charts and tools after behaviours)
     with watched():
         try:
             read(part * (LONG // len(part)))
@@ -113,13 +108,8 @@ def test_messages_that_quote_a_users_text_are_matched_in_linear_time(read: Calla
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-<<<<<<< HEAD
 @each("part", [*REPEATED, "(", "<", "@", "a@", "a.", "%", ":", "0:", "h1"])
-def test_a_value_of_a_format_is_read_once(name: str, part: str) -> None:
-=======
-@pytest.mark.parametrize("part", [*REPEATED, "(", "<", "@", "a@", "a.", "%", ":", "0:", "h1"])
 def test_values_of_formats_are_matched_in_linear_time(name: str, part: str) -> None:
->>>>>>> 7ea03f2b (Name tests of attacks, charts and tools after behaviours)
     has_format = text_format(name)
     assert has_format is not None
     long = part * (SHORTER // len(part))

@@ -93,12 +93,8 @@ async def test_garbage_in_protobuf_is_a_bad_request(client: Client, method: str,
     assert (await client.send("GET", CONFIGMAPS)).body["items"] == []
 
 
-<<<<<<< HEAD
 @pytest.mark.slow
-async def test_many_values_below_the_bound_are_judged_in_time_and_told_in_short(client: Client) -> None:
-=======
 async def test_many_values_below_the_bound_are_validated_in_time_with_a_short_message(client: Client) -> None:
->>>>>>> 7ea03f2b (Name tests of attacks, charts and tools after behaviours)
     """Twice as many took four times as long, and a message of a hundred times their size."""
     containers = b",".join([b"{}"] * 90_000)
     with watched():
