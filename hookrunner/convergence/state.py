@@ -239,7 +239,7 @@ class ModuleState:
         if self._adopts <= self._begun:
             self._adopts = 0
 
-    # What is there of it.
+    # What exists of it.
 
     def mark_live(self) -> None:
         """Something of it is at work, here or in the cluster."""

@@ -79,14 +79,14 @@ def _modules(source: Path, unnumbered: int) -> Iterator[Module]:
     """Everything that could be a module, ordered by the names of the directories."""
     try:
         with os.scandir(source) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            children = sorted(entries, key=lambda entry: entry.name)
     except FileNotFoundError:
         raise StartRefused(f"path '{source}' does not exist; create it or set --modules-dir") from None
     except NotADirectoryError:
         raise StartRefused(f"path '{source}' is not a directory; set --modules-dir to where modules are") from None
     except OSError as error:
         raise StartRefused(f"path '{source}' cannot be read: {error.strerror}; modules are looked for there") from None
-    for entry in found:
+    for entry in children:
         if entry.name.startswith(".") or entry.name in (VALUES_FILE, "README.md"):
             continue
         if not entry.name.isprintable():
@@ -171,7 +171,7 @@ def _describe(error: Exception, directory: Path) -> str:
 
 def modules_in(path: Path) -> list[Path]:
     """The modules that a path given to a tool means: one, or all in a directory of modules that the start would read,
-    also those that it would reject. Raises BadInput if there is none."""
+    also those that it would reject. Raises BadInput without a module."""
     if not path.is_dir():
         raise BadInput(f"{path}: no such directory; name a module, or a directory of modules")
     if _is_module(path):

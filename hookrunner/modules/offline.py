@@ -51,12 +51,14 @@ class Offline:
     refused: Mapping[str, BadValues]
 
     def module(self, name: str) -> Module:
-        """The module of this name. Raises BadInput if there is none, BadModule if it cannot be loaded, BadValues if its
-        values, or the global ones, cannot be used."""
+        """The module of this name. Raises BadInput for an unknown name, BadModule if it cannot be loaded, BadValues if
+        its values, or the global ones, cannot be used."""
         module = next((module for module in self.shelf.modules if module.name == name), None)
         if module is None:
             names = [module.name for module in self.shelf.modules]
-            hint = suggestion(name, names) or (f"; there are {', '.join(names)}" if names else "; there are none")
+            hint = suggestion(name, names) or (
+                f"; there are {', '.join(names)}" if names else "; no modules were found"
+            )
             raise BadInput(f"there is no module '{name}'{hint}")
         if module.problem:
             raise BadModule(f"module {name}: {module.problem}")
@@ -162,7 +164,7 @@ def stock_capabilities(version: str = "", more: Iterable[str] = ()) -> Capabilit
     """The API versions of a Kubernetes without CRDs, and `more`: `group/version` or `group/version/Kind`, where the
     kind adds its version. `version` is used as given (`v1.33.1`, or `1.33` for short); empty is ours."""
     known = str(builtin_kinds.document()["version"]["gitVersion"])
-    named = {name for one in more for name in _with_its_version(one)}
+    named = {name for given in more for name in _with_its_version(given)}
     return Capabilities(_complete_version(version) or known, tuple(sorted({*_builtin_names(), *named})))
 
 
@@ -214,8 +216,9 @@ def _documents(path: Path, as_addon: bool) -> list[JSON]:
     try:
         text = path.read_bytes()
         shared = documents.every(text, config_sections.dialect(GLOBAL, as_addon))[0]
-        found = documents.every(text, config_sections.dialect("", as_addon))[0]
-        return [_with_global(one, other) for one, other in zip(found, shared, strict=True) if one is not None]
+        own = documents.every(text, config_sections.dialect("", as_addon))[0]
+        pairs = zip(own, shared, strict=True)
+        return [_with_global(document, other) for document, other in pairs if document is not None]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except BadDocument as error:

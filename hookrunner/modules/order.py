@@ -74,27 +74,27 @@ def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
             wanted_by[other].append(name)
     ready = [sort_key(module) for module in modules if not missing[module.name]]
     heapify(ready)
-    found: dict[str, Module] = {}
+    ordered: dict[str, Module] = {}
     while ready:
         _, name = heappop(ready)
-        found[name] = known[name]
+        ordered[name] = known[name]
         for other in wanted_by[name]:
             missing[other].remove(name)
             if not missing[other]:
                 heappush(ready, sort_key(known[other]))
-    rest = sorted((module for module in modules if module.name not in found), key=sort_key)
-    return (*found.values(), *rest)
+    rest = sorted((module for module in modules if module.name not in ordered), key=sort_key)
+    return (*ordered.values(), *rest)
 
 
 def cycles(modules: Sequence[Module]) -> dict[str, str]:
     """The names of modules that would wait for themselves, each with the cycle in words."""
     known = {module.name: module for module in modules}
     graph = _graph(modules)
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     for name in _unsorted(graph):
         if isinstance(name, str) and (path := _shortest_cycle(name, graph)):
-            found[name] = f"it would wait for itself indefinitely: {_describe(path, known)}; remove one of these"
-    return found
+            problems[name] = f"it would wait for itself indefinitely: {_describe(path, known)}; remove one of these"
+    return problems
 
 
 Node = str | int
@@ -169,8 +169,8 @@ def _steps(modules: Iterable[Module]) -> Iterator[WeightStep]:
     """The weights of modules that are sorted by weight. Only gates among those with `requires` are waited for."""
     for weight, members in groupby(modules, key=lambda module: module.weight):
         group = tuple(members)
-        chain = tuple(one.name for one in group if not (one.traits.modules or one.traits.gate))
-        yield WeightStep(weight, chain, tuple(one.name for one in group if one.traits.gate))
+        chain = tuple(module.name for module in group if not (module.traits.modules or module.traits.gate))
+        yield WeightStep(weight, chain, tuple(module.name for module in group if module.traits.gate))
 
 
 def _waits(modules: Iterable[Module]) -> dict[int, tuple[Wait, ...]]:

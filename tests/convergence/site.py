@@ -37,7 +37,7 @@ from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
-from tests.convergence.runs.test_module_webhooks import Cluster, Nobody
+from tests.convergence.runs.test_module_webhooks import Cluster, UnaskedReviewer
 from tests.fakes.cluster import FakeCluster
 
 BEFORE_HELM, AFTER_DELETE = {BindingType.BEFORE_HELM: 1}, {BindingType.AFTER_DELETE_HELM: 1}
@@ -215,7 +215,7 @@ class Site:
         self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)
         self.engine.start([], monitors, schedules)
         hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
-        declared = ReviewDeclarations((), Nobody(), lacking=False)
+        declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
         running = ModuleRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
         deleting = ModuleRemover(hooks_, webhooks, self.releases, store)
@@ -257,7 +257,7 @@ class Site:
     async def asked(self, name: str) -> None:
         """Wait until something more is asked of a module."""
         before = self.states[name].requested
-        # Virtual time passes only where somebody sleeps.
+        # Virtual time passes only while a task sleeps.
         while self.states[name].requested == before:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""Events as an API server gets them: gathered, counted, and never in anybody's way."""
+"""Events as an API server gets them: gathered, counted, and never waited for."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What is said of a module that is at it, and when that is trouble."""
+"""What is shown of a busy module, and when that is trouble."""
 
 import re
 import time

@@ -156,7 +156,7 @@ def test_without_modules_a_round_is_over_at_once() -> None:
 
 
 def test_modules_that_were_ready_before_are_brought_up_to_date_side_by_side() -> None:
-    """As for a change of a global value: nobody waits for anybody."""
+    """As for a change of a global value: no module waits for another."""
     states = [old(f"m{number:02}", number) for number in range(29)]
     assert len(moment(*states).next) == 29
 
@@ -174,7 +174,7 @@ def test_modules_that_were_ready_before_wait_for_lower_weights_that_never_were()
     ready(first), working(low)
     assert turns(*states) == ""
     failed(low)
-    assert turns(*states) == "high", "though `beside` is still at it"
+    assert turns(*states) == "high", "though `beside` still runs"
 
 
 def test_a_gate_is_waited_for_by_all_higher_weights() -> None:

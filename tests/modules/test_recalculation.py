@@ -15,7 +15,7 @@ from tests.tables import each
 
 
 class Scripts:
-    """Answers what it was told to, and remembers who was asked and what they saw."""
+    """Gives the answers of the test, and remembers which modules it was asked about and what they saw."""
 
     def __init__(self, answers: dict[str, ScriptAnswer | ScriptFailed] | None = None) -> None:
         self.answers = answers or {}

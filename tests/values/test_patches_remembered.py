@@ -72,7 +72,7 @@ def test_a_patch_without_a_place_waits_for_one() -> None:
     assert found.reapplied({"foo": LOWER})[0]["foo"]["a"] == {"b": 1}
 
 
-def test_appending_for_ever_is_refused() -> None:
+def test_endless_appending_is_refused() -> None:
     document: JSON = {"foo": {"l": []}}
     found = Patches()
     append = [operation("+/foo/l/-=1")]
@@ -173,7 +173,7 @@ def done(document: JSON, one: PatchOperation) -> bool:
         return False
 
 
-# What is a list in one version of a lower layer is none in another: nobody could say what a position in it meant.
+# What is a list in one version of a lower layer is no list in another: the meaning of a position in it is unknown.
 ALL_LOWERS: list[JSON] = [
     {},
     {"m": {}},

@@ -196,10 +196,10 @@ class ModuleDecisions:
 
     def _fate(self, key: str) -> str:
         """What follows from the refusal of this section. At a start there is no last good one."""
-        state = self._states.of_key(key)
-        concerned = [state] if state else self._states
-        undecided = all(one.decision.choice is Choice.UNDECIDED for one in concerned)
-        return "until it is mended, nothing is run or removed" if undecided else "the last good values stay in use"
+        module = self._states.of_key(key)
+        concerned = [module] if module else self._states
+        undecided = all(state.decision.choice is Choice.UNDECIDED for state in concerned)
+        return "until it is corrected, nothing is run or removed" if undecided else "the last good values stay in use"
 
     def _unseen(self) -> str:
         """Why nothing can be decided: something was never read, or did not exist when the process started."""
@@ -295,5 +295,5 @@ class ModuleDecisions:
         return Facts(static, dynamic, flags, invalid, running, self._kubernetes, unread)
 
 
-def _differences(one: Mapping[str, bool], other: Mapping[str, bool]) -> frozenset[str]:
-    return frozenset(key for key in {*one, *other} if bool(one.get(key)) != bool(other.get(key)))
+def _differences(before: Mapping[str, bool], after: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(key for key in {*before, *after} if bool(before.get(key)) != bool(after.get(key)))

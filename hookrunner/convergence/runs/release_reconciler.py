@@ -222,7 +222,8 @@ class ReleaseReconciler:
                 f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
                 f"`hookrunner module list`"
             )
-        if drifted := [one for one in self.drift(state) if one.missing or state.module.traits.drift == "repair"]:
+        repairs = state.module.traits.drift == "repair"
+        if drifted := [finding for finding in self.drift(state) if finding.missing or repairs]:
             identity = self.locator.identity(state.module)
             await self._helm.releases.repair(*identity, drifted, self._terms(state))
             _log.info("objects repaired", objects=some([*map(str, drifted)]))

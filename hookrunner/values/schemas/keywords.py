@@ -60,7 +60,7 @@ def suggestion(word: str, known: Sequence[str]) -> str:
 def text_format(name: str) -> Format | None:
     """A check whether a text has the format; None for a format that is not checked. Dashes do not count (`date-time`).
 
-    As addon-operator checks, by Go's `strfmt`: an IPv4 address with leading zeros is none, though Kubernetes takes it.
+    As addon-operator checks, by Go's `strfmt`: an IPv4 address with leading zeros does not, though Kubernetes takes it.
     Only an empty `byte` passes here.
     """
     name = name.replace("-", "").lower()

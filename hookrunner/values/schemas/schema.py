@@ -42,8 +42,8 @@ def problems(node: Node, value: JSON, path: str, mode: CheckMode) -> Iterator[st
         )
         return
     for keyword, complaint in node.tests.get(kind, ()):
-        if found := complaint(value):
-            yield _line(path, found, node, keyword)
+        if text := complaint(value):
+            yield _line(path, text, node, keyword)
     if kind is dict:
         yield from _object(node, value, path, mode)
     elif kind is list:

@@ -59,8 +59,8 @@ class SchemaDocuments:
     def _document(self, file: str) -> JSON:
         if file not in self._read:
             try:
-                found = yaml_values.documents(safe_files.read(Path(file)), yaml_values.YAML_1_1)
-                self._read[file] = next(found, None)
+                contents = yaml_values.documents(safe_files.read(Path(file)), yaml_values.YAML_1_1)
+                self._read[file] = next(contents, None)
             except yaml_values.BadDocument as error:
                 raise DanglingReference(f"refers to a file that is {error}") from None
             except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The ConfigMap as it is followed while somebody writes to it."""
+"""The ConfigMap as it is followed while clients write to it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -35,7 +35,7 @@ def item(version: int, change: Change | None = Change.MODIFIED, **data: str) -> 
 
 
 async def heard() -> None:
-    """Let whoever follows take in what was told."""
+    """Let readers take in what the watch has reported."""
     for _ in range(20):
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Wanted objects against those of a real API server, which fills in what nobody has written."""
+"""Wanted objects against those of a real API server, which fills in defaults."""
 
 import asyncio
 from collections.abc import AsyncIterator

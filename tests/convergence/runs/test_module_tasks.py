@@ -195,7 +195,7 @@ async def test_a_failure_in_what_is_no_longer_wanted_counts_and_is_forgotten(wor
     assert world.seen == ["run a"]
 
 
-async def test_a_missing_snapshot_is_told_by_the_error_s_type(world: World) -> None:
+async def test_a_missing_snapshot_is_recognized_by_the_type_of_the_error(world: World) -> None:
     words = "h: waiting for the snapshot of cms"
     for error, lacks in ((MissingSnapshot(words), True), (HookFailed(words), False)):
         world.runs.broken = {"a": error}

@@ -23,7 +23,7 @@ ASKED = HookConfig(
 )
 
 
-class Nobody:
+class UnaskedReviewer:
     """A reviewer that is never asked."""
 
     def unknown(self, kind: ReviewKind, name: str) -> str:
@@ -40,7 +40,7 @@ class Nobody:
 
 
 class Hooks:
-    """Each module has one hook, with this config; those of `bad` are none."""
+    """Each module has one hook, with this config; those of `bad` cannot be loaded."""
 
     def __init__(self, config: HookConfig = ASKED, bad: Sequence[str] = ()) -> None:
         self.config = config
@@ -86,7 +86,7 @@ def put_together(
     states = ModuleStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
     for state in states:
         state.decide(Decision(Choice.ON, "", ""))
-    declared = ReviewDeclarations((), Nobody(), lacking=False)
+    declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
     cluster = Cluster(declared, *standing)
     return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
 

@@ -127,7 +127,7 @@ async def test_a_second_bad_edit_at_the_start_is_reported_with_its_own_errors(on
     await one.configure(a="size: big")
     await one.start()
     await told(one, "ModuleUndecided", "a: size must be of type integer")
-    await told(one, "ConfigRejected", "until it is mended, nothing is run or removed")
+    await told(one, "ConfigRejected", "until it is corrected, nothing is run or removed")
     assert (await one.operator.wait_log("module is undecided"))["module"] == "a"
     await one.configure(a="size: 2\nlast: 7")
     await one.module_is("a", state="undecided", reason="last is a forbidden property")
