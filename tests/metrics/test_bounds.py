@@ -14,7 +14,7 @@ def numbered(count: int, action: str = "set", **rest: Any) -> list[Any]:
     return [op(action, labels={"n": str(number)}, **rest) for number in range(count)]
 
 
-def test_a_metric_has_so_many_samples_and_the_rest_is_told_at_once() -> None:
+def test_samples_beyond_the_bound_of_a_metric_are_refused_at_once() -> None:
     metrics = HookMetrics(SampleBounds(metric=3))
     (told,) = metrics.apply("h", numbered(10))
     assert "m has the most samples that --hook-metric-samples allows (3)" in told
@@ -22,14 +22,14 @@ def test_a_metric_has_so_many_samples_and_the_rest_is_told_at_once() -> None:
     assert (len(lines(metrics)), metrics.refused["h", ""]) == (3, 7)
 
 
-def test_what_is_there_goes_on() -> None:
+def test_existing_series_keep_counting_at_the_bound() -> None:
     metrics = HookMetrics(SampleBounds(metric=3))
     metrics.apply("h", numbered(3, "add"))
     assert metrics.apply("h", numbered(3, "add")) == ()
     assert lines(metrics)[0] == 'm{hook="h",n="0"} 2'
 
 
-def test_a_histogram_counts_with_all_its_lines() -> None:
+def test_histogram_counts_each_of_its_lines() -> None:
     metrics = HookMetrics(SampleBounds(metric=10))
     metrics.apply("h", numbered(3, "observe", buckets=(1.0, 2.0)))
     assert len(lines(metrics)) == 10
@@ -37,7 +37,7 @@ def test_a_histogram_counts_with_all_its_lines() -> None:
     assert "many has the most samples" in told
 
 
-def test_all_metrics_have_so_many_samples_together_names_included() -> None:
+def test_samples_of_all_metrics_have_a_common_bound() -> None:
     metrics = HookMetrics(SampleBounds(all=4))
     refused = metrics.apply("h", [op("set", f"m{number}") for number in range(5)])
     assert (len(lines(metrics)), metrics.samples, len(refused)) == (2, 4, 3)
@@ -45,7 +45,7 @@ def test_all_metrics_have_so_many_samples_together_names_included() -> None:
 
 
 @pytest.mark.parametrize("rest", [{"group": "g"}, {}])
-def test_what_has_expired_makes_room(rest: dict[str, Any]) -> None:
+def test_expired_series_make_room(rest: dict[str, Any]) -> None:
     metrics = HookMetrics(SampleBounds(metric=3, all=4))
     for _ in range(3):
         assert metrics.apply("h", numbered(3, **rest)) == ()
@@ -53,7 +53,7 @@ def test_what_has_expired_makes_room(rest: dict[str, Any]) -> None:
     assert (lines(metrics), metrics.samples) == ([], 1)
 
 
-def test_a_refused_name_is_free_for_others() -> None:
+def test_name_of_a_refused_metric_stays_free() -> None:
     metrics = HookMetrics(SampleBounds(metric=3))
     metrics.apply("h", [op("observe")])
     assert metrics.apply("h", [op("set"), op("set", "m_sum")]) == ()
@@ -82,7 +82,7 @@ def test_names_and_labels_have_a_length(name: str, labels: dict[str, str], told:
     assert metrics.exposition() == b""
 
 
-def test_labels_of_one_series_at_a_time_are_bounded_too() -> None:
+def test_label_names_of_a_metric_are_bounded_over_all_series() -> None:
     """Each series shows all labels of its metric."""
     metrics = HookMetrics()
     refused = metrics.apply("h", [op("set", labels={f"l{number}": "x"}) for number in range(100)])

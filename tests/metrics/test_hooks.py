@@ -161,7 +161,7 @@ OPERATIONS = st.builds(
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["a.sh", "b.sh"]), st.lists(OPERATIONS, max_size=6)), max_size=6))
-def test_whatever_hooks_write_the_scrape_parses_and_no_series_is_there_twice(
+def test_scrape_always_parses_without_duplicate_series(
     batches: list[tuple[str, list[MetricOperation]]],
 ) -> None:
     metrics = HookMetrics()
@@ -174,7 +174,7 @@ def test_whatever_hooks_write_the_scrape_parses_and_no_series_is_there_twice(
 
 
 @given(st.lists(OPERATIONS, max_size=8))
-def test_after_expiring_every_group_nothing_is_left(operations: list[MetricOperation]) -> None:
+def test_expiring_every_group_leaves_nothing(operations: list[MetricOperation]) -> None:
     metrics = HookMetrics()
     metrics.apply("h", operations)
     metrics.apply("h", [op("expire", group=group) for group in ("", "g", "g2")])

@@ -110,7 +110,7 @@ def test_each_metric_of_modules_has_its_exact_name_type_and_labels(line: str) ->
     assert_shown(own_lines(metrics), f"addon_operator_{name}", kind, labels)
 
 
-def test_an_enabled_module_is_told_under_a_name_without_prefix_too() -> None:
+def test_enabled_module_has_a_metric_without_prefix() -> None:
     metrics = Metrics("p_")
     metrics.telemetry_module_enabled.set(1, "a", "1.2.3")
     assert 'd8_telemetry_module_enabled{module="a",version="1.2.3"} 1' in own_lines(metrics)
@@ -229,7 +229,7 @@ def test_a_gauge_from_a_function_is_read_at_each_scrape() -> None:
     assert 'tasks_queue_length{queue="main"} 7' in own_lines(metrics)
 
 
-def test_a_wrong_number_of_label_values_is_a_mistake_at_the_call() -> None:
+def test_wrong_number_of_label_values_raises() -> None:
     with pytest.raises(ValueError, match=r"hook_run_success_total takes the labels \('hook', 'binding', 'queue'\)"):
         Metrics("").hook_run_success.inc("h")
 
@@ -246,12 +246,12 @@ def test_live_ticks_grow_every_ten_seconds(uptime: float, value: int) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["my-app_", "9_", "ä"])
-def test_a_prefix_that_no_name_may_start_with_refuses_the_start(prefix: str) -> None:
+def test_invalid_prefix_refuses_the_start(prefix: str) -> None:
     with pytest.raises(StartRefused, match="choose another prefix"):
         Metrics(prefix)
 
 
-def test_the_process_and_the_interpreter_are_there_too() -> None:
+def test_metrics_of_process_and_interpreter_are_exported() -> None:
     names = {family.name for family in text_string_to_metric_families(Metrics().exposition().decode())}
     assert {"process_resident_memory_bytes", "python_info", "hookrunner_live_ticks"} <= names
 

@@ -24,7 +24,7 @@ async def ran(tools: Bench, write_hook: Author, script: str, given: Given = NOTH
     return await tools.run(await tools.load(write_hook(CONFIG, script)), given, Startup())
 
 
-async def test_everything_that_a_hook_says_comes_back(tools: Bench, write_hook: Author) -> None:
+async def test_result_holds_everything_the_hook_wrote(tools: Bench, write_hook: Author) -> None:
     script = """
 echo one; echo two >&2; echo '{"a":1}'
 echo '{kind: Pod, name: p, namespace: n, operation: Delete}' > "$KUBERNETES_PATCH_PATH"
@@ -41,7 +41,7 @@ echo '{"name": "m", "set": 1.5, "labels": {"l": "x"}}{"group": "g", "action": "e
     assert result.seconds > 0
 
 
-async def test_the_hook_runs_where_it_is_with_the_environment_of_hookrunner(tools: Bench, write_hook: Author) -> None:
+async def test_hook_runs_in_its_directory_with_our_environment(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, 'pwd; echo "$PATH"; echo "${VALUES_PATH-unset}"; ls $(dirname $METRICS_PATH)')
     assert result.logs[:3] == (str(write_hook(CONFIG).parent), os.environ["PATH"], "unset")
 
@@ -56,7 +56,7 @@ async def test_the_hook_runs_where_it_is_with_the_environment_of_hookrunner(tool
         ("rm $METRICS_PATH", 0, "a hook must leave its files where they are"),
     ],
 )
-async def test_a_run_that_fails_says_why(
+async def test_failed_run_states_its_reason(
     script: str, code: int | None, said: str, tools: Bench, write_hook: Author
 ) -> None:
     result = await ran(tools, write_hook, script)
@@ -64,7 +64,7 @@ async def test_a_run_that_fails_says_why(
     assert said in result.failure
 
 
-async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Author) -> None:
+async def test_failed_hook_keeps_operations_with_ignore_hook_error(tools: Bench, write_hook: Author) -> None:
     patch = (
         "{operation: MergePatch, kind: Pod, name: p, subresource: status, mergePatch: {a: 1}, ignoreHookError: true}"
     )
@@ -72,7 +72,7 @@ async def test_a_failed_hook_gets_what_it_marked_so(tools: Bench, write_hook: Au
     assert [one["subresource"] for one in result.patches] == ["status"]
 
 
-async def test_a_hook_finds_no_cluster_but_the_one_that_it_is_given(write_hook: Author) -> None:
+async def test_hook_finds_only_the_given_cluster(write_hook: Author) -> None:
     mine = {"PATH": os.environ["PATH"], "KUBECONFIG": "/mine", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
     script = 'echo "$KUBECONFIG ${KUBERNETES_SERVICE_HOST-none}"'
     for given, seen in (("", f"{os.devnull} none"), ("theirs", f"{Path.cwd()}/theirs none")):
@@ -80,15 +80,13 @@ async def test_a_hook_finds_no_cluster_but_the_one_that_it_is_given(write_hook: 
             assert (await ran(tools, write_hook, script)).logs == (seen,)
 
 
-async def test_what_a_hook_leaves_behind_is_ended(tools: Bench, write_hook: Author) -> None:
+async def test_processes_left_by_a_hook_are_ended(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, "sleep 1000 >/dev/null 2>&1 & echo $!")
     assert result.ok
     await until(lambda: not Path(f"/proc/{result.logs[0]}/cwd").exists())
 
 
-async def test_a_hook_that_hangs_is_ended_with_what_it_started(
-    tools: Bench, write_hook: Author, tmp_path: Path
-) -> None:
+async def test_hanging_hook_is_ended_with_its_children(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
     script = f"sleep 1000 & echo $! > {tmp_path}/pid; echo begun; wait"
     for seconds in (0.5, 5, 50):  # so long may it take to begin, if the machine stands still
         result = await ran(replace(tools, timeout=seconds), write_hook, script)
@@ -99,17 +97,17 @@ async def test_a_hook_that_hangs_is_ended_with_what_it_started(
     await until(lambda: not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cwd").exists())
 
 
-async def test_of_endless_output_the_beginning_is_kept(tools: Bench, write_hook: Author) -> None:
+async def test_endless_output_is_cut_after_its_beginning(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, "seq 1 10002")
     assert (len(result.logs), result.logs[0], result.logs[-1]) == (10_001, "1", "… and 2 lines more")
 
 
-async def test_a_hooks_own_timeout_counts_where_it_is_shorter(tools: Bench, write_hook: Author) -> None:
+async def test_shorter_timeout_of_the_hook_applies(tools: Bench, write_hook: Author) -> None:
     hook = await tools.load(write_hook({"onStartup": 1, "settings": {"timeout": "300ms"}}, "sleep 1000"))
     assert "timed out after " in (await tools.run(hook, Given(), Startup())).failure
 
 
-async def test_values_are_files_for_the_hook_of_a_module(tools: Bench, write_hook: Author) -> None:
+async def test_module_hook_reads_values_from_files(tools: Bench, write_hook: Author) -> None:
     script = """
 cat $VALUES_PATH; echo; cat $CONFIG_VALUES_PATH; echo
 exec > $VALUES_JSON_PATCH_PATH
@@ -124,7 +122,7 @@ echo '{"op": "remove", "path": "/m/x"}' > $CONFIG_VALUES_JSON_PATCH_PATH
     assert (result.config_values.after, result.config_values.before) == ({"m": {}}, {"m": {"x": 1}})
 
 
-async def test_a_hook_that_lies_in_a_module_has_values_and_may_change_its_own_only(
+async def test_hook_in_a_module_may_change_only_its_own_values(
     tools: Bench, write_hook: Author, tmp_path: Path
 ) -> None:
     (tmp_path / "hooks/modules/my-dns/hooks").mkdir(parents=True)
@@ -151,14 +149,12 @@ async def test_missing_config_values_are_empty_sections(tools: Bench, write_hook
         ('{"op": "test", "path": "/m", "value": 1}', "test /m does not fit"),
     ],
 )
-async def test_a_values_patch_that_cannot_be_applied_fails_the_run(
-    patch: str, said: str, tools: Bench, write_hook: Author
-) -> None:
+async def test_inapplicable_values_patch_fails_the_run(patch: str, said: str, tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, f"echo '{patch}' > $VALUES_JSON_PATCH_PATH", Given(values={"m": {}}))
     assert said in result.failure
 
 
-async def test_a_hook_that_would_not_run_is_not_run(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
+async def test_hook_without_a_matching_binding_is_not_run(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
     hook = await tools.load(write_hook({"schedule": [{"crontab": "* * * * *"}]}, f"touch {tmp_path}/ran"))
     result = await tools.run(hook, Given(), Startup())
     assert (result.ran, result.ok, result.exit_code) == (False, True, None)
@@ -177,7 +173,7 @@ async def test_a_bad_configuration_is_reported_as_at_the_start(tools: Bench, wri
         await tools.load(path)
 
 
-async def test_a_directory_has_the_hooks_that_a_start_would_find(tools: Bench, write_hook: Author) -> None:
+async def test_directory_holds_the_hooks_that_a_start_finds(tools: Bench, write_hook: Author) -> None:
     directory = write_hook(CONFIG, name="a.sh").parent
     write_hook({"nothing": 1}, name="b.sh")
     (directory / "a.sh.test.yaml").write_text("[]")

@@ -20,7 +20,7 @@ _TIME = re.compile(r"\d+(\.\d+)?(?= ?m?s\b)")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["testing-hooks.md", "webhooks.md"])
-def test_the_console_shows_what_the_page_shows(
+def test_commands_of_the_page_print_what_it_shows(
     page: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -45,7 +45,7 @@ def printed(line: str, command: Command) -> str:
     return subprocess.run(line.split(), env=env, capture_output=True, text=True, check=False).stdout
 
 
-def test_every_command_and_option_has_its_place(command: Command) -> None:
+def test_page_mentions_every_command_and_option(command: Command) -> None:
     assert command("hook", "run", "--help").code == 0
     options = set(
         re.findall(r"--[a-z][-a-z]+", command("hook", "run", "--help").out + command("hook", "test", "--help").out)

@@ -48,14 +48,14 @@ async def test_each_change_is_reported_with_its_before_and_after(tools: Bench) -
     )
 
 
-async def test_without_operations_the_objects_stay_as_they_are(tools: Bench) -> None:
+async def test_no_operations_leave_objects_unchanged(tools: Bench) -> None:
     found = await done(tools, [A])
     metadata = {"name": "a", "namespace": "default"}
     assert found.objects == [{**A, "metadata": metadata}]
     assert found.changes == []
 
 
-async def test_a_jq_patch_and_server_side_apply_work_too(tools: Bench) -> None:
+async def test_jq_patch_and_server_side_apply_are_carried_out(tools: Bench) -> None:
     wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": A["metadata"] | {"labels": {"l": "1"}}}
     del wanted["metadata"]["uid"]
     found = await done(
@@ -68,7 +68,7 @@ async def test_a_jq_patch_and_server_side_apply_work_too(tools: Bench) -> None:
     assert (after["data"], after["metadata"]["labels"]) == ({"x": "1", "y": "2"}, {"l": "1"})
 
 
-async def test_half_an_object_can_be_given_and_changed(tools: Bench) -> None:
+async def test_incomplete_object_can_be_given_and_changed(tools: Bench) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
     assert names(await done(tools, [pod])) == ["Pod/p"]
     target = {"kind": "Pod", "namespace": "n", "name": "p"}
@@ -78,7 +78,7 @@ async def test_half_an_object_can_be_given_and_changed(tools: Bench) -> None:
     assert (names(found), found.refusal) == ([], "")
 
 
-async def test_what_is_missing_of_half_an_object_excuses_nothing_else(tools: Bench) -> None:
+async def test_incomplete_object_excuses_only_its_missing_fields(tools: Bench) -> None:
     metadata = {"name": "d", "namespace": "n"}
     half = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
     target = {"operation": "MergePatch", "kind": "Deployment", **metadata}
@@ -87,7 +87,7 @@ async def test_what_is_missing_of_half_an_object_excuses_nothing_else(tools: Ben
     assert "spec.selector" not in refusal
 
 
-async def test_a_refused_operation_is_reported_and_the_rest_is_done(tools: Bench) -> None:
+async def test_refused_operation_is_reported_and_others_are_carried_out(tools: Bench) -> None:
     patch = {"operation": "MergePatch", "kind": "Secret", "namespace": "n", "name": "no", "mergePatch": {"data": {}}}
     found = await done(tools, [A], {"operation": "Create", "object": A}, patch, {"operation": "Create", "object": B})
     assert names(found) == ["ConfigMap/a", "ConfigMap/b"]
@@ -107,7 +107,7 @@ async def test_an_undefined_custom_kind_takes_any_fields(tools: Bench) -> None:
     assert [(obj["kind"], obj.get("status")) for obj in found.objects] == [("Cat", None), ("Mouse", {"fed": True})]
 
 
-async def test_a_given_definition_rules_its_kind(tools: Bench) -> None:
+async def test_given_definition_validates_its_kind(tools: Bench) -> None:
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"tail": {"type": "integer"}}}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     definition = {
@@ -127,7 +127,7 @@ async def test_a_given_definition_rules_its_kind(tools: Bench) -> None:
     assert "spec.tail: Invalid value" in found.refusal
 
 
-async def test_a_namespace_is_as_in_every_cluster(tools: Bench) -> None:
+async def test_new_namespace_has_the_label_with_its_name(tools: Bench) -> None:
     label = {
         "operation": "MergePatch",
         "kind": "Namespace",
@@ -143,7 +143,7 @@ async def test_a_namespace_is_as_in_every_cluster(tools: Bench) -> None:
     assert "spec" not in after
 
 
-async def test_defaults_are_shown_where_they_changed(tools: Bench) -> None:
+async def test_defaults_are_shown_only_where_they_changed(tools: Bench) -> None:
     spec = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
     deployment = {
         "apiVersion": "apps/v1",
@@ -167,12 +167,12 @@ async def test_an_object_with_a_field_of_another_type_is_refused(tools: Bench) -
         await done(tools, [A | {"data": ["x"]}])
 
 
-async def test_an_object_of_no_kind_is_refused(tools: Bench) -> None:
+async def test_object_without_a_kind_is_refused(tools: Bench) -> None:
     with pytest.raises(BadInput, match="x: there is no kind v1 Deployment; is its apiVersion"):
         await done(tools, [{"apiVersion": "v1", "kind": "Deployment", "metadata": {"name": "x"}}])
 
 
-async def test_a_generated_name_is_the_same_each_time(tools: Bench) -> None:
+async def test_generated_names_are_reproducible(tools: Bench) -> None:
     metadata = {"generateName": "x-", "namespace": "default"}
     found = await done(tools, [], {"operation": "Create", "object": {**A, "metadata": metadata}})
     assert [obj["metadata"] for obj in found.objects] == [{**metadata, "name": "x-?????"}]

@@ -75,7 +75,7 @@ EVERYTHING = hook(
         (HappeningOptions(binding="up", objects=(A,)), happenings.Conversion((A,), "", "up")),
     ],
 )
-def test_words_mean_a_happening(words: HappeningOptions, meant: Happening) -> None:
+def test_options_describe_a_happening(words: HappeningOptions, meant: Happening) -> None:
     assert parse_happening(EVERYTHING, words) == meant
 
 
@@ -88,7 +88,7 @@ def test_words_mean_a_happening(words: HappeningOptions, meant: Happening) -> No
         (hook(kubernetes=(PODS, PODS)), Synchronization()),
     ],
 )
-def test_a_hook_with_bindings_of_one_kind_needs_no_options(alone: Hook, meant: Happening) -> None:
+def test_single_kind_of_binding_needs_no_options(alone: Hook, meant: Happening) -> None:
     assert parse_happening(alone, HappeningOptions()) == meant
 
 
@@ -103,7 +103,7 @@ def test_a_hook_with_bindings_of_one_kind_needs_no_options(alone: Hook, meant: H
         (EVERYTHING, HappeningOptions("Review", objects=(A, B)), "a review is about one object, not 2"),
     ],
 )
-def test_what_is_not_clear_is_refused(asked: Hook, words: HappeningOptions, said: str) -> None:
+def test_ambiguous_happening_is_refused(asked: Hook, words: HappeningOptions, said: str) -> None:
     with pytest.raises(BadInput) as found:
         parse_happening(asked, words)
     assert said in str(found.value)

@@ -14,7 +14,7 @@ from hookrunner.testing.starters.starters import KINDS, LANGUAGES, starter
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_a_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:
+async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:
     made = starter("10-teams/label", language, kind, tmp_path / "hooks")
     made.write()
     assert made.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
@@ -29,7 +29,7 @@ async def test_a_starter_passes_its_own_tests(language: str, kind: str, tools: B
 @pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_starter_leaves_the_linter_and_its_language_content(language: str, kind: str, tmp_path: Path) -> None:
+def test_starter_passes_the_linter_and_syntax_checks(language: str, kind: str, tmp_path: Path) -> None:
     made = starter("label", language, kind, tmp_path)
     made.write()
     linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
@@ -38,7 +38,7 @@ def test_a_starter_leaves_the_linter_and_its_language_content(language: str, kin
     subprocess.run([*command, made.hook], check=True)
 
 
-def test_names_that_a_shell_would_take_apart_are_shown_in_quotes(tmp_path: Path) -> None:
+def test_names_with_shell_characters_are_quoted(tmp_path: Path) -> None:
     made = starter("my hook", "bash", "events", tmp_path)
     made.write()
     assert f"hookrunner hook test '{made.hook}'" in made.hook.read_text()
@@ -55,7 +55,7 @@ def test_the_hook_is_executable_as_the_umask_allows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["a.sh", "a.sh.test.yaml"])
-def test_nothing_is_overwritten(there: str, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(there: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("mine")
     with pytest.raises(BadInput, match=f"{there} is there already, and nothing was changed"):
         starter("a", "bash", "events", tmp_path).write()
@@ -63,7 +63,7 @@ def test_nothing_is_overwritten(there: str, tmp_path: Path) -> None:
     assert (tmp_path / there).read_text() == "mine"
 
 
-def test_what_cannot_be_made_whole_is_not_made(tmp_path: Path) -> None:
+def test_starter_is_created_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "a.sh.test.yaml").symlink_to(tmp_path / "gone" / "elsewhere")
     with pytest.raises(BadInput, match=r"cannot write .*a\.sh\.test\.yaml: File exists"):
         starter("a", "bash", "events", tmp_path).write()
@@ -71,7 +71,7 @@ def test_what_cannot_be_made_whole_is_not_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_texts_name_the_hook_that_was_made(kind: str, tmp_path: Path) -> None:
+def test_starter_texts_name_the_new_hook(kind: str, tmp_path: Path) -> None:
     made = starter("b.py", "python", kind, tmp_path)
     made.write()
     assert made.hook.name == "b.py"
@@ -81,7 +81,7 @@ def test_the_texts_name_the_hook_that_was_made(kind: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["", "/a", "../a", "a/../../b", ".a", "x/.a", "lib/a", "a/", " ", "a\nb"])
-def test_a_name_that_is_no_hooks_is_refused(name: str, tmp_path: Path) -> None:
+def test_invalid_hook_name_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         starter(name, "bash", "events", tmp_path)
 

@@ -11,7 +11,7 @@ from hookrunner.testing import manifests
 POD = "kind: Pod\nmetadata: {name: %s}\n"
 
 
-def test_documents_lists_and_empty_ones(tmp_path: Path) -> None:
+def test_documents_and_lists_are_read_and_empty_ones_skipped(tmp_path: Path) -> None:
     text = (
         POD % "a"
         + "---\n# nothing\n---\nkind: List\nitems:\n- kind: PodList\n  items: [{kind: Pod, metadata: {name: b}}]\n"
@@ -37,7 +37,7 @@ def test_brackets_may_be_in_names_of_directories_and_files(tmp_path: Path) -> No
     assert [obj["metadata"]["name"] for obj in found] == ["named", "found"]
 
 
-def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dash_reads_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((POD % "a").encode())))
     assert manifests.load_one("-", tmp_path)["metadata"]["name"] == "a"
     with pytest.raises(BadInput, match="standard input: no object came in"):
@@ -55,14 +55,14 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("kind: List\nitems: [{kind: 1}]", "a.yaml:1: `kind` is missing"),
     ],
 )
-def test_what_is_no_object_is_refused_with_file_and_line(text: str, said: str, tmp_path: Path) -> None:
+def test_document_that_is_no_object_is_refused_with_file_and_line(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(BadInput) as found:
         manifests.load(["a.yaml"], tmp_path)
     assert str(found.value).startswith(f"{tmp_path}/{said}")
 
 
-def test_one_means_one(tmp_path: Path) -> None:
+def test_load_one_refuses_other_counts(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(POD % "a" + "---\n" + POD % "b")
     with pytest.raises(BadInput, match=r"two.yaml: one object is wanted here, 2 are in it"):
         manifests.load_one("two.yaml", tmp_path)
@@ -70,7 +70,7 @@ def test_one_means_one(tmp_path: Path) -> None:
         manifests.load_one("no.yaml", tmp_path)
 
 
-def test_values_are_one_mapping(tmp_path: Path) -> None:
+def test_values_file_must_be_one_mapping(tmp_path: Path) -> None:
     (path := tmp_path / "v.yaml").write_text("a: {b: 1}\n")
     assert manifests.mapping(str(path)) == {"a": {"b": 1}}
     path.write_text("")

@@ -36,7 +36,7 @@ def test_a_new_module_tests_clean_and_renders(tmp_path: Path, command: Command) 
         (["030-a"], "5-dns", None, "5-dns"),
     ],
 )
-def test_it_comes_behind_the_others_by_default(
+def test_new_module_comes_last_by_default(
     there: list[str], name: str, weight: int | None, directory: str, tmp_path: Path
 ) -> None:
     for one in there:
@@ -56,13 +56,13 @@ def test_it_comes_behind_the_others_by_default(
         ("a" * 54, "too long"),
     ],
 )
-def test_a_name_that_no_module_can_have_is_refused(name: str, said: str, tmp_path: Path) -> None:
+def test_invalid_module_name_is_refused(name: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         module_starter(name, None, tmp_path)
     assert said in str(refused.value)
 
 
-def test_nothing_is_overwritten_and_nothing_half_made_stays(tmp_path: Path) -> None:
+def test_failed_module_starter_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "010-dns").mkdir()
     with pytest.raises(BadInput, match="is there already"):
         module_starter("010-dns", None, tmp_path).write()
@@ -74,9 +74,7 @@ def test_nothing_is_overwritten_and_nothing_half_made_stays(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("there", ["010-dns", "dns"])
 @pytest.mark.parametrize(("name", "weight"), [("dns", None), ("dns", 30), ("040-dns", None)])
-def test_a_second_module_of_one_name_which_would_not_count_is_not_made(
-    there: str, name: str, weight: int | None, tmp_path: Path
-) -> None:
+def test_duplicate_module_name_is_refused(there: str, name: str, weight: int | None, tmp_path: Path) -> None:
     (tmp_path / there).mkdir()
     with pytest.raises(BadInput, match=f"a module 'dns' is there already, in {tmp_path / there};"):
         module_starter(name, weight, tmp_path)

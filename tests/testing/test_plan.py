@@ -52,7 +52,7 @@ async def reason(tools: Bench, write_hook: Author, config: dict[str, Any], happe
     return str(found.value)
 
 
-async def test_startup(tools: Bench, write_hook: Author) -> None:
+async def test_startup_context_names_on_startup(tools: Bench, write_hook: Author) -> None:
     assert await contexts(tools, write_hook, {"onStartup": 1}, Startup()) == [{"binding": "onStartup"}]
 
 
@@ -76,7 +76,7 @@ async def test_an_added_object_comes_with_its_filter_result(tools: Bench, write_
     ]
 
 
-async def test_a_tick_brings_the_snapshots_of_what_matches(tools: Bench, write_hook: Author) -> None:
+async def test_tick_carries_snapshots_of_matching_objects(tools: Bench, write_hook: Author) -> None:
     config = {
         "schedule": [{"name": "often", "crontab": "* * * * *", "includeSnapshotsFrom": ["cms"]}],
         "kubernetes": [FILTERED | {"namespace": {"nameSelector": {"matchNames": ["default"]}}}],
@@ -87,12 +87,12 @@ async def test_a_tick_brings_the_snapshots_of_what_matches(tools: Bench, write_h
     ]
 
 
-async def test_a_tick_may_be_named_by_its_crontab(tools: Bench, write_hook: Author) -> None:
+async def test_crontab_names_a_tick(tools: Bench, write_hook: Author) -> None:
     config = {"schedule": [{"crontab": "1 * * * *"}, {"crontab": "2 * * * *", "name": "two"}]}
     assert await contexts(tools, write_hook, config, Tick("2 * * * *")) == [{"binding": "two", "type": "Schedule"}]
 
 
-async def test_the_snapshot_of_an_event_holds_the_changed_object(tools: Bench, write_hook: Author) -> None:
+async def test_event_snapshot_holds_the_changed_object(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}]}
     happening = Changed(Change.MODIFIED, configmap("a", x="9"))
     (context,) = await contexts(tools, write_hook, config, happening, A, B)
@@ -101,7 +101,7 @@ async def test_the_snapshot_of_an_event_holds_the_changed_object(tools: Bench, w
     assert (context["filterResult"], context["snapshots"]) == ("1", {"cms": [{"filterResult": "2"}]})
 
 
-async def test_a_synchronization_has_the_objects(tools: Bench, write_hook: Author) -> None:
+async def test_synchronization_lists_the_objects(tools: Bench, write_hook: Author) -> None:
     found = await contexts(tools, write_hook, {"kubernetes": [FILTERED]}, Synchronization(), A)
     assert found == [{"binding": "cms", "type": "Synchronization", "objects": [{"filterResult": "1"}]}]
 
@@ -114,14 +114,14 @@ async def test_a_snapshot_may_be_given_by_the_name_of_its_binding(tools: Bench, 
     assert context["objects"] == []
 
 
-async def test_a_group_shows_the_snapshots_of_all_in_it(tools: Bench, write_hook: Author) -> None:
+async def test_group_shows_snapshots_of_all_its_bindings(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"group": "g"}, {"name": "ns", "kind": "Namespace", "group": "g"}]}
     for happening in (Grouped("g"), added(A)):
         (context,) = await contexts(tools, write_hook, config, happening, A, namespace("n"))
         assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "ns"})
 
 
-async def test_a_v0_hook_gets_its_own_shape(tools: Bench, write_hook: Author) -> None:
+async def test_v0_hook_gets_v0_contexts(tools: Bench, write_hook: Author) -> None:
     config = {"onKubernetesEvent": [{"kind": "ConfigMap"}]}
     assert await contexts(tools, write_hook, config, added(A)) == [
         {
@@ -162,7 +162,7 @@ TEAM_A = {"matchLabels": {"team": "a"}}
         ({"jqFilter": ".data | tonumber"}, "jqFilter fails on default/ConfigMap/a: "),
     ],
 )
-async def test_an_event_that_is_not_for_the_hook_names_the_condition(
+async def test_unmatched_event_names_the_condition(
     binding: dict[str, Any], said: str, tools: Bench, write_hook: Author
 ) -> None:
     assert said in await reason(tools, write_hook, {"kubernetes": [WATCH | binding]}, added(A))
@@ -180,7 +180,7 @@ async def test_an_event_that_is_not_for_the_hook_names_the_condition(
         ({"operator": "DoesNotExist"}, False),
     ],
 )
-async def test_label_selectors_of_namespaces(
+async def test_namespace_label_selectors_apply(
     expression: dict[str, Any], holds: bool, tools: Bench, write_hook: Author
 ) -> None:
     selector = {"labelSelector": {"matchExpressions": [{"key": "team", **expression}]}}
@@ -192,7 +192,7 @@ async def test_label_selectors_of_namespaces(
         assert "of Namespace 'default'" in await reason(tools, write_hook, config, added(A), given)
 
 
-async def test_a_change_that_the_filter_does_not_see_is_no_run(tools: Bench, write_hook: Author) -> None:
+async def test_change_hidden_by_the_filter_causes_no_run(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED]}
     changed = Changed(Change.MODIFIED, configmap("a", x="1", y="new"), old=A)
     assert await reason(tools, write_hook, config, changed) == "filter result unchanged"
@@ -205,7 +205,7 @@ def labelled(team: str) -> Any:
     return {**A, "metadata": {**A["metadata"], "labels": {"team": team}}}
 
 
-async def test_coming_to_match_is_added_and_ceasing_to_is_deleted(tools: Bench, write_hook: Author) -> None:
+async def test_object_that_begins_or_ceases_to_match_is_added_or_deleted(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [WATCH | {"labelSelector": TEAM_A}]}
     come = Changed(Change.MODIFIED, labelled("a"), old=labelled("b"))
     gone = Changed(Change.MODIFIED, labelled("b"), old=labelled("a"))
@@ -216,7 +216,7 @@ async def test_coming_to_match_is_added_and_ceasing_to_is_deleted(tools: Bench, 
     assert await reason(tools, write_hook, config, gone) == said
 
 
-async def test_a_filter_that_fails_on_a_given_object_holds_the_snapshot_up(tools: Bench, write_hook: Author) -> None:
+async def test_failing_filter_blocks_the_snapshot(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"jqFilter": ".data.x | tonumber"}]}
     said = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
     assert "its filter fails on default/ConfigMap/bad: " in said
@@ -231,7 +231,7 @@ async def test_a_filter_that_fails_on_a_given_object_holds_the_snapshot_up(tools
         ({"kubernetes": [WATCH]}, Lifecycle("afterAll"), "afterAll: the hook's configuration does not have it"),
     ],
 )
-async def test_a_hook_that_did_not_ask_for_it_would_not_run(
+async def test_undeclared_happening_causes_no_run(
     config: dict[str, Any], happening: Happening, said: str, tools: Bench, write_hook: Author
 ) -> None:
     assert said in await reason(tools, write_hook, config, happening)
@@ -251,13 +251,15 @@ async def test_a_hook_that_did_not_ask_for_it_would_not_run(
         (Conversion((A,)), "the hook has no kubernetesCustomResourceConversion binding"),
     ],
 )
-async def test_what_is_not_clear_is_refused(happening: Happening, said: str, tools: Bench, write_hook: Author) -> None:
+async def test_ambiguous_happening_is_refused(
+    happening: Happening, said: str, tools: Bench, write_hook: Author
+) -> None:
     config = {"kubernetes": [WATCH, {"name": "same", "kind": "Pod"}, {"name": "same", "kind": "ConfigMap"}]}
     with pytest.raises(BadInput, match=said.replace("[", r"\[").replace("?", r"\?")):
         await contexts(tools, write_hook, config, happening)
 
 
-async def test_a_snapshot_of_no_binding_or_with_a_foreign_object_is_refused(tools: Bench, write_hook: Author) -> None:
+async def test_snapshot_of_an_unknown_binding_or_kind_is_refused(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [WATCH]}
     with pytest.raises(BadInput, match="snapshot 'cm': the hook has no such kubernetes binding, it has"):
         await contexts(tools, write_hook, config, Synchronization(), cm=(A,))
@@ -266,7 +268,7 @@ async def test_a_snapshot_of_no_binding_or_with_a_foreign_object_is_refused(tool
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "configmap", "configmaps", "cm"])
-async def test_a_kind_may_have_any_of_its_names(kind: str, tools: Bench, write_hook: Author) -> None:
+async def test_kind_may_be_given_by_any_of_its_names(kind: str, tools: Bench, write_hook: Author) -> None:
     assert await contexts(tools, write_hook, {"kubernetes": [{"kind": kind}]}, added(A))
 
 
@@ -282,7 +284,7 @@ async def test_names_of_custom_kinds_come_from_their_definition(tools: Bench, wr
         assert await contexts(tools, write_hook, {"kubernetes": [{"kind": kind}]}, added(mouse), definition)
 
 
-async def test_what_waits_in_a_queue_together_comes_in_one_run(tools: Bench, write_hook: Author) -> None:
+async def test_waiting_contexts_of_one_queue_are_combined(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}], "schedule": [{"crontab": "* * * * *"}]}
     newer = configmap("a", x="7")
     happenings: list[Happening] = [
@@ -303,13 +305,13 @@ async def test_what_waits_in_a_queue_together_comes_in_one_run(tools: Bench, wri
     assert [one["snapshots"] for one in found if "snapshots" in one] == [latest] * 3
 
 
-async def test_of_a_group_the_last_context_stays(tools: Bench, write_hook: Author) -> None:
+async def test_combined_group_keeps_its_last_context(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"group": "g"}, {"name": "ns", "kind": "Namespace", "group": "g"}]}
     (context,) = await combined(tools, write_hook, config, [added(A), added(namespace("n")), Synchronization("cms")])
     assert (context["binding"], context["type"]) == ("cms", "Group")
 
 
-async def test_an_object_that_comes_and_goes_is_known_in_between(tools: Bench, write_hook: Author) -> None:
+async def test_added_and_deleted_object_is_known_in_between(tools: Bench, write_hook: Author) -> None:
     happenings = [added(A), Changed(Change.DELETED, A), added(A)]
     found = await combined(tools, write_hook, {"kubernetes": [WATCH]}, happenings, A)
     assert [one["watchEvent"] for one in found] == ["Added", "Deleted", "Added"]
@@ -323,14 +325,14 @@ async def test_an_object_that_comes_and_goes_is_known_in_between(tools: Bench, w
         ({"settings": {"combine": False}}, [added(A), added(B)]),
     ],
 )
-async def test_what_never_comes_in_one_run_is_refused(
+async def test_contexts_that_never_combine_are_refused(
     more: dict[str, Any], happenings: list[Happening], tools: Bench, write_hook: Author
 ) -> None:
     with pytest.raises(BadInput, match="never come in one run of this hook: make two cases"):
         await combined(tools, write_hook, {"kubernetes": [WATCH], **more}, happenings)
 
 
-async def test_of_several_bindings_the_one_that_listens_is_meant(tools: Bench, write_hook: Author) -> None:
+async def test_binding_that_listens_is_chosen_among_several(tools: Bench, write_hook: Author) -> None:
     bindings = [{"name": event, "kind": "ConfigMap", "executeHookOnEvent": [event]} for event in ("Added", "Deleted")]
     config = {"kubernetes": bindings}
     (context,) = await contexts(tools, write_hook, config, Changed(Change.DELETED, A))

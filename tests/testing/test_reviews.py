@@ -31,7 +31,7 @@ async def contexts(
     return await tools.contexts(await tools.load(write_hook(config)), Given(given), happening)
 
 
-async def test_a_created_object_is_reviewed(tools: Bench, write_hook: Author) -> None:
+async def test_create_review_carries_the_object(tools: Bench, write_hook: Author) -> None:
     (context,) = await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, Review("CREATE", POD))
     kind = {"group": "", "version": "v1", "kind": "Pod"}
     resource = {"group": "", "version": "v1", "resource": "pods"}
@@ -60,7 +60,7 @@ async def test_a_created_object_is_reviewed(tools: Bench, write_hook: Author) ->
     }
 
 
-async def test_a_deleted_object_is_the_old_one(tools: Bench, write_hook: Author) -> None:
+async def test_delete_review_carries_the_old_object(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetesMutating": [binding(rules=[RULE | {"operations": ["*"], "resources": ["nodes"]}])]}
     (context,) = await contexts(tools, write_hook, config, Review("DELETE", NODE, dry_run=True))
     request = context["review"]["request"]
@@ -80,7 +80,7 @@ async def test_a_review_carries_snapshots(tools: Bench, write_hook: Author) -> N
     assert [entry["filterResult"] for entry in context["snapshots"]["ns"]] == ["n"]
 
 
-async def test_an_object_for_the_namespaced_has_to_have_a_namespace(tools: Bench, write_hook: Author) -> None:
+async def test_namespaced_rule_needs_an_object_with_a_namespace(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetesValidating": [binding(rules=[RULE | {"resources": ["*"], "scope": "Namespaced"}])]}
     with pytest.raises(NotRun, match=r"the object has no metadata\.namespace; kubectl would fill it in"):
         await contexts(tools, write_hook, config, Review("CREATE", NODE))
@@ -98,7 +98,7 @@ async def test_an_object_for_the_namespaced_has_to_have_a_namespace(tools: Bench
         ({"namespace": {"labelSelector": {"matchLabels": {"t": "b"}}}}, "'t=b' does not hold for the labels"),
     ],
 )
-async def test_what_the_api_server_would_not_ask_for_names_the_condition(
+async def test_review_outside_the_rules_names_the_condition(
     own: dict[str, Any], said: str, tools: Bench, write_hook: Author
 ) -> None:
     config = {"kubernetesValidating": [binding(**own)]}
@@ -115,7 +115,7 @@ async def test_rules_may_have_wildcards(resources: list[str], tools: Bench, writ
     )
 
 
-async def test_the_binding_that_is_asked_is_the_one_whose_rules_fit(tools: Bench, write_hook: Author) -> None:
+async def test_binding_with_fitting_rules_is_chosen(tools: Bench, write_hook: Author) -> None:
     other = binding(name="b.example.com", rules=[RULE | {"resources": ["nodes"]}])
     config = {"kubernetesValidating": [binding()], "kubernetesMutating": [other]}
     (context,) = await contexts(tools, write_hook, config, Review("CREATE", NODE))
@@ -132,9 +132,7 @@ async def test_the_binding_that_is_asked_is_the_one_whose_rules_fit(tools: Bench
         (Review("UPDATE", POD), "an UPDATE needs the object as it was, too"),
     ],
 )
-async def test_a_review_that_makes_no_sense_is_refused(
-    review: Review, said: str, tools: Bench, write_hook: Author
-) -> None:
+async def test_contradictory_review_is_refused(review: Review, said: str, tools: Bench, write_hook: Author) -> None:
     with pytest.raises(BadInput, match=said):
         await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, review)
 
@@ -150,7 +148,7 @@ async def test_connecting_to_an_object_is_reviewed(resources: list[str], tools: 
     assert (request["object"]["command"], "metadata" in request["object"]) == (["sh"], False)
 
 
-async def test_a_part_of_an_object_is_reviewed(tools: Bench, write_hook: Author) -> None:
+async def test_subresource_is_reviewed(tools: Bench, write_hook: Author) -> None:
     rule = RULE | {"operations": ["UPDATE"], "resources": ["pods/status"]}
     config = {"kubernetesValidating": [binding(rules=[rule])]}
     (context,) = await contexts(tools, write_hook, config, Review("UPDATE", POD, POD, dry_run=True, part="status"))
@@ -159,7 +157,7 @@ async def test_a_part_of_an_object_is_reviewed(tools: Bench, write_hook: Author)
     assert request["options"] == {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1", "dryRun": ["All"]}
 
 
-async def test_an_eviction_is_something_done_to_a_pod(tools: Bench, write_hook: Author) -> None:
+async def test_eviction_is_a_create_of_a_pod_subresource(tools: Bench, write_hook: Author) -> None:
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": POD["metadata"]}
     config = {"kubernetesValidating": [binding(rules=[RULE | {"resources": ["pods/eviction"]}])]}
     (context,) = await contexts(tools, write_hook, config, Review("CREATE", eviction))
@@ -178,7 +176,7 @@ async def test_rules_without_the_subresource_do_not_cover_it(
         await contexts(tools, write_hook, config, Review("CONNECT", options))
 
 
-async def test_a_namespace_is_chosen_by_its_own_labels(tools: Bench, write_hook: Author) -> None:
+async def test_namespace_is_selected_by_its_own_labels(tools: Bench, write_hook: Author) -> None:
     own = binding(
         rules=[RULE | {"resources": ["namespaces"]}], namespace={"labelSelector": {"matchLabels": {"t": "a"}}}
     )
@@ -188,7 +186,7 @@ async def test_a_namespace_is_chosen_by_its_own_labels(tools: Bench, write_hook:
         await contexts(tools, write_hook, config, Review("CREATE", namespace("x", t="b")))
 
 
-async def test_no_webhook_is_asked_about_webhooks(tools: Bench, write_hook: Author) -> None:
+async def test_webhook_configurations_are_not_reviewed(tools: Bench, write_hook: Author) -> None:
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
     kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
     config = {"kubernetesValidating": [binding(rules=[rule])]}
@@ -208,7 +206,7 @@ def conditional(expression: str, **more: Any) -> dict[str, Any]:
         (conditional("object.spec.x == 1", failurePolicy="Ignore"), "Ignore the API server leaves the webhook out"),
     ],
 )
-async def test_match_conditions_leave_reviews_out(
+async def test_false_match_condition_skips_the_review(
     config: dict[str, Any], said: str, tools: Bench, write_hook: Author
 ) -> None:
     with pytest.raises(NotRun) as found:
@@ -216,7 +214,7 @@ async def test_match_conditions_leave_reviews_out(
     assert said in str(found.value)
 
 
-async def test_match_conditions_that_hold_change_nothing(tools: Bench, write_hook: Author) -> None:
+async def test_true_match_conditions_have_no_effect(tools: Bench, write_hook: Author) -> None:
     hook = await tools.load(write_hook(conditional('object.metadata.name == "p"'), ALLOW))
     result = await tools.run(hook, Given(), Review("CREATE", POD))
     assert (result.ok, result.notes) == (True, ())
@@ -240,7 +238,7 @@ async def test_a_hook_may_skip_dry_runs(tools: Bench, write_hook: Author) -> Non
     assert (await tools.run(hook, Given(), Review("CREATE", POD))).ran
 
 
-async def test_what_a_hook_asks_for_in_a_dry_run_is_not_done(tools: Bench, write_hook: Author) -> None:
+async def test_operations_of_a_dry_run_are_not_carried_out(tools: Bench, write_hook: Author) -> None:
     script = ALLOW + '\necho \'{"operation": "Delete", "kind": "Pod", "name": "a"}\' > $KUBERNETES_PATCH_PATH'
     hook = await tools.load(write_hook({"kubernetesValidating": [binding()]}, script))
     result = await tools.run(hook, Given(), Review("CREATE", POD, dry_run=True))
@@ -256,7 +254,7 @@ UP = {
 }
 
 
-async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook: Author) -> None:
+async def test_conversion_uses_the_fitting_rule(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetesCustomResourceConversion": [UP]}
     (context,) = await contexts(tools, write_hook, config, Conversion((CRON,)))
     request = {"uid": UID, "desiredAPIVersion": "stable.example.com/v1beta1", "objects": [CRON]}
@@ -277,14 +275,14 @@ async def test_a_conversion_goes_by_the_rule_that_fits(tools: Bench, write_hook:
         ("v2", r"no rule leads from stable.example.com/v1alpha1 to v2; it has v1alpha1→v1beta1, v1beta1→v1$"),
     ],
 )
-async def test_a_conversion_that_is_no_step_says_what_there_is(
+async def test_conversion_without_a_rule_lists_existing_rules(
     to: str, said: str, tools: Bench, write_hook: Author
 ) -> None:
     with pytest.raises(NotRun, match=said):
         await contexts(tools, write_hook, {"kubernetesCustomResourceConversion": [UP]}, Conversion((CRON,), to=to))
 
 
-async def test_objects_of_several_versions_are_not_converted_at_once(tools: Bench, write_hook: Author) -> None:
+async def test_objects_of_several_versions_are_refused(tools: Bench, write_hook: Author) -> None:
     other = CRON | {"apiVersion": "stable.example.com/v1beta1"}
     with pytest.raises(BadInput, match="one version are converted at a time, these have stable"):
         await contexts(tools, write_hook, {"kubernetesCustomResourceConversion": [UP]}, Conversion((CRON, other)))
@@ -328,7 +326,7 @@ async def ran(tools: Bench, write_hook: Author, script: str, happening: Review |
         ),
     ],
 )
-async def test_a_verdict_is_read(
+async def test_verdict_is_part_of_the_result(
     script: str, happening: Review | Conversion, verdict: Any, tools: Bench, write_hook: Author
 ) -> None:
     result = await ran(tools, write_hook, script, happening)
@@ -355,7 +353,7 @@ async def test_a_verdict_is_read(
         ),
     ],
 )
-async def test_without_a_verdict_the_run_has_failed(
+async def test_run_without_a_verdict_fails(
     script: str, happening: Review | Conversion, said: str, tools: Bench, write_hook: Author
 ) -> None:
     assert said in (await ran(tools, write_hook, script, happening)).failure

@@ -151,7 +151,7 @@ COMBINED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("config", COMBINED, ids=str)
-async def test_what_waits_together_is_combined_as_in_a_running_operator(
+async def test_waiting_contexts_are_combined_as_in_a_running_operator(
     config: dict[str, Any], bench: Operator, jq: Jq, client: Client
 ) -> None:
     """The run of the first change lasts until everything else has happened."""

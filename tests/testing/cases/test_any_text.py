@@ -78,5 +78,5 @@ def test_golden_mode_changes_expectations_and_nothing_else(
 
 
 @pytest.mark.parametrize("text", ["- name: a\n  when: &w\n    event: Startup\n- name: b\n  when: *w\n"])
-def test_aliases_have_places_too(text: str) -> None:
+def test_aliases_have_positions(text: str) -> None:
     assert find_positions(text)["[1].when"].start == (4, 8)

@@ -23,7 +23,7 @@ def case_file(directory: Path, text: str) -> Path:
     return path
 
 
-def test_a_case_says_what_is_given_and_what_happens(tmp_path: Path) -> None:
+def test_case_is_read_with_given_and_when(tmp_path: Path) -> None:
     (tmp_path / "others.json").write_text('{"kind": "Pod", "metadata": {"name": "p"}}')
     text = f"""
 - name: one
@@ -123,12 +123,12 @@ def test_every_bad_object_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_a_key_may_look_like_a_path_to_another(tmp_path: Path) -> None:
+def test_key_that_looks_like_a_path_is_kept_apart(tmp_path: Path) -> None:
     object_ = "{kind: Pod, metadata: {name: p}, a.b: 1, a: {b: 2}}"
     assert read(case_file(tmp_path, f"- name: a\n  when: {{event: Added, object: {object_}}}\n")).cases
 
 
-def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path) -> None:
+def test_file_keeps_its_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
     path = case_file(tmp_path, "")
     path.write_bytes(b"\xef\xbb\xbf- name: a\r\n  when: {event: Startup}\r\n")
     path.chmod(0o640)
@@ -140,7 +140,7 @@ def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_file_that_cannot_be_written_stays(tmp_path: Path) -> None:
+def test_unwritable_file_stays_unchanged(tmp_path: Path) -> None:
     found = read(case_file(tmp_path, "- name: a\n  when: {event: Startup}\n"))
     (tmp_path / f".{found.path.name}.draft").mkdir()
     with pytest.raises(BadInput, match="cannot write: Is a directory"):

@@ -43,7 +43,7 @@ async def test_each_case_passes_or_says_what_is_wrong(tools: Bench, write_hook: 
     assert found[3].report.lines[:2] == ["run:", "  the hook ran"]
 
 
-async def test_the_objects_in_the_end(tools: Bench, write_hook: Author) -> None:
+async def test_final_objects_are_compared(tools: Bench, write_hook: Author) -> None:
     script = "echo '{operation: DeleteInBackground, kind: cm, namespace: n, name: a}' > $KUBERNETES_PATCH_PATH"
     expect = f"expect: {{objects: {{exactly: [{CM % 'b'}]}}}}"
     refused = f"{{name: refused, {START}, expect: {{objects: []}}}}"
@@ -70,7 +70,7 @@ until [ -e {tmp_path}/on ] && [ -e {tmp_path}/cm ]; do sleep 0.01; done
     assert [outcome.case.name for outcome in await outcomes(tools, hook, at_once=2)] == ["one", "two"]
 
 
-async def test_cases_are_chosen_by_a_part_of_their_names(tools: Bench, write_hook: Author) -> None:
+async def test_part_of_a_name_selects_cases(tools: Bench, write_hook: Author) -> None:
     hook = write_hook(CONFIG)
     write_tests(hook, f"{{name: this one, {START}}}", f"{{name: that, {START}}}")
     assert [outcome.case.name for outcome in await outcomes(tools, hook, named="his")] == ["this one"]
@@ -85,7 +85,7 @@ async def test_a_bad_hook_fails_its_cases(tools: Bench, write_hook: Author) -> N
     assert "there is no hook" in other.problem
 
 
-def test_paths_that_lead_to_no_tests_are_refused(tmp_path: Path) -> None:
+def test_paths_without_tests_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").touch()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "a.sh.test.yaml").touch()
@@ -105,7 +105,7 @@ def test_the_problems_of_all_files_are_reported(tmp_path: Path) -> None:
     assert len(str(found.value).splitlines()) == 2
 
 
-async def test_junit_counts_and_names_what_failed(tools: Bench, write_hook: Author) -> None:
+async def test_junit_counts_and_names_failures(tools: Bench, write_hook: Author) -> None:
     hook = write_hook(CONFIG, "printf 'bell\\a<\\n'")
     write_tests(
         hook, f"{{name: a, {START}}}", f"{{name: b, {START}, expect: {{exit: 1}}}}", "{name: c, when: {to: v1}}"

@@ -40,7 +40,7 @@ OBJECTS = [
         {"objects": {"exactly": OBJECTS}},
     ],
 )
-def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
+def test_expected_keys_are_compared(expect: dict[str, Any]) -> None:
     assert differences(expect, RAN, Effects(OBJECTS)) == []
 
 
@@ -67,11 +67,11 @@ def test_what_is_asked_about_is_there(expect: dict[str, Any]) -> None:
         ({"objects": {"exactly": OBJECTS[:1]}}, "objects"),
     ],
 )
-def test_what_is_not_as_expected_is_named(expect: dict[str, Any], key: str) -> None:
+def test_difference_is_named(expect: dict[str, Any], key: str) -> None:
     assert [one.key for one in differences(expect, RAN, Effects(OBJECTS))] == [key]
 
 
-def test_a_hook_that_does_not_run_is_expected_or_not() -> None:
+def test_run_false_expects_no_run() -> None:
     idle = Result(reason="filter result unchanged")
     assert differences({"run": False, "reason": "filter"}, idle) == []
     (wrong,) = differences({}, idle)
@@ -80,7 +80,7 @@ def test_a_hook_that_does_not_run_is_expected_or_not() -> None:
     assert wrong.key == "reason"
 
 
-def test_a_failure_with_exit_code_0_is_one() -> None:
+def test_failure_with_exit_code_0_is_a_failure() -> None:
     failed = Result(exit_code=0, failure="got bad metrics")
     assert [one.key for one in differences({}, failed)] == ["failure"]
     assert differences({"failure": "bad metrics"}, failed) == []
@@ -94,7 +94,7 @@ def test_a_killed_hook_has_no_exit_code_and_can_be_expected() -> None:
     assert [one.key for one in differences({"failure": "SIGTERM"}, killed)] == ["failure"]
 
 
-def test_what_the_api_refuses_is_wrong_unless_it_is_expected() -> None:
+def test_refusal_of_the_api_is_a_difference_unless_expected() -> None:
     refused = Effects(refusal='secrets "a" not found')
     (wrong,) = differences({}, RAN, refused)
     assert (wrong.key, wrong.lines[0]) == ("refusal", 'secrets "a" not found')
@@ -107,7 +107,7 @@ def test_a_failed_hook_shows_its_last_words() -> None:
     assert wrong.lines == ("exit 3, expected 0", "hook.sh FAILED: no such file")
 
 
-def test_a_difference_shows_only_what_was_asked_about() -> None:
+def test_difference_shows_only_expected_keys() -> None:
     found = [OBJECTS[1], {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "2"}}, "data": {"long": "…"}}]
     (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, Effects(found))
     assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
@@ -117,5 +117,5 @@ def test_a_difference_shows_only_what_was_asked_about() -> None:
     ("one", "other", "equal"),
     [(1, 1.0, True), (1, True, False), (0, False, False), ([1], [1, 2], False), ({}, [], False)],
 )
-def test_equal_as_json(one: Any, other: Any, equal: bool) -> None:
+def test_values_are_compared_as_json(one: Any, other: Any, equal: bool) -> None:
     assert same(one, other) is equal

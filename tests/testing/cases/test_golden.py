@@ -29,11 +29,11 @@ PATCHES = [{"operation": "Delete", "kind": "Pod", "name": "p"}]
         ({"logs": ["b"], "patches": [], "exit": 0}, DELETES, {"logs": ["b"], "patches": PATCHES, "exit": 0}),
     ],
 )
-def test_what_was_right_is_kept_and_what_happened_is_written(expect: object, result: Result, golden: object) -> None:
+def test_golden_keeps_right_expectations_and_writes_the_others(expect: object, result: Result, golden: object) -> None:
     assert expectation(expect, differences(expect, result), result, Effects()) == golden
 
 
-def test_a_refusal_is_written_and_goes_again() -> None:
+def test_golden_writes_and_removes_a_refusal() -> None:
     refused = Effects(refusal="not found")
     assert expectation({"exit": 0}, differences({"exit": 0}, DELETES, refused), DELETES, refused) == {
         "exit": 0,
@@ -43,7 +43,7 @@ def test_a_refusal_is_written_and_goes_again() -> None:
     assert expectation(expect, differences(expect, DELETES), DELETES, Effects()) == {"exit": 0}
 
 
-def test_what_is_used_elsewhere_is_not_lost() -> None:
+def test_golden_refuses_to_remove_an_anchor_used_elsewhere() -> None:
     text = (
         "- {name: a, when: {event: Startup}, expect: {patches: [&one {name: a}]}}\n"
         "- {name: b, when: {event: Startup}, expect: {patches: [*one]}}\n"

@@ -132,13 +132,13 @@ MADE = RenderedModule(
         ({"hooks": [{"kind": "Job"}]}, {"hooks": []}),
     ],
 )
-def test_what_a_case_should_expect_says_as_much_as_before(expect: object, now: object, tmp_path: Path) -> None:
+def test_updated_expectation_keeps_its_keys(expect: object, now: object, tmp_path: Path) -> None:
     file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
     assert updated(case(expect), file, MADE) == now
     assert list(differences(case(now), file, MADE)) == []
 
 
-def test_a_case_that_expects_nothing_is_given_a_golden_file(tmp_path: Path) -> None:
+def test_case_without_expectations_gets_a_golden_file(tmp_path: Path) -> None:
     file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
     expect = updated(case({}), file, MADE)
     assert expect == {"golden": "golden/some-case.yaml"}
