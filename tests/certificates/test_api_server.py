@@ -126,14 +126,14 @@ def test_certificates_that_we_accept_work(cluster: Cluster, namespace: str, make
     assert "the webhook was asked" in answer(cluster, namespace, server, server.trust)
 
 
-def test_old_and_new_are_accepted_while_they_overlap(cluster: Cluster, namespace: str) -> None:
+def test_old_and_new_certificates_are_accepted_while_they_overlap(cluster: Cluster, namespace: str) -> None:
     old, new = ours(), ours()
     both = overlap(old.trust, new.trust, NOW)
     for server in (old, new):
         assert "the webhook was asked" in answer(cluster, namespace, server, both)
 
 
-def test_the_old_one_is_refused_afterwards(cluster: Cluster, namespace: str) -> None:
+def test_old_certificate_is_refused_after_the_overlap(cluster: Cluster, namespace: str) -> None:
     assert "certificate signed by unknown authority" in answer(cluster, namespace, ours(), ours().trust)
 
 

@@ -44,12 +44,12 @@ async def reader(tmp_path: Path) -> AsyncIterator[Reader]:
         yield reader
 
 
-async def test_files_that_are_there_are_read_at_once(tmp_path: Path, reader: Reader) -> None:
+async def test_existing_files_are_read_at_once(tmp_path: Path, reader: Reader) -> None:
     write(tmp_path, OLD)
     assert await reader.next(0.1) == OLD
 
 
-async def test_files_that_come_later_are_waited_for(tmp_path: Path, reader: Reader) -> None:
+async def test_missing_files_are_awaited(tmp_path: Path, reader: Reader) -> None:
     assert await reader.quiet(1000)
     write(tmp_path, OLD)
     assert await reader.next(1.5 * INTERVAL) == OLD
@@ -63,7 +63,7 @@ async def test_unchanged_files_are_reported_once(tmp_path: Path, reader: Reader)
     assert await reader.quiet(1000)
 
 
-async def test_new_files_are_told_within_two_looks(tmp_path: Path, reader: Reader) -> None:
+async def test_new_files_are_yielded_within_two_reads(tmp_path: Path, reader: Reader) -> None:
     write(tmp_path, OLD)
     await reader.next()
     write(tmp_path, NEW)
@@ -80,7 +80,7 @@ async def test_new_contents_with_the_old_times_are_seen(tmp_path: Path, reader: 
     assert await reader.next() == NEW
 
 
-async def test_a_mounted_secret_is_followed(tmp_path: Path, reader: Reader) -> None:
+async def test_exchange_of_a_mounted_secret_is_noticed(tmp_path: Path, reader: Reader) -> None:
     mount(tmp_path, OLD, "..1")
     assert await reader.next(0.1) == OLD
     mount(tmp_path, NEW, "..2")
@@ -160,7 +160,7 @@ async def test_the_last_good_certificate_stays_when_a_file_breaks(
     assert f"{tmp_path / key}" in told[0]
 
 
-async def test_a_broken_file_that_is_mended_is_told_if_it_is_new(
+async def test_repaired_file_is_yielded_if_it_is_new(
     tmp_path: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, OLD)

@@ -29,7 +29,7 @@ def test_issued_certificate_passes_our_own_checks() -> None:
     assert not lacking(new, [HOST, "10.0.0.1"])
 
 
-def test_a_strict_verifier_finds_nothing_to_complain_about() -> None:
+def test_issued_certificate_passes_a_strict_verifier() -> None:
     new = issue([HOST], NOW)
     moment = datetime.fromtimestamp(NOW, UTC)
     policy = PolicyBuilder().store(Store([certificate(new.trust)])).time(moment)

@@ -42,7 +42,7 @@ def test_material_does_not_show_its_key() -> None:
 
 
 @pytest.mark.parametrize("wish", [Wish(), Wish(rsa=True)], ids=["ECDSA", "RSA"])
-def test_keys_of_both_kinds_do(wish: Wish) -> None:
+def test_keys_of_both_kinds_are_accepted(wish: Wish) -> None:
     assert b"PRIVATE KEY" in material(wish).key
 
 

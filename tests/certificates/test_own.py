@@ -104,9 +104,7 @@ LIFE = THERE.expires - THERE.begins
         (THERE.expires + 1, 0.9, "it expired on 2027-06-01T12:00:00+00:00", 0),
     ],
 )
-def test_a_certificate_is_looked_at_again_when_something_is_due(
-    now: float, late: float, wrong: str, until: float
-) -> None:
+def test_judgement_names_when_to_judge_again(now: float, late: float, wrong: str, until: float) -> None:
     state = judge(SecretState("here", secret("default", data(THERE))), NAMES, now, late)
     assert (state.material, state.wrong) == (THERE, wrong)
     if not wrong:
@@ -122,19 +120,19 @@ async def test_missing_secret_is_created(api: ApiServer, replica: Reader) -> Non
     assert writes(api) == ["POST"]
 
 
-async def test_a_secret_that_is_there_is_used(api: ApiServer, replica: Reader) -> None:
+async def test_existing_secret_is_used(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(there := issued())))
     assert await replica.next() == there
     assert writes(api) == []
 
 
-async def test_of_ten_replicas_one_makes_it_for_all(api: ApiServer, replicas: list[Reader]) -> None:
+async def test_one_of_ten_replicas_creates_the_certificate(api: ApiServer, replicas: list[Reader]) -> None:
     serials = {one.serial for one in await asyncio.gather(*(each.next() for each in replicas))}
     assert serials == {serial_of(kept(api))}
     assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
 
 
-async def test_of_ten_replicas_one_renews_it_for_all(api: ApiServer, replicas: list[Reader], clock: Clock) -> None:
+async def test_one_of_ten_replicas_renews_the_certificate(api: ApiServer, replicas: list[Reader], clock: Clock) -> None:
     old = await asyncio.gather(*(one.next() for one in replicas))
     clock.set(renewal(old[0]) + LATENESS * 2 * YEAR)
     touch(api)
@@ -150,7 +148,7 @@ async def test_nothing_is_renewed_before_two_thirds_of_its_life(api: ApiServer, 
     assert writes(api) == ["POST"]
 
 
-async def test_the_replaced_ca_is_trusted_for_an_hour_also_by_who_starts_meanwhile(
+async def test_replaced_ca_is_trusted_for_an_hour_also_by_replicas_that_start_meanwhile(
     api: ApiServer, replicas: list[Reader], clock: Clock
 ) -> None:
     before = issued(age=YEAR * 0.7)
@@ -179,7 +177,7 @@ async def test_a_certificate_that_api_servers_would_refuse_is_replaced(
     assert (await replica.next()).serial != refused.serial
 
 
-async def test_names_that_are_lacking_are_added_to_what_others_need(api: ApiServer, replica: Reader) -> None:
+async def test_missing_names_are_added_to_those_of_other_releases(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(issued(names=("other", "10.0.0.1")))))
     assert set((await replica.next()).names) == {*NAMES, "other", "10.0.0.1"}
 
@@ -189,7 +187,7 @@ async def test_unwanted_names_are_dropped_at_a_renewal(api: ApiServer, replica: 
     assert (await replica.next()).names == NAMES
 
 
-async def test_two_releases_with_different_names_come_to_rest(
+async def test_two_releases_with_different_names_converge(
     api: ApiServer, client: Client, watches: Watches, replica: Reader
 ) -> None:
     async with reading(
@@ -205,7 +203,7 @@ BROKEN = {"tls_crt": b"nonsense", "tls_key": b"", "ca_crt": issued().trust}
 
 
 @pytest.mark.parametrize("key", BROKEN)
-async def test_a_secret_edited_into_nonsense_is_mended(
+async def test_invalid_secret_is_replaced(
     api: ApiServer, replica: Reader, key: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = await replica.next()
@@ -216,7 +214,7 @@ async def test_a_secret_edited_into_nonsense_is_mended(
     assert f"{key.replace('_', '.')} of Secret default/certs" in capfd.readouterr().err
 
 
-async def test_a_broken_secret_is_mended_without_forgetting_its_ca(api: ApiServer, replica: Reader) -> None:
+async def test_replaced_invalid_secret_keeps_its_ca(api: ApiServer, replica: Reader) -> None:
     before = issued()
     api.put(secret("default", data(before, tls_key=b"")))
     assert (await replica.next()).trust.endswith(before.trust)
@@ -248,7 +246,7 @@ async def test_other_content_of_the_secret_stays(api: ApiServer, replica: Reader
     assert base64.b64decode(stored["data"]["more"]) == b"x"
 
 
-async def test_writer_that_undoes_every_write_is_not_fought_at_full_speed(api: ApiServer, replica: Reader) -> None:
+async def test_writer_that_undoes_every_write_is_answered_with_pauses(api: ApiServer, replica: Reader) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(55):
             while await replica.next():
@@ -295,7 +293,7 @@ async def test_an_answer_that_the_server_is_busy_delays_the_next_attempt_little(
     assert (await replica.next(4)).serial == serial_of(kept(api))
 
 
-async def test_an_api_server_that_is_away_for_the_first_minute_is_waited_for(api: ApiServer, replica: Reader) -> None:
+async def test_api_server_unreachable_for_the_first_minute_is_awaited(api: ApiServer, replica: Reader) -> None:
     api.faults.add(Fault("refuse"))
     assert await replica.quiet(60)
     assert len(api.requests) < 140  # a look each second, which aiohttp makes twice where connections break

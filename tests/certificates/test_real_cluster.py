@@ -120,26 +120,26 @@ async def warned(reader: Reader, capfd: pytest.CaptureFixture[str], words: str) 
     return told
 
 
-async def test_of_ten_replicas_one_makes_it_for_all(replicas: list[Reader], stored: Stored) -> None:
+async def test_one_of_ten_replicas_creates_the_certificate(replicas: list[Reader], stored: Stored) -> None:
     assert await serials(replicas) == {serial_of(stored.read())}
     assert stored.read()["type"] == "kubernetes.io/tls"
 
 
-async def test_of_ten_replicas_one_renews_it_for_all(replicas: list[Reader], stored: Stored) -> None:
+async def test_one_of_ten_replicas_renews_the_certificate(replicas: list[Reader], stored: Stored) -> None:
     stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))
     made = await asyncio.gather(*(one.next() for one in replicas))
     assert {one.serial for one in made} == {serial_of(stored.read())} != {old.serial}
     assert all(one.trust.endswith(old.trust) and one.trust != old.trust for one in made)
 
 
-async def test_a_deleted_secret_comes_back_for_all(replicas: list[Reader], stored: Stored) -> None:
+async def test_deleted_secret_is_created_again_for_all_replicas(replicas: list[Reader], stored: Stored) -> None:
     before = await serials(replicas)
     stored.delete()
     after = await serials(replicas)
     assert after == {serial_of(stored.read())} != before
 
 
-async def test_nonsense_is_replaced_for_all(replicas: list[Reader], stored: Stored) -> None:
+async def test_invalid_secret_is_replaced_for_all_replicas(replicas: list[Reader], stored: Stored) -> None:
     before = await serials(replicas)
     stored.patch(data={"tls.crt": base64.b64encode(b"nonsense").decode()})
     after = await serials(replicas)
@@ -203,7 +203,7 @@ async def test_a_missing_right_is_named_and_waited_for(
         assert (await reader.next()).serial == serial_of(stored.read())
 
 
-async def test_cert_managers_secret_is_followed(cluster: Cluster, namespace: str, stored: Stored) -> None:
+async def test_renewals_in_cert_managers_secret_are_yielded(cluster: Cluster, namespace: str, stored: Stored) -> None:
     old, new = (issue(NAMES, time.time()) for _ in range(2))
     async with (
         replica_with(await credentials_of(cluster.kubeconfig)) as replica,

@@ -29,14 +29,12 @@ async def reader(watches: Watches) -> AsyncIterator[Reader]:
         yield reader
 
 
-async def test_a_secret_that_is_there_is_read(api: ApiServer, reader: Reader) -> None:
+async def test_existing_secret_is_read(api: ApiServer, reader: Reader) -> None:
     write(api, data(OLD))
     assert await reader.next() == OLD
 
 
-async def test_a_secret_that_comes_later_is_waited_for(
-    api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_missing_secret_is_awaited(api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]) -> None:
     assert await reader.quiet(150)
     told = [line for line in capfd.readouterr().err.splitlines() if "does not exist" in line]
     assert len(told) == 3
@@ -98,7 +96,7 @@ async def test_broken_secret_is_reported_once_and_the_last_good_one_stays(
     assert await reader.next() == NEW
 
 
-async def test_a_deleted_secret_takes_nothing_away(api: ApiServer, reader: Reader) -> None:
+async def test_deleted_secret_keeps_its_last_material(api: ApiServer, reader: Reader) -> None:
     write(api, data(OLD))
     await reader.next()
     api.delete(secret("default", {}))

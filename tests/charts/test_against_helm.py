@@ -178,7 +178,9 @@ def ours(rendered: RenderedChart) -> list[tuple[str, JSON]]:
 
 
 @pytest.mark.parametrize("name", CHARTS)
-async def test_the_same_objects_as_helm_template(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
+async def test_rendered_objects_equal_those_of_helm_template(
+    renderer: Renderer, helm: Path, write: Write, name: str
+) -> None:
     directory = write({"Chart.yaml": CHART} | CHARTS[name])
     expected = theirs(template(helm, directory))
     assert expected or "off" in name
@@ -186,7 +188,7 @@ async def test_the_same_objects_as_helm_template(renderer: Renderer, helm: Path,
 
 
 @pytest.mark.parametrize("name", ["values", "documents", "subchart", "hooks", "capabilities", "needs a version"])
-async def test_the_same_objects_from_the_program(
+async def test_program_renders_the_same_objects(
     stand_in: Renderer, renderer: Renderer, write: Write, name: str
 ) -> None:
     wanted = order(write({"Chart.yaml": CHART} | CHARTS[name]), VALUES, labels={"heritage": "h"})
@@ -194,7 +196,7 @@ async def test_the_same_objects_from_the_program(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_the_same_charts_are_refused(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
+async def test_charts_that_helm_refuses_are_refused(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
     files, message = REFUSED[name]
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")} | files)
     assert message in template(helm, directory)
@@ -203,7 +205,7 @@ async def test_the_same_charts_are_refused(renderer: Renderer, helm: Path, write
 
 
 @pytest.mark.slow
-async def test_the_program_refuses_with_the_same_words(stand_in: Renderer, renderer: Renderer, write: Write) -> None:
+async def test_program_refuses_with_the_same_message(stand_in: Renderer, renderer: Renderer, write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ .Values.no.such }}"})
     with pytest.raises(RenderFailed) as expected:
         await renderer.render(order(directory))

@@ -39,7 +39,7 @@ def test_a_synthetic_chart_has_everything_but_some_directories(write: Write) -> 
     assert list(chart_files.contents(directory)) == [".helmignore", "templates/a", "x/f"]
 
 
-def test_a_chart_has_what_helmignore_leaves(write: Write) -> None:
+def test_helmignore_excludes_files(write: Write) -> None:
     names = (
         "a.txt",
         "b.bak",
@@ -85,7 +85,7 @@ def test_a_hook_of_a_chart_counts_only_if_a_template_reads_files(write: Write, t
     assert (chart_files.scan(directory).fingerprint != before) is counts
 
 
-def test_links_are_followed_but_not_round_in_circles(write: Write, tmp_path: Path) -> None:
+def test_links_are_followed_except_cycles(write: Write, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "b").write_text("text")
     directory = write({"templates/a": "1"})
@@ -119,7 +119,7 @@ def test_special_file_is_refused_by_name(write: Write, name: str) -> None:
         ("charts/sub/Chart.yaml", "kubeVersion: '>=1.20'\n", False, True),
     ],
 )
-def test_what_a_render_may_depend_on(write: Write, path: str, text: str, looks_up: bool, capable: bool) -> None:
+def test_scan_finds_lookups_and_capabilities(write: Write, path: str, text: str, looks_up: bool, capable: bool) -> None:
     directory = write({"Chart.yaml": CHART, path: text})
     assert chart_files.scan(directory).looks_up is looks_up
     assert chart_files.scan(directory).reads_capabilities is capable
@@ -161,7 +161,7 @@ def test_a_file_whose_name_is_no_text_is_refused(write: Write) -> None:
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {name}\n"
 
 
-def test_every_document_of_every_file_that_is_no_doc(write: Write) -> None:
+def test_crds_are_read_from_every_file_except_docs(write: Write) -> None:
     one, two, three = (CRD.format(name=name) for name in "abc")
     files = {
         "crds/z.yaml": f"---\n{one}---\n---\n{two}",
@@ -197,7 +197,7 @@ def test_bad_yaml_is_refused_by_file_and_document(write: Write) -> None:
 SEEN = Capabilities("v1.31.0", ("v1",))
 
 
-def test_it_changes_with_everything_that_a_release_is_made_from() -> None:
+def test_digest_changes_with_every_input_of_a_release() -> None:
     digests = [
         digest("f", {"a": 1}, None, {}),
         digest("g", {"a": 1}, None, {}),
@@ -210,7 +210,7 @@ def test_it_changes_with_everything_that_a_release_is_made_from() -> None:
     assert all(len(text) == 40 for text in digests)
 
 
-def test_it_does_not_change_with_the_order_of_keys() -> None:
+def test_digest_does_not_depend_on_the_order_of_keys() -> None:
     assert digest("f", {"a": 1, "b": {"c": 2, "d": 3}}, SEEN, {}) == digest(
         "f", {"b": {"d": 3, "c": 2}, "a": 1}, SEEN, {}
     )

@@ -163,7 +163,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(texts | words, values, max_size=4))
-def test_everything_is_read_back_as_it_was(value: dict[str, JSON]) -> None:
+def test_dumped_values_are_read_back_unchanged(value: dict[str, JSON]) -> None:
     [found] = documents(dump(value).encode(errors="surrogatepass"), YAML_1_1)
     assert found == value
 
@@ -173,7 +173,7 @@ def test_texts_are_texts_to_other_parsers_too(value: dict[str, JSON]) -> None:
     assert yaml.load(dump(value), Loader=yaml.CSafeLoader) == value
 
 
-def test_it_looks_as_a_person_would_write_it() -> None:
+def test_manifest_is_readable_yaml() -> None:
     text = dump({"a": {"b": [1, {"x": "v1", "y": []}, [2, "three"]]}, "script": "#!/bin/sh\n\necho hi\n", "n": "on"})
     assert text == (
         'a:\n  b:\n    - 1\n    - x: v1\n      "y": []\n    - - 2\n      - three\n'

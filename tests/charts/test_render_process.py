@@ -23,7 +23,7 @@ OTHERS = {
 }
 
 
-def test_without_a_cluster_only_what_programs_need_comes_in() -> None:
+def test_without_a_cluster_a_worker_gets_only_basic_variables() -> None:
     assert worker_environment(ORDINARY | POD | LOGIN | OTHERS | {"KUBECONFIG": "/mine"}, lookup=False) == ORDINARY
 
 
@@ -32,7 +32,7 @@ def test_a_pod_finds_its_cluster_without_credentials_of_its_environment() -> Non
 
 
 @pytest.mark.parametrize("named", [{"KUBECONFIG": "/mine"}, {}])
-def test_a_kubeconfig_comes_with_what_its_programs_log_in_with(named: dict[str, str]) -> None:
+def test_kubeconfig_brings_the_variables_of_its_login_programs(named: dict[str, str]) -> None:
     assert worker_environment(ORDINARY | LOGIN | OTHERS | named, lookup=True) == ORDINARY | LOGIN | named
 
 

@@ -148,7 +148,7 @@ async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) ->
 
 
 @pytest.mark.slow
-async def test_a_worker_that_was_killed_while_idle_is_not_missed(renderer: Renderer, write: Write) -> None:
+async def test_killed_idle_worker_is_replaced(renderer: Renderer, write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")})
     await renderer.render(order(directory))
     [child] = renderer._children
@@ -247,7 +247,7 @@ async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
         await child.ask(orjson.dumps(request(wanted, lookup=False)), 0)
 
 
-async def test_a_worker_that_was_expected_renders(write: Write) -> None:
+async def test_prewarmed_worker_renders(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer(RenderLimits(deadline=20)) as renderer:
         renderer.prewarm()
@@ -274,7 +274,7 @@ async def test_a_render_ends_with_its_renderer(write: Write) -> None:
 
 
 @pytest.mark.slow
-async def test_a_worker_that_is_expected_ends_with_the_renderer() -> None:
+async def test_prewarming_ends_with_the_renderer() -> None:
     async with Renderer() as renderer:
         renderer.prewarm()
         await asyncio.sleep(0)

@@ -34,7 +34,7 @@ async def test_without_an_outage_pauses_are_kept() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-async def test_answers_of_a_starting_server_end_no_outage_and_hasten_the_next_look(status: int) -> None:
+async def test_answers_of_a_starting_server_end_no_outage_and_hasten_the_next_probe(status: int) -> None:
     outage = Outage()
     outage.note_failure()
     for _ in range(8):
@@ -54,7 +54,7 @@ async def test_a_useful_answer_ends_an_outage(status: int) -> None:
     assert not outage.is_under_way
 
 
-async def test_looks_become_rarer_but_no_rarer_than_one_a_second() -> None:
+async def test_probes_become_rarer_down_to_one_a_second() -> None:
     outage = Outage()
     outage.note_failure()
     looks = []

@@ -76,14 +76,14 @@ async def test_request_is_repeated_after_the_servers_pause(api: ApiServer, clien
     assert len(api.requests) == 3
 
 
-async def test_putting_off_has_an_end(api: ApiServer, client: Client) -> None:
+async def test_repeated_throttling_ends_in_an_error(api: ApiServer, client: Client) -> None:
     api.faults.add(Fault("answer", status=429, retry_after=1))
     with pytest.raises(Throttled):
         await client.get(MAPS)
     assert len(api.requests) == 4
 
 
-async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
+async def test_unreachable_server_is_named(metrics: Metrics) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     async with client_of(Connection(url), metrics) as client:
         with pytest.raises(Unreachable, match=f"{url}: Cannot connect: Connection refused"):
@@ -91,7 +91,7 @@ async def test_a_server_that_is_away_is_named(metrics: Metrics) -> None:
     assert b'code="<error>"' in metrics.exposition()
 
 
-async def test_a_server_that_says_nothing_is_named_alike_at_each_attempt(metrics: Metrics) -> None:
+async def test_silent_server_is_named_alike_at_each_attempt(metrics: Metrics) -> None:
     """What differs would be told anew each time: each watch asks for another `timeoutSeconds`."""
 
     left: asyncio.Queue[None] = asyncio.Queue()
@@ -116,13 +116,13 @@ def client_of(connection: Connection, metrics: Metrics) -> Client:
     return Client(Credentials(KubeSettings(), connection), Requests(metrics))
 
 
-async def test_an_answer_that_never_comes_is_given_up(api: ApiServer, client: Client) -> None:
+async def test_missing_answer_ends_in_a_timeout(api: ApiServer, client: Client) -> None:
     api.faults.add(Fault("stall"))
     with pytest.raises(Unreachable, match="no answer"):
         await client.send(ApiCall("GET", MAPS, timeout=5))
 
 
-async def test_a_request_carries_who_we_are(metrics: Metrics) -> None:
+async def test_requests_carry_credentials_and_user_agent(metrics: Metrics) -> None:
     seen: list[web.BaseRequest] = []
     async with (
         balancer(200, "{}", seen) as connection,
@@ -147,7 +147,7 @@ async def test_a_refused_token_is_read_again_once(metrics: Metrics, tmp_path: Pa
     assert len(api.requests) == 2, "the same token is not tried again"
 
 
-async def test_a_stream_gives_whole_lines_of_any_length(api: ApiServer, client: Client) -> None:
+async def test_stream_yields_whole_lines_of_any_length(api: ApiServer, client: Client) -> None:
     long = b"x" * 3_000_000
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         assert await anext(chunks) == []
@@ -158,7 +158,7 @@ async def test_a_stream_gives_whole_lines_of_any_length(api: ApiServer, client: 
     assert lines == [long, b"short"]
 
 
-async def test_a_stream_that_falls_silent_says_so(api: ApiServer, client: Client) -> None:
+async def test_silent_stream_raises_silent(api: ApiServer, client: Client) -> None:
     began = asyncio.get_running_loop().time()
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         assert [await anext(chunks), await anext(chunks)] == [[], []]
@@ -167,7 +167,7 @@ async def test_a_stream_that_falls_silent_says_so(api: ApiServer, client: Client
     assert 60 <= asyncio.get_running_loop().time() - began < 62
 
 
-async def test_a_stream_that_breaks_says_so(api: ApiServer, client: Client) -> None:
+async def test_broken_stream_raises_cut(api: ApiServer, client: Client) -> None:
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
         await anext(chunks)
         api.faults.cut()
@@ -175,7 +175,7 @@ async def test_a_stream_that_breaks_says_so(api: ApiServer, client: Client) -> N
             await anext(chunks)
 
 
-async def test_a_stream_that_is_not_answered_is_given_up_sooner(api: ApiServer, client: Client) -> None:
+async def test_unanswered_stream_ends_before_its_idle_time(api: ApiServer, client: Client) -> None:
     api.faults.add(Fault("stall"))
     began = asyncio.get_running_loop().time()
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=75)) as chunks:

@@ -58,7 +58,7 @@ async def load(config: Path | None = None, context: str = "") -> Connection:
 
 
 @pytest.mark.slow
-async def test_a_named_file_says_all(home: Path) -> None:
+async def test_named_kubeconfig_gives_the_whole_connection(home: Path) -> None:
     details = {"insecure-skip-tls-verify": True, "tls-server-name": "inner", "proxy-url": "http://proxy:3128"}
     connection = await load(kubeconfig(home / "config", cluster=details, namespace="prod"))
     assert connection.server == "https://main.example:6443"
@@ -69,7 +69,7 @@ async def test_a_named_file_says_all(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_home_directory_is_looked_into(home: Path) -> None:
+async def test_kubeconfig_in_the_home_directory_is_read(home: Path) -> None:
     kubeconfig(home / ".kube" / "config")
     assert (await load()).server == "https://main.example:6443"
 
@@ -83,7 +83,7 @@ async def test_a_list_of_files_is_merged_and_a_context_chosen(home: Path, monkey
 
 
 @pytest.mark.slow
-async def test_of_several_current_contexts_the_first_counts_as_for_kubectl(
+async def test_first_of_several_current_contexts_counts_as_for_kubectl(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [kubeconfig(home / name, name=name) for name in ("one", "two")]
@@ -185,7 +185,7 @@ async def test_without_any_file_the_pod_is_tried_and_both_are_named() -> None:
 
 
 @pytest.mark.slow
-async def test_who_names_a_context_does_not_mean_the_pods_own_cluster() -> None:
+async def test_named_context_excludes_the_pods_own_cluster() -> None:
     with pytest.raises(BadKubeConfig, match="context 'staging': no such file") as raised:
         await load(context="staging")
     assert "pod" not in str(raised.value)
@@ -305,7 +305,7 @@ async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
         ({"username": "a", "password": "b"}, "user name and password"),
     ],
 )
-async def test_who_we_are_is_known(home: Path, user: dict[str, str], means: str) -> None:
+async def test_connection_names_the_user_and_its_means(home: Path, user: dict[str, str], means: str) -> None:
     (home / "token").write_text("one")
     connection = await load(kubeconfig(home / "config", user=user))
     assert (connection.user, connection.means) == ("main", means)

@@ -82,14 +82,14 @@ async def test_one_group_version_is_asked_for_alone(served: ApiServer, discovery
 
 
 @BOTH
-async def test_answers_are_kept(served: ApiServer, discovery: Discovery) -> None:
+async def test_resolved_kinds_cost_no_second_request(served: ApiServer, discovery: Discovery) -> None:
     await asyncio.gather(*(discovery.resolve("", "Widget") for _ in range(20)))
     before = len(served.requests)
     await discovery.resolve("", "cm")
     assert len(served.requests) == before
 
 
-async def test_a_kind_that_comes_later_is_found(api: ApiServer, discovery: Discovery) -> None:
+async def test_kind_that_is_installed_later_is_resolved(api: ApiServer, discovery: Discovery) -> None:
     with pytest.raises(UnknownKind, match=r"'Widget' in apiVersion 'example.com/v1'.*CustomResourceDefinition"):
         await discovery.resolve("example.com/v1", "Widget")
     api.put(WIDGETS)
@@ -97,7 +97,7 @@ async def test_a_kind_that_comes_later_is_found(api: ApiServer, discovery: Disco
     assert (await discovery.resolve("example.com/v1", "Widget")).plural == "widgets"
 
 
-async def test_unknown_kinds_do_not_hammer_the_server(api: ApiServer, discovery: Discovery) -> None:
+async def test_unknown_kinds_cause_one_request_per_second(api: ApiServer, discovery: Discovery) -> None:
     for number in range(100):
         with pytest.raises(UnknownKind):
             await discovery.resolve("v1", f"Thing{number}")
@@ -156,7 +156,7 @@ async def test_where_nothing_more_can_be_asked_the_kind_is_unknown_all_the_same(
 
 
 @BOTH
-async def test_a_kind_that_went_is_forgotten(served: ApiServer, discovery: Discovery) -> None:
+async def test_forgotten_kind_is_asked_for_again(served: ApiServer, discovery: Discovery) -> None:
     await discovery.resolve("example.com/v1", "Widget")
     served.delete(WIDGETS)
     served.delete(GADGETS)
@@ -167,7 +167,7 @@ async def test_a_kind_that_went_is_forgotten(served: ApiServer, discovery: Disco
 
 
 @BY_GROUP
-async def test_a_group_that_is_away_leaves_the_others(api: ApiServer, discovery: Discovery) -> None:
+async def test_group_that_does_not_answer_leaves_the_others(api: ApiServer, discovery: Discovery) -> None:
     api.put(definition("away.io", "Lost", "v1"))
     api.faults.add(Fault("answer", "/apis/away.io/v1", status=503))
     assert (await discovery.resolve("", "cm")).kind == "ConfigMap"

@@ -145,7 +145,7 @@ def test_unfinished_list_deletes_nothing() -> None:
     assert list(informer.facts([RelistStarted(), seen("a"), Synced("9")])) == [Modified(seen("a")), Synced("9")]
 
 
-def test_servers_word_is_passed_on_outside_of_lists() -> None:
+def test_changes_outside_of_lists_are_passed_on_as_the_server_names_them() -> None:
     added, gone = seen("a", Change.ADDED), seen("b", Change.DELETED)
     assert list(Informer({key("a")}).facts([added, gone])) == [Added(added), Deleted(key("b"), gone)]
 

@@ -58,7 +58,7 @@ async def read(client: Client, namespace: str, name: str = "a") -> Any:
     return await client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
 
 
-async def test_create_makes_an_object_and_refuses_a_second(objects: Objects, real: Client, namespace: str) -> None:
+async def test_create_creates_an_object_and_refuses_a_second(objects: Objects, real: Client, namespace: str) -> None:
     create = operation(Verb.CREATE, namespace, config_map("a", namespace, color="red"))
     await objects.carry_out(create)
     assert (await read(real, namespace))["data"] == {"color": "red"}
@@ -74,7 +74,7 @@ async def test_create_finds_the_version_of_a_kind_and_takes_plurals(
     assert (await read(real, namespace))["kind"] == "ConfigMap"
 
 
-async def test_create_lets_the_server_make_the_name(objects: Objects, real: Client, namespace: str) -> None:
+async def test_create_accepts_a_generated_name(objects: Objects, real: Client, namespace: str) -> None:
     body = {"kind": "ConfigMap", "metadata": {"generateName": "made-", "namespace": namespace}}
     await objects.carry_out(operation(Verb.CREATE, namespace, body, name=""))
     listed = await real.get(f"/api/v1/namespaces/{namespace}/configmaps")
@@ -105,7 +105,7 @@ async def test_an_old_snapshot_can_be_written_back(objects: Objects, real: Clien
     await objects.carry_out(operation(Verb.APPLY, namespace, old))
 
 
-async def test_apply_owns_only_what_it_says(objects: Objects, real: Client, namespace: str) -> None:
+async def test_apply_owns_only_the_fields_that_it_has(objects: Objects, real: Client, namespace: str) -> None:
     await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace, color="red", size="9")))
     await objects.carry_out(operation(Verb.APPLY, namespace, config_map("a", namespace, color="blue")))
     found = await read(real, namespace)
@@ -113,7 +113,7 @@ async def test_apply_owns_only_what_it_says(objects: Objects, real: Client, name
     assert "hookrunner" in [entry["manager"] for entry in found["metadata"]["managedFields"]]
 
 
-async def test_apply_creates(objects: Objects, real: Client, namespace: str) -> None:
+async def test_apply_creates_a_missing_object(objects: Objects, real: Client, namespace: str) -> None:
     await objects.carry_out(operation(Verb.APPLY, namespace, config_map("a", namespace, color="blue")))
     assert (await read(real, namespace))["data"] == {"color": "blue"}
 
@@ -326,7 +326,7 @@ async def test_removed_version_is_reported_with_served_versions(boxed: Objects) 
 
 
 @pytest.mark.parametrize("name", ["a?pretty=false", "a#", "a%2F"])
-async def test_a_name_cannot_lead_elsewhere(api: ApiServer, boxed: Objects, name: str) -> None:
+async def test_names_are_quoted_in_paths(api: ApiServer, boxed: Objects, name: str) -> None:
     api.put(config_map("a"))
     await boxed.carry_out(operation(Verb.DELETE, "default", name=name))
     assert api.get(config_map("a"))

@@ -94,7 +94,9 @@ def templates(direct: Client, namespace: str) -> Thing:
 
 
 @pytest.mark.parametrize(("plural", "only"), [("configmaps", False), ("podtemplates", False), ("podtemplates", True)])
-async def test_list_and_changes(direct: Client, metrics: Metrics, namespace: str, plural: str, only: bool) -> None:
+async def test_real_server_reports_the_list_and_changes(
+    direct: Client, metrics: Metrics, namespace: str, plural: str, only: bool
+) -> None:
     thing = Thing(direct, namespace, plural)
     for name in "abc":
         await thing.create(name)
@@ -140,7 +142,7 @@ async def test_listed_objects_are_as_those_that_are_read(
     assert item.obj == await proxied.get(f"{maps.path}/a")
 
 
-async def test_r1_a_stalled_watch_is_resumed(
+async def test_stalled_watch_is_resumed_on_a_real_server(
     proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
 ) -> None:
     """The proxy keeps the connection open and acknowledges, but forwards nothing."""
@@ -261,12 +263,12 @@ async def grant(client: Client, namespace: str) -> None:
         ("v1", "po", "v1 Pod"),
     ],
 )
-async def test_real_discovery(direct: Client, api_version: str, kind: str, found: str) -> None:
+async def test_kinds_of_a_real_server_are_resolved(direct: Client, api_version: str, kind: str, found: str) -> None:
     resource = await Discovery(direct).resolve(api_version, kind)
     assert f"{resource.api_version} {resource.kind}" == found
 
 
-async def test_a_kind_that_no_real_server_has(direct: Client) -> None:
+async def test_kind_that_no_real_server_has_is_refused_with_a_hint(direct: Client) -> None:
     with pytest.raises(UnknownKind, match="'Flux' in any preferred apiVersion"):
         await Discovery(direct).resolve("", "Flux")
 
@@ -316,7 +318,7 @@ async def test_refused_credentials_are_reported_with_their_origin_and_advice(
 
 
 @pytest.mark.parametrize("compacted", [False, True])
-async def test_a_server_that_was_killed_is_found_again_and_nothing_is_lost(
+async def test_watches_survive_a_killed_server_without_loss(
     own_cluster: OwnCluster, metrics: Metrics, compacted: bool
 ) -> None:
     """Compacted, its versions are gone too: 410 from a server with an empty watch cache."""

@@ -82,7 +82,7 @@ def test_a_status_and_its_reason_stay() -> None:
     assert (type(error), error.status, error.reason) == (type(refused()), 401, "Unauthorized")
 
 
-def test_a_server_that_cannot_be_reached_is_named_with_where_it_stands() -> None:
+def test_unreachable_server_is_named_with_its_origin() -> None:
     assert refusals.describe_unreachable(OSError("no route"), connection("token")) == f"{SERVER}: no route ({ORIGIN})"
 
 

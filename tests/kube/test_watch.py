@@ -43,7 +43,7 @@ async def story(watches: Watches) -> AsyncIterator[Story]:
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_tells_the_list_and_then_each_change(api: ApiServer, story: Story, streams: bool) -> None:
+async def test_watch_reports_the_list_and_then_each_change(api: ApiServer, story: Story, streams: bool) -> None:
     if not streams:
         cannot_stream_lists(api)
     api.put(config_map("a"))
@@ -68,7 +68,7 @@ async def _to_listed(story: Story) -> AsyncIterator[list[Report]]:
             return
 
 
-async def test_lists_in_pages_where_the_server_cannot_stream(api: ApiServer, story: Story) -> None:
+async def test_server_without_streamed_lists_is_listed_in_pages(api: ApiServer, story: Story) -> None:
     cannot_stream_lists(api)
     for number in range(1001):
         api.put(config_map(f"m{number}"))
@@ -78,7 +78,7 @@ async def test_lists_in_pages_where_the_server_cannot_stream(api: ApiServer, sto
     assert len({request.params.get("continue") for request in api.asked("list")}) == 3
 
 
-async def test_takes_the_list_whole_when_pages_outlive_their_version(api: ApiServer, story: Story) -> None:
+async def test_list_is_read_whole_when_pages_outlive_their_version(api: ApiServer, story: Story) -> None:
     cannot_stream_lists(api)
     for number in range(501):
         api.put(config_map(f"m{number}"))
@@ -146,7 +146,7 @@ async def test_lists_that_expire_at_once_are_spaced(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story, streams: bool) -> None:
+async def test_watch_resumes_from_the_version_of_the_list(api: ApiServer, story: Story, streams: bool) -> None:
     """Objects come in the order of their names, here the oldest last."""
     if not streams:
         cannot_stream_lists(api)
@@ -159,7 +159,7 @@ async def test_resumes_from_the_version_of_the_list(api: ApiServer, story: Story
     assert api.asked("watch")[-1].params["resourceVersion"] == listed
 
 
-async def test_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
+async def test_watch_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
     await until(story, "Synced")
     api.put(config_map("a"))
     await until(story, "Added a")
@@ -173,9 +173,7 @@ async def test_resumes_from_a_bookmark(api: ApiServer, story: Story) -> None:
     assert api.asked("watch")[-1].params["resourceVersion"] == marked["metadata"]["resourceVersion"]
 
 
-async def test_a_quiet_server_is_not_taken_for_a_dead_connection(
-    api: ApiServer, story: Story, metrics: Metrics
-) -> None:
+async def test_quiet_server_is_no_dead_connection(api: ApiServer, story: Story, metrics: Metrics) -> None:
     await until(story, "Synced")
     reading = asyncio.ensure_future(until(story, "Added"))
     await asyncio.wait([reading], timeout=200)
@@ -194,7 +192,7 @@ async def test_an_unknown_kind_is_awaited(api: ApiServer, watches: Watches) -> N
         assert await until(story, "Synced") == ["RelistStarted", "Synced", "WatchRestored"]
 
 
-async def test_a_kind_that_comes_late_is_found_within_seconds(api: ApiServer, watches: Watches) -> None:
+async def test_kind_that_is_installed_late_is_watched_within_seconds(api: ApiServer, watches: Watches) -> None:
     loop = asyncio.get_running_loop()
     async with aclosing(watches.open(WIDGETS)) as story:
         await anext(story)
@@ -219,7 +217,7 @@ async def test_refused_list_is_reported_and_tried_again(api: ApiServer, story: S
     assert "Synced" in await until(story, "Synced")
 
 
-async def test_without_a_right_to_watch_lists_tell_of_changes(api: ApiServer, story: Story) -> None:
+async def test_without_a_right_to_watch_changes_are_polled(api: ApiServer, story: Story) -> None:
     """As client-go does. Nothing is lost, and once the right is given the watch begins."""
     refused = api.faults.add(Fault("answer", "watch=true", status=403))
     assert await until(story, "Synced") == ["RelistStarted", "Synced"]
@@ -258,7 +256,7 @@ async def test_half_an_event_is_not_lost(api: ApiServer, story: Story) -> None:
     assert await until(story, "Added a") == ["Added a"]
 
 
-async def test_a_version_that_cannot_be_resumed_is_given_up_for_a_list(api: ApiServer, story: Story) -> None:
+async def test_version_that_cannot_be_resumed_leads_to_a_list(api: ApiServer, story: Story) -> None:
     await until(story, "Synced")
     api.faults.add(Fault("garble", LISTING, times=1))
     api.faults.add(Fault("garble", RESUMING))
@@ -275,7 +273,7 @@ async def test_events_before_an_error_in_the_same_chunk_are_reported(api: ApiSer
     assert (await until(story, "Synced"))[0] == "Added a"
 
 
-async def test_only_the_selected_is_asked_for(api: ApiServer, watches: Watches) -> None:
+async def test_selectors_are_sent_to_the_server(api: ApiServer, watches: Watches) -> None:
     selection = Selection("v1", "cm", namespace="x", labels="app=web", fields="metadata.name=a")
     async with aclosing(watches.open(selection)) as story:
         await until(story, "Synced")
@@ -312,7 +310,7 @@ async def test_failures_are_counted_by_type(api: ApiServer, story: Story, metric
     assert 'kubernetes_watch_relists_total{gvr="v1/configmaps",namespace=""} 1\n' in text
 
 
-async def test_lists_once_more_when_the_server_shows_objects_otherwise(
+async def test_relist_is_done_when_the_server_returns_another_shape(
     api: ApiServer, watches: Watches, story: Story
 ) -> None:
     api.put(config_map("a"))

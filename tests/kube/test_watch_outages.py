@@ -65,7 +65,7 @@ async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServ
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-async def test_a_starting_server_that_refuses_for_a_moment_is_asked_again_soon(
+async def test_starting_server_that_refuses_for_a_moment_is_tried_again_soon(
     api: ApiServer, story: Story, status: int
 ) -> None:
     (reading,) = await pass_outage(api, story)
@@ -88,7 +88,7 @@ async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
         await reading
 
 
-async def test_a_watch_that_the_server_takes_and_then_refuses_is_not_restored(api: ApiServer, story: Story) -> None:
+async def test_watch_that_is_accepted_and_then_refused_is_not_restored(api: ApiServer, story: Story) -> None:
     (reading,) = await pass_outage(api, story)
     lose_history(api)
     told = await reading
@@ -107,7 +107,7 @@ async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api:
 
 
 @pytest.mark.slow
-async def test_many_watches_ask_a_missing_server_as_rarely_as_one_and_return_together(
+async def test_many_watches_probe_a_missing_server_as_rarely_as_one_and_return_together(
     api: ApiServer, watches: Watches
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -135,7 +135,7 @@ async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Sto
 
 
 @pytest.mark.slow
-async def test_watches_return_at_a_rate_that_spares_the_server(api: ApiServer, watches: Watches) -> None:
+async def test_watches_reconnect_at_a_limited_rate(api: ApiServer, watches: Watches) -> None:
     async with AsyncExitStack() as stack:
         stories = [await opened(stack, watches, f"n{number}") for number in range(100)]
         reading = await pass_outage(api, *stories)
@@ -146,7 +146,7 @@ async def test_watches_return_at_a_rate_that_spares_the_server(api: ApiServer, w
     assert took > 0.3
 
 
-async def test_failures_that_take_turns_are_spaced_as_one(api: ApiServer, story: Story) -> None:
+async def test_alternating_failures_are_spaced_like_one_kind(api: ApiServer, story: Story) -> None:
     for status in [500, 503] * 20:
         api.faults.add(Fault("answer", times=1, status=status))
     api.faults.cut()

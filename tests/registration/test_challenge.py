@@ -31,7 +31,7 @@ async def world() -> AsyncIterator[World]:
         yield World(credentials, other, metrics, stack)
 
 
-async def test_one_that_is_gone_is_succeeded(world: World) -> None:
+async def test_registrations_of_an_ended_process_are_taken_over(world: World) -> None:
     gone, _ = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
     await gone.publish(b"")
     here, meter = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
@@ -45,7 +45,7 @@ async def test_one_that_is_gone_is_succeeded(world: World) -> None:
     assert len(meter.writes) == 2
 
 
-async def test_one_that_is_there_keeps_it(world: World) -> None:
+async def test_registrations_of_a_running_process_stay(world: World) -> None:
     young, answers = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
     old, questions = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
     await young.publish(b"")

@@ -61,7 +61,7 @@ def replaced(world: World, obj: JSON) -> None:
     obj["metadata"].pop("annotations")
 
 
-async def test_a_conversion_is_repaired_and_given_back(world: World) -> None:
+async def test_changed_conversion_is_repaired_and_removed_with_its_hook(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     registrar, _ = await world.registrar(world.wish(world.converting()))
     async with world.kept(registrar):
@@ -75,7 +75,7 @@ async def test_a_conversion_is_repaired_and_given_back(world: World) -> None:
     assert WANTED not in given_back["metadata"].get("annotations", {})
 
 
-async def test_a_conversion_that_leads_elsewhere_now_is_not_ours_to_take(world: World) -> None:
+async def test_conversion_that_leads_elsewhere_by_now_stays(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     registrar, _ = await world.registrar(world.wish(world.converting()))
     await registrar.publish(b"")

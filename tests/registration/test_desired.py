@@ -66,7 +66,7 @@ def test_entries_come_in_the_order_of_hooks_whatever_the_order_of_finding() -> N
 
 
 @pytest.mark.parametrize("names", [("a.b.c", "a.b.c"), ("a.b-c", "a-b.c")])
-def test_of_two_hooks_with_one_path_the_last_counts_and_it_is_said(names: tuple[str, str]) -> None:
+def test_last_of_two_hooks_with_one_path_counts_and_the_clash_is_reported(names: tuple[str, str]) -> None:
     hooks = [a_hook(hook, validating=(Admission(name),)) for hook, name in zip(("1", "2"), names, strict=True)]
     found = wished(*hooks)
     assert [entry["name"] for entry in found.validating] == [names[1]]
@@ -76,7 +76,7 @@ def test_of_two_hooks_with_one_path_the_last_counts_and_it_is_said(names: tuple[
     )
 
 
-def test_names_of_two_modules_are_told_apart() -> None:
+def test_equal_names_in_two_modules_do_not_clash() -> None:
     hooks = [
         a_hook("a/h", "a", validating=(NAMED,)),
         a_hook("a-b/h", "a-b", validating=(NAMED,)),
@@ -95,7 +95,7 @@ def test_names_of_two_modules_are_told_apart() -> None:
     assert wanted.clashes == ()
 
 
-def test_names_within_a_module_are_not() -> None:
+def test_equal_names_within_a_module_clash() -> None:
     (clash,) = wished(*(a_hook(f"a/{n}", "a", validating=(NAMED,)) for n in "hk")).clashes
     assert clash.startswith("two webhooks have the path /hooks/a/p-example-com: hook 'a/h'")
 
@@ -121,5 +121,5 @@ def test_both_kinds_of_webhook_share_their_paths() -> None:
         (Target("", "", ""), {}, ""),
     ],
 )
-def test_what_leads_to_us(target: Target, client_config: Any, path: str) -> None:
+def test_client_config_that_leads_to_us_is_recognized(target: Target, client_config: Any, path: str) -> None:
     assert target.path(client_config) == path

@@ -60,7 +60,7 @@ def test_older_process_does_not_overwrite_a_younger_one() -> None:
     assert names(written(validating("d.e.f"), written(validating("a.b.c")), NEW)) == ["d.e.f"]
 
 
-def test_a_process_may_change_its_mind() -> None:
+def test_process_replaces_its_own_earlier_state() -> None:
     existing = written(validating("a.b.c"), by=NEW)
     assert names(written(validating("a.b.c", "d.e.f"), existing, NEW)) == ["a.b.c", "d.e.f"]
 

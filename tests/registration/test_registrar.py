@@ -67,7 +67,7 @@ async def test_odd_bindings_are_written_once(world: World) -> None:
     assert meter.writes == []
 
 
-async def test_by_service(world: World) -> None:
+async def test_configurations_lead_to_the_service(world: World) -> None:
     target = Target("", f"ns-{world.name}", "svc")
     registrar, meter = await world.registrar(desired_registrations([world.validating(ONE)], world.name, target, target))
     await registrar.publish(b"")
@@ -78,7 +78,7 @@ async def test_by_service(world: World) -> None:
     assert meter.writes == ["POST 201"]
 
 
-async def test_new_trust_takes_the_place_of_the_old_but_not_at_first(
+async def test_first_trust_joins_present_certificates_and_later_ones_replace_them(
     world: World, authorities: tuple[bytes, bytes]
 ) -> None:
     both = set(certificates(b"".join(authorities)))
@@ -169,7 +169,7 @@ async def test_the_predecessors_registration_is_taken_over(world: World) -> None
     assert meter.writes == ["PUT 200"]
 
 
-async def test_what_no_hook_asks_for_any_more_goes(world: World) -> None:
+async def test_undeclared_webhooks_are_removed(world: World) -> None:
     for number, names in enumerate([(ONE, TWO), (TWO, THREE), ()]):
         registrar, _ = await world.registrar(world.wish(world.validating(*names)), started=number)
         await registrar.publish(b"")
@@ -198,7 +198,7 @@ async def test_cert_managers_bundle_is_left_alone(world: World, authorities: tup
     assert "caBundle" not in second["clientConfig"]
 
 
-async def test_equal_replicas_do_not_disturb_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
+async def test_equal_replicas_do_not_overwrite_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
     """One has the new certificates already, the other not yet."""
     replicas = [await world.registrar(world.wish(world.validating(ONE)), started) for started in (1.0, 2.0)]
     registrars, meters = zip(*replicas, strict=True)
@@ -214,7 +214,7 @@ async def test_equal_replicas_do_not_disturb_each_other(world: World, authoritie
     assert len(meters[0].writes + meters[1].writes) <= 4
 
 
-async def test_of_different_wishes_the_younger_one_counts(world: World) -> None:
+async def test_younger_of_two_different_processes_wins(world: World) -> None:
     old, old_meter = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
     new, new_meter = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
     async with world.kept(old, new):
@@ -237,7 +237,7 @@ def of_module(world: World, name: str) -> Hook:
 
 
 @pytest.mark.slow
-async def test_modules_come_and_go_many_times_and_leave_nothing(world: World) -> None:
+async def test_modules_turned_on_and_off_many_times_leave_nothing(world: World) -> None:
     """Neither in the cluster nor here; what others ask for is not touched."""
     base, converting = world.validating(TWO), world.converting()
     await world.create(DEFINITION, world.definition())

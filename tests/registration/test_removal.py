@@ -21,7 +21,7 @@ from tests.registration.world import World
 ONE = "one.example.com"
 
 
-async def test_a_start_without_webhooks_takes_away_what_an_earlier_one_has_registered(world: World) -> None:
+async def test_start_without_webhooks_removes_earlier_registrations(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
     await registrar.publish(b"")
@@ -32,7 +32,7 @@ async def test_a_start_without_webhooks_takes_away_what_an_earlier_one_has_regis
     assert definition["spec"]["conversion"]["strategy"] == "None"
 
 
-async def test_an_old_process_takes_nothing_from_a_younger_one(world: World) -> None:
+async def test_old_process_removes_nothing_of_a_younger_one(world: World) -> None:
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)), started=2.0)
     await registrar.publish(b"")
     await withdraw(world.other, world.wish(), claim(1.0))
@@ -40,7 +40,7 @@ async def test_an_old_process_takes_nothing_from_a_younger_one(world: World) -> 
 
 
 @pytest.mark.looptime
-async def test_an_outage_at_the_start_is_followed_at_once_and_is_no_warning_about_webhooks(
+async def test_removal_follows_an_outage_at_once_without_a_warning(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """However long it was: pauses are up to a minute by then."""
@@ -60,7 +60,7 @@ async def test_an_outage_at_the_start_is_followed_at_once_and_is_no_warning_abou
     assert "level=warn" not in capfd.readouterr().err
 
 
-async def test_other_installations_keep_theirs(world: World) -> None:
+async def test_registrations_of_other_installations_stay(world: World) -> None:
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     await registrar.publish(b"")
     elsewhere = Target("https://127.0.0.1:8", "", "")
@@ -68,7 +68,7 @@ async def test_other_installations_keep_theirs(world: World) -> None:
     assert await world.get(VALIDATING)
 
 
-async def test_without_a_right_to_look_nothing_is_removed_or_reported(
+async def test_without_a_right_to_read_nothing_is_removed_or_reported(
     cluster: Cluster, namespace: str, world: World
 ) -> None:
     user = cluster.user("nobody", namespace, [])
@@ -78,7 +78,7 @@ async def test_without_a_right_to_look_nothing_is_removed_or_reported(
         assert not await has_leftovers(client, world.wish())
 
 
-async def test_leftovers_are_noticed(world: World) -> None:
+async def test_leftover_registrations_are_found(world: World) -> None:
     await world.create(DEFINITION, world.definition())
     asked = world.wish(world.validating(ONE))
     assert not await has_leftovers(world.other, asked)

@@ -30,7 +30,7 @@ def test_last_writer_is_named(obj: Any, writer: str) -> None:
 
 
 @pytest.mark.looptime
-async def test_pauses_grow_and_a_person_is_told() -> None:
+async def test_pauses_grow_and_the_dispute_is_reported() -> None:
     history = RepairHistory()
     pauses = []
     for _ in range(9):
@@ -41,7 +41,7 @@ async def test_pauses_grow_and_a_person_is_told() -> None:
 
 
 @pytest.mark.looptime
-async def test_an_accident_is_forgotten() -> None:
+async def test_single_change_is_forgotten_after_a_while() -> None:
     history = RepairHistory()
     for _ in range(3):
         history.add(None)

@@ -84,7 +84,7 @@ async def test_list_and_update_convert_definitions(world: World, cluster: Cluste
     assert definition["spec"]["conversion"]["strategy"] == "Webhook"
 
 
-async def test_get_does_where_list_is_not_allowed(world: World, cluster: Cluster, namespace: str) -> None:
+async def test_right_to_get_replaces_the_right_to_list(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "get", "update", resources=CONFIGURATIONS)
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     await registrar.publish(b"")

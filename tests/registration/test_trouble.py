@@ -42,7 +42,7 @@ async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Clus
 
 
 @ON_A_CLUSTER
-async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Proxy) -> None:
+async def test_unreachable_api_server_is_awaited(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
@@ -57,7 +57,7 @@ async def test_an_api_server_that_is_away_is_waited_for(world: World, proxy: Pro
 
 
 @ON_A_CLUSTER
-async def test_lost_races_and_short_trouble_are_repeated(world: World, proxy: Proxy) -> None:
+async def test_lost_races_and_short_failures_are_retried(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(409, "POST", times=2)

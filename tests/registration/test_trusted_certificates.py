@@ -31,7 +31,7 @@ def found(text: str) -> list[bytes]:
         (b"nonsense", ()),
     ],
 )
-def test_certificates_of_a_file(text: bytes, blocks: tuple[bytes, ...]) -> None:
+def test_certificates_are_read_from_pem(text: bytes, blocks: tuple[bytes, ...]) -> None:
     assert certificates(text) == blocks
 
 
@@ -46,7 +46,7 @@ def test_certificates_of_a_file(text: bytes, blocks: tuple[bytes, ...]) -> None:
         ("Z2FyYmFnZQ==", True, [b"AAAA", b"BBBB"]),
     ],
 )
-def test_what_is_trusted_then(present: str, exact: bool, wanted: list[bytes]) -> None:
+def test_bundle_has_present_certificates_unless_it_is_exact(present: str, exact: bool, wanted: list[bytes]) -> None:
     assert found(TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present)) == wanted
 
 
@@ -56,7 +56,7 @@ def test_order_and_form_of_a_bundle_do_not_matter(exact: bool) -> None:
     assert TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present) == present
 
 
-def test_a_bundle_of_more_is_left_as_it_is_by_those_who_know_less() -> None:
+def test_bundle_with_more_certificates_stays_unchanged() -> None:
     assert TrustedCertificates((b"AAAA",)).bundle(bundle("AAAA", "BBBB")) == bundle("AAAA", "BBBB")
 
 

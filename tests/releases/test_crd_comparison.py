@@ -67,7 +67,7 @@ def test_another_schema_is_a_difference(schema: Any) -> None:
     assert update["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
 
 
-def test_labels_are_added_to_those_that_are_there() -> None:
+def test_labels_are_added_to_present_ones() -> None:
     update = merged(served(definition(labels={"theirs": "1"})), definition(labels={"ours": "2"}))
     assert update
     assert update["metadata"]["labels"] == {"theirs": "1", "ours": "2"}

@@ -61,7 +61,7 @@ async def test_a_changed_schema_is_written(crds: Crds, client: Client) -> None:
     assert found["schema"]["openAPIV3Schema"]["description"] == "new"
 
 
-async def test_a_version_goes_when_no_object_is_stored_as_it(crds: Crds, client: Client, sandbox: Sandbox) -> None:
+async def test_version_is_removed_after_its_objects_are_migrated(crds: Crds, client: Client, sandbox: Sandbox) -> None:
     await crds.ensure([definition("v1alpha1", "v1")], LABELS)
     where = "/apis/x.io/v1alpha1/namespaces/default/things"
     thing = {"apiVersion": "x.io/v1alpha1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"kept": 1}}

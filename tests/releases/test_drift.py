@@ -111,7 +111,7 @@ async def test_objects_that_a_release_has_just_made_are_not_missing(watched: Wat
     assert (await watched.after(5), watched.found) == ([], [])
 
 
-async def test_a_kind_that_is_uninstalled_takes_its_objects_with_it(watched: Watched) -> None:
+async def test_uninstalled_kind_makes_its_objects_missing(watched: Watched) -> None:
     widgets = definition("example.com", "Widget", "v1")
     await watched.world.apply(widgets)
     await watched.world.apply(WIDGET)
@@ -212,7 +212,7 @@ async def test_change_before_the_watch_is_reported_at_the_start(watched: Watched
 
 
 @pytest.mark.slow
-async def test_r13_an_untouched_release_is_never_found_at_fault(watched: Watched, sandbox: Sandbox) -> None:
+async def test_untouched_release_has_never_drifted(watched: Watched, sandbox: Sandbox) -> None:
     """1,000 ticks of what goes on in a cluster: controllers report, autoscalers scale, watches are renewed."""
     job = made("Job", "once", "batch/v1", spec=DEPLOYMENT["spec"] | {"ttlSecondsAfterFinished": 5})
     pre_delete = made("Job", "bye", "batch/v1")

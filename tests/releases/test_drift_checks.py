@@ -135,7 +135,7 @@ def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared(
     assert found(obj({"args": ["a"]}), obj(live), ours) == told
 
 
-def test_of_a_map_that_was_created_nothing_may_be_ours_any_more() -> None:
+def test_created_map_may_have_no_field_of_ours() -> None:
     """As the API server writes it once others have set all that is in the map."""
     others = entry({"f:spec": {"f:data": {"f:a": {}, "f:b": {}}}}, "kubectl-edit", "Update")
     ours = entry({"f:spec": {"f:data": {}}}, operation="Update")

@@ -76,7 +76,7 @@ async def test_hook_that_is_not_a_job_is_only_created_without_marks(world: World
 
 
 @pytest.mark.parametrize(("obj", "status"), [(JOB, {"conditions": [condition("Complete")]}), (POD, {})])
-async def test_a_job_and_a_pod_are_waited_for(world: World, obj: JSON, status: JSON) -> None:
+async def test_jobs_and_pods_are_awaited(world: World, obj: JSON, status: JSON) -> None:
     async with asyncio.TaskGroup() as group:
         running = group.create_task(run(world, hook(obj, "pre-install"), hook(config_map("z"), "pre-install")))
         await world.there(obj)
@@ -98,7 +98,7 @@ async def test_an_object_of_the_last_run_is_deleted_first_unless_its_policies_le
     assert (found["metadata"]["uid"] == before["metadata"]["uid"]) is keeps
 
 
-async def test_an_object_that_does_not_go_at_once_is_waited_for(world: World) -> None:
+async def test_slow_deletion_is_awaited(world: World) -> None:
     held = await world.apply(config_map("a", finalizers=["example.com/wait"]))
     async with asyncio.TaskGroup() as group:
         group.create_task(run(world, hook(config_map("a"), "pre-install")))

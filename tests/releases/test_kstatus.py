@@ -50,7 +50,7 @@ EXCEEDED = [condition("Progressing", "False", reason="ProgressDeadlineExceeded",
         (obj("Deployment", conditions=EXCEEDED), "!ProgressDeadlineExceeded: too slow"),
     ],
 )
-def test_deployments(found: JSON, message: str) -> None:
+def test_deployments_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
     assert said(verdict(found)) == message
 
 
@@ -80,7 +80,7 @@ NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "number
         (obj("ReplicaSet", conditions=[condition("ReplicaFailure", message="no quota")]), "no quota"),
     ],
 )
-def test_other_workloads(found: JSON, message: str) -> None:
+def test_other_workloads_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
     assert said(verdict(found)) == message
 
 
@@ -160,7 +160,7 @@ def widget(**status: JSON) -> JSON:
         (widget() | {"metadata": {"name": "x", "deletionTimestamp": "now"}}, "is being deleted"),
     ],
 )
-def test_other_kinds(found: JSON, message: str) -> None:
+def test_other_kinds_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
     assert said(verdict(found)) == message
 
 
@@ -174,7 +174,5 @@ def test_other_kinds(found: JSON, message: str) -> None:
         ("Widget", "example.com/v1", True),
     ],
 )
-def test_kinds_that_kubernetes_serves_without_a_status_are_not_waited_for(
-    kind: str, api_version: str, waits: bool
-) -> None:
+def test_kubernetes_kinds_without_a_status_are_not_awaited(kind: str, api_version: str, waits: bool) -> None:
     assert may_wait({"kind": kind, "apiVersion": api_version}) is waits

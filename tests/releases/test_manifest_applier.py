@@ -112,7 +112,7 @@ async def test_repair_restores_changed_objects_and_leaves_others_alone(
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
-async def test_a_missing_object_comes_back(applier: ManifestApplier, client: Client) -> None:
+async def test_missing_object_is_created_again(applier: ManifestApplier, client: Client) -> None:
     objects = [config_map("a"), config_map("b")]
     await applier.apply(objects, RELEASE, {}, TERMS)
     await client.send(ApiCall("DELETE", f"{MAPS}/a"))
@@ -149,7 +149,7 @@ async def test_a_kind_that_is_not_served_is_refused_with_what_is(
         await applier.apply([obj], RELEASE, {}, TERMS)
 
 
-async def test_an_attempt_that_failed_gives_no_right_to_what_it_did_not_write(
+async def test_failed_attempt_does_not_own_objects_that_it_did_not_write(
     applier: ManifestApplier, client: Client
 ) -> None:
     """The manifest of such a revision is the last one when it is tried again."""
@@ -174,9 +174,7 @@ async def test_an_annotation_in_the_template_allows_to_take_over(applier: Manife
     assert await applier.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
 
 
-async def test_a_field_that_is_new_for_us_and_anothers_is_refused_by_name(
-    applier: ManifestApplier, client: Client
-) -> None:
+async def test_new_field_of_another_manager_is_refused_by_name(applier: ManifestApplier, client: Client) -> None:
     last = config_map()
     await applier.apply([last], RELEASE, {}, TERMS)
     how = {"fieldManager": "somebody"}
@@ -277,7 +275,7 @@ async def removed(applier: ManifestApplier, objects: Iterable[Any], *spare: Obje
     return [one.name for one in await applier.remove(by_id(*objects), RELEASE, spare)]
 
 
-async def test_removal_goes_backwards_and_is_done_once(applier: ManifestApplier) -> None:
+async def test_removal_is_in_reverse_order_and_done_once(applier: ManifestApplier) -> None:
     objects = [config_map("a"), deployment()]
     await applier.apply(objects, RELEASE, {}, TERMS)
     assert await removed(applier, objects) == ["d", "a"]

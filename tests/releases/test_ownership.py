@@ -194,7 +194,7 @@ async def test_an_owner_without_a_namespace_is_not_looked_up(applier: ManifestAp
 
 
 @pytest.mark.slow
-async def test_many_orphans_of_one_release_cost_one_look(applier: ManifestApplier, sandbox: Sandbox) -> None:
+async def test_many_orphans_of_one_release_cost_one_request(applier: ManifestApplier, sandbox: Sandbox) -> None:
     many = [configmap(f"m{number}") for number in range(30)]
     await applier.apply(many, OLD, {}, TERMS)
     sandbox.faults.requests.clear()
@@ -223,7 +223,7 @@ async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: 
     assert await world.history() == ["1 deployed"]
 
 
-def test_an_adoption_says_what_and_from_whom() -> None:
+def test_adoption_names_the_object_and_its_last_owner() -> None:
     assert str(Adoption("d/ConfigMap/a", "old/demo")) == "d/ConfigMap/a (from release old/demo)"
     assert str(Adoption("d/ConfigMap/a")) == "d/ConfigMap/a (from no release)"
 
@@ -234,5 +234,5 @@ def test_the_policy_to_keep_an_object_is_read_as_helm_reads_it(policy: str, stay
     assert manifest_objects.must_stay({"annotations": {manifest_objects.POLICY: policy}}) is stays
 
 
-def test_an_object_without_a_policy_goes() -> None:
+def test_object_without_a_policy_is_deleted() -> None:
     assert not manifest_objects.must_stay({})

@@ -29,9 +29,7 @@ async def test_objects_without_a_status_are_not_even_watched(world: World, sandb
     assert [line for line in sandbox.faults.requests if "watch" in line] == []
 
 
-async def test_all_objects_are_waited_for_with_one_watch_for_each_kind_and_nothing_is_polled(
-    world: World, sandbox: Sandbox
-) -> None:
+async def test_all_objects_are_awaited_with_one_watch_for_each_kind(world: World, sandbox: Sandbox) -> None:
     for obj in (*CLAIMS, POD):
         await world.apply(obj)
     sandbox.faults.requests.clear()
@@ -72,7 +70,7 @@ async def test_failed_object_ends_the_wait(world: World) -> None:
     assert asyncio.get_running_loop().time() - began < 5
 
 
-async def test_a_watch_that_cannot_be_had_is_why_nothing_is_ready(world: World) -> None:
+async def test_refused_watch_is_the_reason_why_nothing_is_ready(world: World) -> None:
     """Kinds that come later than their release are found as soon as they are served."""
     widget, widgets = made("Widget", "w", "example.com/v1"), definition("example.com", "Widget", "v1")
     await world.apply(widgets)

@@ -121,7 +121,7 @@ async def test_when_hooks_ran_is_on_record(releases: Releases, world: World) -> 
     assert second["last_run"] == {"phase": ""}
 
 
-async def test_a_rollback_pins_until_something_else_is_wanted(client: Client, world: World) -> None:
+async def test_rollback_pins_until_the_desired_release_changes(client: Client, world: World) -> None:
     releases = started(client)
     await releases.reconcile(wanted("d1", A))
     await releases.reconcile(wanted("d2", B))
@@ -141,7 +141,7 @@ async def test_rollback_to_a_missing_revision_lists_the_existing_ones(releases: 
         await releases.rollback("demo", "default", number, "d1")
 
 
-async def test_an_uninstall_leaves_nothing(releases: Releases, world: World) -> None:
+async def test_uninstall_deletes_all_objects_and_records(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A, B, hooks=(hook("last", "post-delete"),)))
     await releases.reconcile(wanted("d2", A, hooks=(hook("last", "post-delete"),)))
     world.writes()

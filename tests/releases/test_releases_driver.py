@@ -33,7 +33,7 @@ async def elsewhere(client: Client) -> list[str]:
     return sorted(f"{one.number} {one.status}" for one in found)
 
 
-async def test_to_look_changes_nothing(client: Client, world: World, before: list[str]) -> None:
+async def test_reading_does_not_migrate_records(client: Client, world: World, before: list[str]) -> None:
     releases = started(client)
     head = await releases.read_head("demo", "default")
     assert head
@@ -54,7 +54,7 @@ async def test_own_release_is_migrated_with_its_whole_history(client: Client, wo
     assert (await world.maps())["a"] == {"x": "1"}
 
 
-async def test_the_next_upgrade_knows_what_there_was(client: Client, world: World, before: list[str]) -> None:
+async def test_next_upgrade_prunes_objects_of_migrated_records(client: Client, world: World, before: list[str]) -> None:
     assert (await started(client).reconcile(wanted("d3", A))).head.revision == 3
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.history() == ["1 superseded", "2 superseded", "3 deployed"]
@@ -89,7 +89,7 @@ async def test_interrupted_migration_continues_where_it_ended(
     assert (await world.history(), await elsewhere(client)) == (before, [])
 
 
-async def test_of_two_histories_ours_counts_and_the_other_is_reported(
+async def test_second_history_is_ignored_and_reported(
     client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     await world.foreign(new_record(wanted("", B), 7, RevisionStatus.DEPLOYED))

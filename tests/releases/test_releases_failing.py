@@ -19,7 +19,7 @@ FIRST = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.demo.v1"
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": 3}
 
 
-async def test_a_release_that_was_left_pending_goes_on_under_its_number(releases: Releases, world: World) -> None:
+async def test_pending_release_continues_under_its_number(releases: Releases, world: World) -> None:
     await world.foreign(new_record(wanted("", A), 1, RevisionStatus.SUPERSEDED))
     await world.foreign(new_record(wanted("", B), 2, RevisionStatus.PENDING_UPGRADE), **{DIGEST: "d1.v2"})
     await releases.reconcile(wanted("d1", A, B))
@@ -35,7 +35,7 @@ async def test_release_left_pending_by_another_client_is_marked_interrupted(rele
     assert await world.described(2) == "Interrupted while pending-upgrade"
 
 
-async def test_an_interrupted_rollback_goes_on_as_one(releases: Releases, world: World) -> None:
+async def test_interrupted_rollback_continues_as_a_rollback(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A))
     await releases.reconcile(wanted("d2", B))
     refused = world.sandbox.faults.add(Fault("answer", "POST /api/v1/namespaces/default/configmaps", status=403))
@@ -64,7 +64,7 @@ async def test_release_that_always_fails_has_one_revision(client: Client, world:
     assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
 
 
-async def test_names_by_chance_leave_nothing_behind(releases: Releases, world: World) -> None:
+async def test_randomly_named_objects_of_failed_attempts_are_deleted(releases: Releases, world: World) -> None:
     for name in ("random-1", "random-2"):
         with pytest.raises(ReleaseFailed):
             await releases.reconcile(wanted("d1", configmap(name), BAD))
@@ -72,7 +72,7 @@ async def test_names_by_chance_leave_nothing_behind(releases: Releases, world: W
     assert await world.maps() == {"a": {"x": "1"}}
 
 
-async def test_history_is_kept_short_but_not_the_deployed_revision(client: Client, world: World) -> None:
+async def test_old_revisions_are_pruned_except_the_deployed_one(client: Client, world: World) -> None:
     releases = started(client, keep=3)
     await releases.reconcile(wanted("d1", A))
     for number in range(5):
@@ -101,7 +101,7 @@ async def test_a_failed_upgrade_is_rolled_back_and_not_tried_again(client: Clien
     assert (await started(client).reconcile(wanted("d3", A, B))).head.note == ""
 
 
-async def test_the_server_being_away_is_no_reason_to_roll_back(releases: Releases, world: World) -> None:
+async def test_unreachable_server_causes_no_rollback(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A))
     away = world.sandbox.faults.add(Fault("refuse", "POST /api/v1/namespaces/default/configmaps"))
     with pytest.raises(ReleaseFailed):

@@ -148,7 +148,7 @@ async def test_helm_shows_a_failed_and_rolled_back_release(real: Client, stock: 
     assert 'Upgrade "demo" failed: 1 of 1 objects could not be' in second["description"]
 
 
-async def test_wherever_we_died_helm_reads_the_history(
+async def test_helm_reads_the_history_of_a_killed_process(
     real: Client, cluster: Cluster, stock: Helm, namespace: str
 ) -> None:
     settings = KubeSettings(config=cluster.kubeconfig)

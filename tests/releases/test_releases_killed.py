@@ -80,7 +80,7 @@ OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}
     ],
     ids=["install", "upgrade", "upgrade, then back", "rollback", "rolled back", "uninstall", "uninstall, then wanted"],
 )
-async def test_whenever_the_process_dies_the_next_one_heals(
+async def test_process_killed_after_any_write_is_succeeded_by_one_that_converges(
     world: World, before: tuple[Step, ...], killed: Step, after: Step, maps: dict[str, str]
 ) -> None:
     for writes in range(100):

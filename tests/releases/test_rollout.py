@@ -12,7 +12,7 @@ def revision(number: int, value: str) -> ReleaseRecord:
 
 
 @pytest.mark.parametrize("length", [1, 100_000])
-async def test_objects_small_and_large_are_as_the_last_revision_has_them(length: int) -> None:
+async def test_objects_come_from_the_last_revision_that_has_them(length: int) -> None:
     found = await by_id([revision(1, "x" * length), revision(2, "z" * length)])
     [(one, obj)] = found.items()
     assert (str(one), obj["data"]) == ("default/ConfigMap/a", {"key": "z" * length})

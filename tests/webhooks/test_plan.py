@@ -45,7 +45,7 @@ def test_one_port_serves_both() -> None:
     assert (server.name, server.port, server.flag) == ("webhooks", 443, "--webhook-port")
 
 
-def test_the_way_to_a_server_is_told() -> None:
+def test_plan_names_the_way_to_a_server() -> None:
     both = plan(settings(webhook_port="443"), BOTH, POD)
     services = ("Service operators/hookrunner-validating-svc", "Service operators/hookrunner-conversion-svc")
     assert both.way_to(both.servers[0]) == ", ".join(services)
@@ -55,12 +55,12 @@ def test_the_way_to_a_server_is_told() -> None:
     assert by_url.way_to(by_url.servers[0]) == "https://10.0.0.7"
 
 
-def test_a_port_that_was_asked_for_is_there_though_no_hook_needs_it() -> None:
+def test_configured_port_is_opened_without_hooks() -> None:
     (server,) = plan(settings(webhook_port="443", modules_dir=""), frozenset(), POD).servers
     assert (server.name, server.kinds) == ("webhooks", frozenset())
 
 
-def test_one_port_serves_whatever_modules_may_come_with() -> None:
+def test_shared_port_serves_both_kinds_if_modules_are_on() -> None:
     (server,) = plan(settings(webhook_port="443", modules_dir="/modules"), ADMISSION, POD).servers
     assert (server.name, server.kinds) == ("webhooks", BOTH)
 
@@ -85,7 +85,7 @@ def test_in_a_sandbox_one_free_port_of_this_machine_is_enough() -> None:
     assert planned.found_at(4711).conversion.url == "https://127.0.0.1:4711"
 
 
-def test_outside_of_pods_somebody_has_to_say_where_we_are() -> None:
+def test_outside_of_pods_a_url_or_namespace_is_required() -> None:
     with pytest.raises(StartRefused, match="--webhook-url https://HOST:PORT"):
         plan(settings(), BOTH, Surroundings("default"))
     assert plan(settings(namespace="mine"), BOTH, Surroundings("default")).admission.namespace == "mine"
@@ -110,7 +110,7 @@ def test_certificates_are_in_files_if_there_are_files(tmp_path: Path) -> None:
     assert other.certificates == CertificateSecret("operators", "mine", own=False)
 
 
-def test_files_that_cannot_be_looked_at_are_not_passed_over(tmp_path: Path) -> None:
+def test_certificate_files_that_cannot_be_examined_are_chosen(tmp_path: Path) -> None:
     flags = {"validating_webhook_server_cert": str(tmp_path / ("x" * 300))}
     (server,) = plan(settings(**flags), ADMISSION, POD).servers
     assert isinstance(server.certificates, CertificateFiles)

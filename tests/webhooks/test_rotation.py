@@ -74,7 +74,7 @@ async def server() -> AsyncIterator[Server]:
     await asyncio.gather(following, return_exceptions=True)
 
 
-async def test_why_there_is_none_and_why_there_is_no_newer_one_is_told() -> None:
+async def test_missing_certificates_are_reported_with_the_reason() -> None:
     server, latest = Server(), LatestMaterial("/certs")
     rotation = Rotation("admission", server.show, server.publish)
     following = asyncio.create_task(rotation.follow(latest, server.given()))
@@ -96,7 +96,7 @@ async def test_the_first_certificate_is_shown_at_once(server: Server) -> None:
     assert await until(server, 2) == ["show a", "trust a"]
 
 
-async def test_a_new_ca_is_trusted_before_it_is_met_and_the_old_one_for_an_hour_more(server: Server) -> None:
+async def test_new_ca_is_published_before_its_use_and_the_old_one_for_another_hour(server: Server) -> None:
     server.issue("a")
     await until(server, 10)
     server.issue("b")
@@ -115,7 +115,7 @@ async def test_nothing_is_shown_before_it_could_be_published(server: Server) -> 
     assert await until(server, 1010) == ["show a", "trust a", "trust a+b", "show b"]
 
 
-async def test_before_the_old_one_expires_the_new_one_is_shown_all_the_same(server: Server) -> None:
+async def test_unpublished_certificate_is_shown_before_the_old_one_expires(server: Server) -> None:
     server.start = NOW + YEAR - 1000
     server.issue("a")
     await until(server, 1)
@@ -134,7 +134,7 @@ async def test_another_certificate_of_the_same_ca_is_shown_without_waiting(serve
     assert await until(server, 2) == ["show a", "trust a", "show a2", "trust a"]
 
 
-async def test_if_only_the_cas_change_they_are_published_as_they_are(server: Server) -> None:
+async def test_changed_cas_alone_are_published_unchanged(server: Server) -> None:
     first = server.issue("a")
     await until(server, 1)
     other = issue(["b"], NOW)
@@ -153,7 +153,7 @@ async def test_a_certificate_that_cannot_be_shown_does_not_replace_one_that_can(
     assert (await until(server, 20))[-1] == "show c"
 
 
-async def test_one_that_could_not_be_shown_does_not_take_the_trust_from_the_one_that_is(server: Server) -> None:
+async def test_refused_certificate_leaves_the_trust_in_the_present_one(server: Server) -> None:
     server.issue("a")
     await until(server, 1)
     new = server.issue("b")
@@ -161,7 +161,7 @@ async def test_one_that_could_not_be_shown_does_not_take_the_trust_from_the_one_
     assert (await until(server, 8000))[-1] == "trust a"
 
 
-async def test_if_the_old_one_has_expired_the_new_one_is_shown_at_once_and_published_all_the_same(
+async def test_expired_certificate_is_replaced_at_once_and_the_new_ca_published(
     server: Server,
 ) -> None:
     server.start = NOW + YEAR + 1000
@@ -171,7 +171,7 @@ async def test_if_the_old_one_has_expired_the_new_one_is_shown_at_once_and_publi
     assert await until(server, 2) == ["show a", "trust a", "trust b", "show b"]
 
 
-async def test_what_could_not_be_published_in_time_is_published_as_soon_as_it_can_be(server: Server) -> None:
+async def test_late_publication_is_made_up_for(server: Server) -> None:
     server.start = NOW + YEAR - 1000
     server.issue("a")
     await until(server, 1)
@@ -190,7 +190,7 @@ async def test_a_third_certificate_within_the_hour_does_not_end_the_trust_in_the
     assert (await until(server, 8000))[-1] == "trust c"
 
 
-async def test_a_first_publication_that_takes_for_ever_does_not_hold_up_the_next_certificate(server: Server) -> None:
+async def test_endless_first_publication_does_not_block_the_next_certificate(server: Server) -> None:
     server.start = NOW + YEAR - 1000
     server.reachable.clear()
     server.issue("a")
@@ -214,7 +214,7 @@ async def test_an_error_while_the_old_ca_is_forgotten_is_not_lost() -> None:
     assert published == 2
 
 
-async def test_why_a_certificate_cannot_be_shown_is_told() -> None:
+async def test_refused_certificate_is_reported_with_the_reason() -> None:
     server = Server()
     rotation = Rotation("admission", server.show, server.publish)
     following = asyncio.create_task(rotation.follow(LatestMaterial("a"), server.given()))

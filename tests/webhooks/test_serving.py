@@ -20,7 +20,7 @@ ONE = "one.example.com"
 
 
 @pytest.mark.parametrize("world", ["cluster"], indirect=True)
-async def test_an_object_that_cannot_be_written_keeps_no_other_from_being_repaired(world: World, proxy: Proxy) -> None:
+async def test_unwritable_object_does_not_block_repairs_of_others(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(500, "GET mutatingwebhookconfigurations", times=1000)
@@ -37,7 +37,7 @@ async def test_an_object_that_cannot_be_written_keeps_no_other_from_being_repair
 
 
 @pytest.mark.parametrize("world", ["sandbox"], indirect=True)
-async def test_who_comes_later_is_waited_for_and_keeps_nobody_from_publishing(world: World) -> None:
+async def test_later_server_is_awaited_without_blocking_others(world: World) -> None:
     registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
     trust = Trust(registrar)
     first = trust.part("admission")

@@ -61,7 +61,7 @@ def wanted(**rendered: Any) -> DesiredRelease:
     return DesiredRelease("one", "here", RenderedChart(**parts | rendered), {"global": {}}, "d1")
 
 
-def test_a_record_of_helm_is_read() -> None:
+def test_helm_record_is_read() -> None:
     record = ReleaseRecord(unpacked(helms_text(HELMS)))
     assert (record.name, record.namespace, record.revision, record.status) == (
         "one",
@@ -79,7 +79,7 @@ def test_unknown_fields_are_kept() -> None:
     assert again["info"] == HELMS["info"] | {"status": "superseded", "description": "Upgraded"}
 
 
-def test_the_first_helm_3_did_not_pack() -> None:
+def test_unpacked_record_of_the_first_helm_3_is_read() -> None:
     assert unpacked(base64.b64encode(orjson.dumps(HELMS))) == HELMS
 
 
@@ -106,7 +106,7 @@ def test_hooks_come_back_as_they_were_written() -> None:
     assert new_record(wanted(hooks=(hook,)), 1, RevisionStatus.PENDING_INSTALL).hooks == (hook,)
 
 
-def test_helm_leaves_out_what_is_usual() -> None:
+def test_hook_without_optional_fields_has_defaults() -> None:
     (hook,) = ReleaseRecord(HELMS).hooks
     assert (hook.weight, hook.delete_policies, hook.obj) == (0, ("before-hook-creation",), {"kind": "Job"})
 

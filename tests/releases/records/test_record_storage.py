@@ -24,7 +24,7 @@ def record(number: int = 1, name: str = "a", chart: Any = None) -> ReleaseRecord
 
 
 @pytest.mark.parametrize("driver", ["secret", "configmap"])
-async def test_a_record_comes_back_as_it_was_written(client: Client, driver: Driver) -> None:
+async def test_written_record_is_read_back_unchanged(client: Client, driver: Driver) -> None:
     records = RecordStorage(client, driver)
     revision = await records.create(ReleaseRecord(record().document, {"mine": "yes"}))
     assert (await records.list_revisions("default"))[0] == [revision]
@@ -117,7 +117,7 @@ def noise(size: int) -> str:
     return base64.b64encode(random.Random(1).randbytes(size)).decode()
 
 
-async def test_a_large_record_does_without_files(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_large_record_leaves_out_files(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
     chart = {"metadata": {"name": "a"}, "templates": [{"name": "t"}], "files": [{"name": "f", "data": noise(1 << 20)}]}
     revision = await RecordStorage(client, "secret").create(record(chart=chart))
     assert (await RecordStorage(client, "secret").read(revision)).document["chart"] == chart | {"files": []}
@@ -131,7 +131,7 @@ async def test_a_record_that_is_too_large_even_so_is_refused(client: Client, san
     assert not [line for line in sandbox.faults.requests if line.startswith("POST")]
 
 
-async def test_the_server_takes_what_just_fits(real: Client, namespace: str) -> None:
+async def test_record_of_the_largest_size_is_accepted(real: Client, namespace: str) -> None:
     document = record(chart={"metadata": {"name": "a"}, "templates": [{"data": noise(777_000)}]}).document
     await RecordStorage(real, "secret").create(ReleaseRecord(document | {"namespace": namespace}))
     (kept,) = orjson.loads(await real.send(ApiCall("GET", f"/api/v1/namespaces/{namespace}/secrets")))["items"]

@@ -69,9 +69,7 @@ async def test_only_changes_of_others_are_reported(client: Client, sandbox: Sand
         assert await first == "theirs"
 
 
-async def test_records_at_the_start_are_not_reported_even_if_the_server_came_late(
-    client: Client, sandbox: Sandbox
-) -> None:
+async def test_records_at_the_start_are_not_reported_even_after_an_outage(client: Client, sandbox: Sandbox) -> None:
     await marked(client, "old")
     away = sandbox.faults.add(Fault("refuse", "secrets"))
     async with aclosing(started(client).watch_changes("default")) as changes:

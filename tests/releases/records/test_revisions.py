@@ -34,7 +34,7 @@ def revision(number: int, status: str = "deployed", version: int = 0, **labels: 
         ({UNMANAGED: "false"}, {}),
     ],
 )
-def test_labels_tell_of_a_revision(labels: dict[str, str], expected: dict[str, Any]) -> None:
+def test_head_is_read_from_labels(labels: dict[str, str], expected: dict[str, Any]) -> None:
     assert ReleaseRevision("a", "ns", 2, "deployed", labels).head == Head("a", "ns", 2, "deployed", **expected)
 
 
