@@ -239,10 +239,10 @@ async def test_secret_deleted_while_disconnected_is_created_again(api: ApiServer
 
 
 async def test_other_content_of_the_secret_stays(api: ApiServer, replica: Reader) -> None:
-    api.put(secret("default", data(issued(age=YEAR), more=b"x"), owner="somebody"))
+    api.put(secret("default", data(issued(age=YEAR), more=b"x"), owner="another-client"))
     await replica.next()
     stored = kept(api)
-    assert stored["metadata"]["annotations"]["owner"] == "somebody"
+    assert stored["metadata"]["annotations"]["owner"] == "another-client"
     assert base64.b64decode(stored["data"]["more"]) == b"x"
 
 

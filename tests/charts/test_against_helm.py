@@ -84,7 +84,7 @@ CHARTS: dict[str, dict[str, str]] = {
         "charts/sub/templates/s.yaml": SEE,
         "values.yaml": "sub: {v: mine}\n",
     },
-    "subchart nobody declares": {**SUB_FILES, "charts/sub/templates/s.yaml": SEE},
+    "undeclared subchart": {**SUB_FILES, "charts/sub/templates/s.yaml": SEE},
     "condition off": {
         "Chart.yaml": WITH_SUB + ", condition: demo.off}\n",
         "values.yaml": "demo: {off: false}\n",

@@ -1,4 +1,4 @@
-"""What is kept of a chart, as far as files alone decide. What Helm keeps is asked in `test_cluster.py`."""
+"""The record of a chart, as far as files alone decide. `test_cluster.py` compares it with Helm's."""
 
 from hookrunner.charts.render_worker import chart_metadata, missing_subcharts, recorded_chart
 from tests.tables import each

@@ -1,4 +1,4 @@
-"""What becomes of rendered texts, and JSON as YAML. Where Helm has an opinion, `test_against_helm.py` asks Helm."""
+"""Rendered texts as objects, and JSON as YAML. `test_against_helm.py` compares the same with Helm."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""The renderer and its worker processes: what is rendered, and what becomes of templates that never end."""
+"""The renderer and its worker processes: what is rendered, and templates that never end."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""An API server and what the room builds on it."""
+"""An API server, and the clients and watches of the room on it."""
 
 from collections.abc import AsyncIterator
 

@@ -21,7 +21,7 @@ from kubesandbox.sandbox import Options, Sandbox, serving
 from kubesandbox.store import Key
 
 JSON = Any
-SOMEBODY = WriteParameters(manager="somebody")
+OTHER_CLIENT = WriteParameters(manager="another-client")
 USUAL = Options()
 
 
@@ -63,7 +63,7 @@ class ApiServer:
         """Create or replace an object; as it is then."""
         kind, where = self._place(obj)
         write = self.sandbox.api.update if self.get(obj) else self.sandbox.api.create
-        return write(kind, where, SOMEBODY, Body(obj)).obj
+        return write(kind, where, OTHER_CLIENT, Body(obj)).obj
 
     def get(self, obj: JSON) -> JSON:
         """The object as it is now, None if it is gone."""

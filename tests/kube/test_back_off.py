@@ -1,4 +1,4 @@
-"""An outage and its end, as those see it who wait: in virtual time, without a server."""
+"""Outages and pauses for the tasks that wait: in virtual time, without a server."""
 
 import asyncio
 from contextlib import aclosing

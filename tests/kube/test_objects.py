@@ -239,7 +239,7 @@ async def be_faster(api: ApiServer, times: int) -> None:
     """Write just before so many others, which come too late then."""
     api.faults.add(Fault("delay", "PUT ", seconds=0.1))
     for number in range(times):
-        await until(partial(has_seen_writes, api, number + 1), "somebody writes")
+        await until(partial(has_seen_writes, api, number + 1), "another write")
         api.put(config_map("a", number=str(number)))
 
 
@@ -349,7 +349,7 @@ async def test_impossible_names_are_not_sent(api: ApiServer, boxed: Objects, nam
 async def test_missing_rights_are_named_with_all_that_the_operation_needs(
     cluster: Cluster, jq: Jq, namespace: str, verb: Verb, needed: str
 ) -> None:
-    user = await asyncio.to_thread(cluster.user, "nobody", namespace)
+    user = await asyncio.to_thread(cluster.user, "powerless", namespace)
     settings = KubeSettings(config=user.kubeconfig)
     credentials = Credentials(settings, await load_connection(Lookup(settings)))
     asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".")

@@ -1,4 +1,4 @@
-"""The room against the real API server, some of it through the fault proxy: what the fake one only imitates."""
+"""The room against the real API server, some of it through the fault proxy: the sandbox only imitates this."""
 
 import asyncio
 from collections.abc import AsyncIterator

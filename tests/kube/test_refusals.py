@@ -1,4 +1,4 @@
-"""Refusals of the API server, before and after."""
+"""Values are removed from the API server's refusals."""
 
 import pytest
 

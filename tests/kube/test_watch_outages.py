@@ -1,4 +1,5 @@
-"""Watches while the API server is away and after its return, in virtual time: what grew meanwhile delays nothing."""
+"""Watches while the API server is away and after its return, in virtual time: pauses that grew meanwhile delay
+nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""A younger process that wants something else: is it still there?"""
+"""A younger process that desires another state: does it still exist?"""
 
 import asyncio
 from collections.abc import AsyncIterator

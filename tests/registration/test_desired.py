@@ -1,4 +1,4 @@
-"""From bindings to what is to stand in the cluster."""
+"""From bindings to the desired registrations."""
 
 from typing import Any
 

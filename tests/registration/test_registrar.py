@@ -1,4 +1,4 @@
-"""What stands in the cluster, on the sandbox and on a real API server."""
+"""Registrations in the cluster, on the sandbox and on a real API server."""
 
 import asyncio
 import base64

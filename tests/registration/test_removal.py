@@ -1,4 +1,4 @@
-"""Registrations that no hook asks for any more are removed at the next start."""
+"""Registrations that no hook declares any more are removed at the next start."""
 
 import asyncio
 
@@ -71,7 +71,7 @@ async def test_registrations_of_other_installations_stay(world: World) -> None:
 async def test_without_a_right_to_read_nothing_is_removed_or_reported(
     cluster: Cluster, namespace: str, world: World
 ) -> None:
-    user = cluster.user("nobody", namespace, [])
+    user = cluster.user("powerless", namespace, [])
     connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {user.token}")
     async with Client(Credentials(KubeSettings(), connection), Requests(world.metrics)) as client:
         await withdraw(client, world.wish(), claim(2.0))

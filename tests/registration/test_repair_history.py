@@ -1,4 +1,4 @@
-"""How patient we are with a writer that changes back our repairs."""
+"""Pauses and reports when another writer undoes our repairs."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rights that are missing, an API server that is away, and others who want it otherwise."""
+"""Missing rights, an unreachable API server, and other writers that disagree."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What becomes of a `caBundle`."""
+"""Which certificates a `caBundle` has."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""A cluster to register in, the sandbox or a real one, and what others do there behind our back.
+"""A cluster to register in, the sandbox or a real one, and the writes of other clients.
 
 Every world has names of its own. Rules are about a group that only its own CRDs are in, and the URL leads nowhere, so
 no other client's requests are ever asked about.
@@ -135,7 +135,9 @@ class World:
             return found[0]
 
     async def create(self, resource: Resource, body: JSON) -> JSON:
-        return orjson.loads(await self.other.send(ApiCall("POST", resource.path(), {"fieldManager": "somebody"}, body)))
+        return orjson.loads(
+            await self.other.send(ApiCall("POST", resource.path(), {"fieldManager": "another-client"}, body))
+        )
 
     async def edit(self, resource: Resource, change: Callable[[JSON], object], name: str = "") -> JSON:
         """As `kubectl edit` does."""

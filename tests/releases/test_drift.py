@@ -144,7 +144,7 @@ async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, 
     await watched.world.apply(MAP)
     watched.follow(MAP, mode=mode)
     await watched.after(1)
-    await watched.world.edit(MAP, {"metadata": {"labels": dict.fromkeys(LABELS, "Somebody")}})
+    await watched.world.edit(MAP, {"metadata": {"labels": dict.fromkeys(LABELS, "Other")}})
     assert await watched.after(1) == ["default/ConfigMap/a" + told]
     await watched.world.apply(MAP, force="true")
     assert (await watched.after(1), watched.found) == ([], [])

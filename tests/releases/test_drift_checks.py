@@ -1,4 +1,4 @@
-"""Whose a field is, and whether it differs: what managed fields say, as a table."""
+"""Who owns a field, by managed fields, and whether it differs, as tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Drift on the real API server: whose fields are whose is its business, and the sandbox might be wrong."""
+"""Drift on the real API server: it decides who owns fields, and the sandbox might be wrong."""
 
 from collections.abc import Sequence
 

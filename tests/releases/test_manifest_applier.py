@@ -60,7 +60,9 @@ def writes(sandbox: Sandbox) -> list[str]:
 
 
 async def post(client: Client, name: str = "a", **data: str) -> Any:
-    await client.send(ApiCall("POST", MAPS, {"fieldManager": "somebody"}, {"metadata": {"name": name}, "data": data}))
+    await client.send(
+        ApiCall("POST", MAPS, {"fieldManager": "another-client"}, {"metadata": {"name": name}, "data": data})
+    )
 
 
 async def data_of(client: Client, name: str = "a") -> Any:
@@ -177,9 +179,9 @@ async def test_an_annotation_in_the_template_allows_to_take_over(applier: Manife
 async def test_new_field_of_another_manager_is_refused_by_name(applier: ManifestApplier, client: Client) -> None:
     last = config_map()
     await applier.apply([last], RELEASE, {}, TERMS)
-    how = {"fieldManager": "somebody"}
+    how = {"fieldManager": "another-client"}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
-    with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "somebody"\)'):
+    with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "another-client"\)'):
         await applier.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
 
 

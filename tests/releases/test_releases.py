@@ -1,4 +1,4 @@
-"""What becomes of a release, step by step, on the sandbox."""
+"""The life of a release, step by step, on the sandbox."""
 
 import asyncio
 from dataclasses import replace

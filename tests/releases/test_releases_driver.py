@@ -1,4 +1,4 @@
-"""Another `--helm-driver` than in the last life: releases are seen where they are, and their records come over."""
+"""Another `--helm-driver` than before: releases are read where they are, and their records are migrated."""
 
 import pytest
 

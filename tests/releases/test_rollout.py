@@ -1,4 +1,4 @@
-"""What the revisions of a release have in their manifests."""
+"""The objects of revisions, from their manifests."""
 
 import pytest
 

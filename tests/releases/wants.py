@@ -1,4 +1,4 @@
-"""Releases to be wanted, small ones."""
+"""Small desired releases."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What all servers want to be trusted is published together, and looked after from then on."""
+"""The CAs of all servers are published together, and kept in sync from then on."""
 
 import asyncio
 

@@ -41,7 +41,7 @@ def test_config_maps(oracle: Oracle, kinds: Kinds) -> None:
     assert len(fields_of(replay.apply("b", stated(kind, "shared", data={"z": "1"})))) == 2
 
 
-def test_deployments_are_judged_as_by_kstatus(oracle: Oracle, kinds: Kinds) -> None:
+def test_deployments(oracle: Oracle, kinds: Kinds) -> None:
     replay, kind = replay_of(oracle, kinds, "apps", "deployments", "web")
     spec = {"replicas": 0, "selector": SELECTOR, "template": TEMPLATE}
     replay.create("m", stated(kind, "web", spec=spec))

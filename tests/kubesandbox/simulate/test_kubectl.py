@@ -9,7 +9,7 @@ from kubesandbox.sandbox import Options, serving
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.simulate.steps import Pace
 from tests.controlplane.tools import find_tool
-from tests.kubesandbox.simulate.test_deployments_are_judged_as_by_kstatus import DEPLOYMENT
+from tests.kubesandbox.simulate.test_deployments import DEPLOYMENT
 
 QUICK = Pace(schedule=0.01, pull=0.02, init=0.02, ready=0.02, run=0.1, stop=0.02, bind=0.005)
 

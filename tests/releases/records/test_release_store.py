@@ -1,4 +1,4 @@
-"""What others do to the records of releases is heard of; what we do is not news."""
+"""Changes of records by other clients are reported, our own are not."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""What is known of records from their labels."""
+"""Revisions by the labels of their records, and the cache of them."""
 
 from typing import Any
 
