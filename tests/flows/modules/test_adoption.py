@@ -10,7 +10,7 @@ from click import ClickException
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, hook, unless
-from tests.flows.modules.test_seen import events, shown
+from tests.flows.modules.test_module_status import events, shown
 from tests.flows.modules.world import World
 
 DAEMON = """\

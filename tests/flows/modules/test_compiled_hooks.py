@@ -3,7 +3,7 @@
 import pytest
 
 from tests.flows.modules.hooks import configmap, hook
-from tests.flows.modules.test_seen import conditions, told
+from tests.flows.modules.test_module_status import conditions, told
 from tests.flows.modules.world import World
 from tests.hooks.test_compiled import BATCH, HOOK
 

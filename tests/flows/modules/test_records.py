@@ -1,7 +1,7 @@
 """Damaged records of releases are reported where users look, and repaired as far as they can be."""
 
 from tests.flows.modules.hooks import configmap
-from tests.flows.modules.test_seen import conditions, told
+from tests.flows.modules.test_module_status import conditions, told
 from tests.flows.modules.world import World
 
 RECORD = "sh.helm.release.v1.a.v1"

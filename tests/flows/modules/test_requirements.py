@@ -3,7 +3,7 @@
 import json
 
 from tests.flows.modules.hooks import configmap, hook
-from tests.flows.modules.test_seen import told
+from tests.flows.modules.test_module_status import told
 from tests.flows.modules.world import World
 
 VERSION = configmap("db", "slow: {{ .Values.global.slow | default false | quote }}")
