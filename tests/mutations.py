@@ -100,7 +100,7 @@ MUTATIONS = (
         "name in binding.names",
         "tests/testing/test_plan.py",
     ),
-    Mutation("hookrunner/kube/back_off.py", "first * 2.0 **", "first * 1.0 **", "tests/kube/test_pacing.py"),
+    Mutation("hookrunner/kube/back_off.py", "first * factor **", "first * 1.0 **", "tests/kube/test_pacing.py"),
     Mutation(
         "hookrunner/convergence/turns.py",
         "if not state.turn and not self.awaited(name)",
