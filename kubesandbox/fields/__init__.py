@@ -4,15 +4,12 @@
     tracking.py     the flow of one write to an object
     scale.py        the same for its replica count, written through `scale`
     entries.py      the entries of managedFields: reading, writing, order, the cap
-    differences.py  what a write changed, in each version of the kind
+    differences.py  what a write changed, in each version of the kind, without what it cannot own
     compare.py      two states of an object → paths added, modified, removed
     merge.py        a configuration laid over the live object; what it owns; an object without some paths
-    prune.py        what an applier no longer states
-    conflicts.py    the 409
+    ownership.py    what an applier no longer states, the 409, sets that were written for another schema
     checks.py       what cannot be applied at all
-    resets.py       what a write to the object or to `status` cannot own
-    reconcile.py    sets that were written for another schema
-    last_applied.py kubectl's change to server-side apply
+    last_applied.py kubectl's change from client-side to server-side apply
     elements.py     path elements
     shapes.py       how a schema's values are owned
 

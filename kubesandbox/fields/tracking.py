@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubesandbox.fields import conflicts, last_applied
+from kubesandbox.fields import last_applied, ownership
 from kubesandbox.fields.checks import check, check_live
-from kubesandbox.fields.differences import Differences, UnknownVersion, check_versions, shape_in
+from kubesandbox.fields.differences import Differences, UnknownVersion, check_versions, ownable, shape_in
 from kubesandbox.fields.elements import NoElement
 from kubesandbox.fields.entries import (
     APPLY,
@@ -19,9 +19,7 @@ from kubesandbox.fields.entries import (
     written,
 )
 from kubesandbox.fields.merge import merged, owned
-from kubesandbox.fields.prune import pruned
-from kubesandbox.fields.reconcile import reconciled
-from kubesandbox.fields.resets import ownable
+from kubesandbox.fields.ownership import pruned, reconciled
 from kubesandbox.fields.shapes import shape_of
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
@@ -77,7 +75,7 @@ def applied(live: JSON | None, config: JSON, kind: Kind, write: Write, force: bo
     others = {who: one for who, one in entries.items() if who != mine.identity}
     fought = {who: lost for who, one in others.items() if (lost := _lost(one, found))}
     if fought and not force and (left := last_applied.not_inherited(fought, base, kind, write.manager)):
-        raise conflicts.refused(left, entries)
+        raise ownership.refused(left, entries)
     kept = _yielded(others, found)
     time = write.time if result != base else last.time if last else None
     if fields := difference(mine.fields, UNOWNED):
