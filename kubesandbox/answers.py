@@ -4,7 +4,9 @@ Lists are put together from bodies that are JSON already. https://kubernetes.io/
 has the media types (`#receiving-resources-as-tables`, `#metadata-only-fetches`).
 """
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -187,3 +189,23 @@ def _table(form: Form, kind: Kind, objects: list[dict[str, Any]], version: str, 
 
 def _partial(form: Form, obj: dict[str, Any]) -> dict[str, Any]:
     return {"kind": PARTIAL, "apiVersion": f"meta.k8s.io/{form.version}", "metadata": obj["metadata"]}
+
+
+# ── warnings ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Warnings for a client, as headers of the answer.
+#
+# https://kubernetes.io/docs/reference/using-api/api-concepts/#warnings
+
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+MOST_OF_ALL, MOST_OF_EACH = 4096, 256
+"""Characters that all warnings of an answer may have; if they have more, characters that each may have."""
+
+
+def warning_headers(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each text once, quoted; a header holds no control characters, so texts with some are dropped."""
+    said = [text for text in dict.fromkeys(texts) if text and not CONTROL.search(text)]
+    most = MOST_OF_EACH if sum(map(len, said)) > MOST_OF_ALL else None
+    for text in said:
+        yield "Warning", f"299 - {json.dumps(text[:most], ensure_ascii=False)}"

@@ -1,16 +1,18 @@
-"""A request's body: bytes become JSON values, by content type. What cannot be read is refused as the API refuses it."""
+"""A request's body: bytes become JSON values, by content type. What cannot be read, or is nested too deep, is refused
+as the API refuses it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import orjson
 
-from kubesandbox import depths
 from kubesandbox.builtin import decode, protobuf
 from kubesandbox.status import Refused, bad_request, unsupported_media_type
 from kubetypes import json_values, yaml_values
-from kubetypes.bounds import OBJECT, TooLarge
+from kubetypes.bounds import DEPTH, OBJECT, TooLarge
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -52,7 +54,7 @@ def from_json(text: bytes, kind: str) -> JSON:
         value = orjson.loads(text)
     except ValueError as error:
         raise _unrecognised(kind, f"json parse error: {error}") from None
-    flat = text.count(b"{") + text.count(b"[") <= depths.MOST
+    flat = text.count(b"{") + text.count(b"[") <= DEEPEST
     return value if flat else _checked(value, kind)
 
 
@@ -84,8 +86,8 @@ def _from_protobuf(text: bytes, kind: str) -> JSON:
 
 def _checked(value: JSON, kind: str) -> JSON:
     """The value. Raises Refused 400 if it is nested deeper than the sandbox goes."""
-    if depths.is_too_deep(value):
-        raise _unrecognised(kind, depths.WHY)
+    if is_too_deep(value):
+        raise _unrecognised(kind, TOO_DEEP_HERE)
     return value
 
 
@@ -93,3 +95,39 @@ def _unrecognised(kind: str, why: str) -> Refused:
     return bad_request(
         f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; {why}"
     )
+
+
+# ── depth ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# How deep an object may be nested. A real API server takes 10,000 levels; here many functions call themselves for each
+# level, and the JSON encoder ends at 254.
+#
+# What a client sends is checked once, when it is read, and once more after a patch, since operations can put a value
+# into itself. Managed fields have a few levels more than the fields that they name.
+
+
+DEEPEST = DEPTH
+"""Levels of an object without its metadata."""
+DEEPEST_METADATA = DEEPEST + 20
+TOO_DEEP_HERE = f"exceeded max depth of {DEEPEST} levels in the sandbox"
+
+
+def is_too_deep(body: JSON) -> bool:
+    """Has an object, or a patch, more levels than are taken?"""
+    if not isinstance(body, dict):
+        return _exceeds([body], DEEPEST)
+    rest = [value for key, value in body.items() if key != "metadata"]
+    return _exceeds(rest, DEEPEST) or _exceeds([body.get("metadata")], DEEPEST_METADATA)
+
+
+def _exceeds(values: list[Any], limit: int) -> bool:
+    """Goes down level by level, all values of one level at once: no call for each level, and a few for each object."""
+    for _ in range(limit):
+        values = [inner for value in values if isinstance(value, dict | list) for inner in _inside(value)]
+        if not values:
+            return False
+    return any(isinstance(value, dict | list) for value in values)
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kubesandbox import depths
+from kubesandbox import bodies
 from kubesandbox.kinds import Kind
 from kubesandbox.patches import json_patch, merge_patch, strategic
 from kubesandbox.status import bad_request, unsupported_media_type
@@ -28,8 +28,8 @@ class Patch:
     def applied(self, obj: dict[str, Any], kind: Kind) -> JSON:
         """The object with the patch on it; `obj` stays as it is. Raises Refused 400, 413, 422."""
         patched = self._applied(obj, kind)
-        if depths.is_too_deep(patched):
-            raise bad_request(f"error decoding patch: {depths.WHY}")
+        if bodies.is_too_deep(patched):
+            raise bad_request(f"error decoding patch: {bodies.TOO_DEEP_HERE}")
         return patched
 
     def _applied(self, obj: dict[str, Any], kind: Kind) -> JSON:

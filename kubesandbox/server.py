@@ -1,12 +1,13 @@
 """The sandbox over HTTP: what comes in, what goes out, and a `Status` for everything that is refused.
 
 Nothing that a client sends may end in more than an answer: what is not foreseen is a bug, logged, and answered 500.
-Who may ask is in `guard.py`.
+Who may ask is at the end.
 """
 
 import asyncio
+import hmac
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -16,10 +17,7 @@ from aiohttp import HttpVersion11, Payload, web
 from kubesandbox import (
     answers,
     bodies,
-    delete_options,
-    depths,
     documents,
-    guard,
     parameters,
     patching,
     reading,
@@ -27,7 +25,6 @@ from kubesandbox import (
     rules,
     status,
     subresources,
-    warned,
     watching,
 )
 from kubesandbox.api import Api
@@ -41,6 +38,7 @@ from kubesandbox.rules import Object
 from kubesandbox.status import NoPage, Refused
 from kubesandbox.verbs import Verbs, Written
 from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
+from kubetypes import foreign_pages
 from kubetypes.pieces import AT_ONCE, Pieces
 
 WATCH_SECONDS = 3600
@@ -89,7 +87,7 @@ class SandboxServer:
         except Refused as refused:
             return _refusal(http, refused)
         except RecursionError:
-            return _refusal(http, status.bad_request(depths.WHY))
+            return _refusal(http, status.bad_request(bodies.TOO_DEEP_HERE))
         except ConnectionError:
             return web.Response(status=HTTPStatus.BAD_REQUEST)  # is not sent: the connection is gone
         except Exception as error:
@@ -98,7 +96,7 @@ class SandboxServer:
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 
     async def _answer_request(self, http: web.BaseRequest) -> web.StreamResponse:
-        guard.check(http.headers, http.host, self._token)
+        check_access(http.headers, http.host, self._token)
         await self._faults.before(http)
         if http.path.startswith("/_sandbox/"):
             return await self._administer(http)
@@ -114,7 +112,7 @@ class SandboxServer:
         except Refused as refused:
             response = _refusal(http, refused)
         if not response.prepared:
-            response.headers.extend(warned.headers([*asked.warnings, asked.kind.deprecation]))
+            response.headers.extend(answers.warning_headers([*asked.warnings, asked.kind.deprecation]))
         return response
 
     async def _administer(self, http: web.BaseRequest) -> web.Response:
@@ -231,7 +229,7 @@ class SandboxServer:
     async def _delete_options(self, asked: Asked) -> DeleteParameters:
         text = await self._read(asked.http)
         body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
-        return delete_options.read(asked.query, body, asked.verb)
+        return requests.delete_options(asked.query, body, asked.verb)
 
     def _written(self, asked: Asked, done: Written) -> web.Response:
         code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
@@ -275,3 +273,18 @@ def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
     if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         headers["Connection"] = "close"  # the rest of the body is not read
     return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)
+
+
+# ── access ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Who may ask: who has the token; without one, programs of this machine, but no foreign web page in a browser on it.
+
+
+def check_access(headers: Mapping[str, str], host: str, token: str) -> None:
+    """`host` is where the client means to be, `token` what it must know, if anything. Raises Refused 401, 403."""
+    if token:
+        given = headers.get("Authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode()):
+            raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    elif objection := foreign_pages.objection(headers, host):
+        raise Refused(HTTPStatus.FORBIDDEN, "Forbidden", f"the sandbox does not answer {objection}")

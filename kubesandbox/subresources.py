@@ -5,7 +5,7 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kubesandbox import delete_options, reading, status
+from kubesandbox import reading, requests, status
 from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
 from kubesandbox.outside import OPEN, AdmissionGate
@@ -114,7 +114,7 @@ def _evicting(where: Place, options: WriteParameters, said: Object) -> DeletePar
         raise bad_request(f"{said['kind']} cannot be handled as a Eviction: unknown conversion")
     if (said.get("metadata") or {}).get("name") != where.name:
         raise bad_request("name in URL does not match name in Eviction object")
-    asked = delete_options.read({}, said.get("deleteOptions"), "delete")
+    asked = requests.delete_options({}, said.get("deleteOptions"), "delete")
     return replace(asked, dry_run=asked.dry_run or options.dry_run)
 
 

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox import depths, rules
+from kubesandbox import bodies, rules
 from kubesandbox.fields.entries import Unreadable, read_foreign
 from kubesandbox.kinds import Kind
 from kubesandbox.patches import json_patch
@@ -45,8 +45,8 @@ def operations(reply: Reply) -> list[JSON]:
         raise Unusable(f"{UNDECODABLE}: {error}") from None
     if not isinstance(found, list | None):
         raise Unusable(f"{UNDECODABLE}: json: cannot unmarshal {type(found).__name__} into Go value of a patch")
-    if depths.is_too_deep(found):
-        raise Unusable(f"{UNDECODABLE}: {depths.WHY}")
+    if bodies.is_too_deep(found):
+        raise Unusable(f"{UNDECODABLE}: {bodies.TOO_DEEP_HERE}")
     if found and reply.patch_type != "JSONPatch":
         raise Unusable(f'unsupported patch type "{reply.patch_type}"')
     return found or []
@@ -57,8 +57,8 @@ def applied(patch: list[JSON], obj: Object, kind: Kind) -> Object:
     result = _patched(patch, obj)
     if not isinstance(result, dict):
         raise internal("the patch leaves no object")
-    if depths.is_too_deep(result):
-        raise internal(depths.WHY)
+    if bodies.is_too_deep(result):
+        raise internal(bodies.TOO_DEEP_HERE)
     if (obj["kind"], obj["apiVersion"]) != (kind.kind, kind.api_version):
         return result  # a Scale, an Eviction: who asks for it reads what it needs
     try:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubesandbox import depths
+from kubesandbox import bodies
 from kubesandbox.patches.json_patch import MOST_COPIED
 from tests.kubesandbox.conftest import Answer, Client
 from tests.security.stalls import watched
@@ -142,7 +142,7 @@ async def test_moves_that_nest_a_value_too_deep_are_a_bad_request(boxes: Client)
 
 
 async def test_bodies_of_the_greatest_depth_are_stored_and_read_in_every_form(boxes: Client) -> None:
-    spec = nested(depths.MOST - 2)
+    spec = nested(bodies.DEEPEST - 2)
     assert (await boxes.send("POST", BOXES, box("y", spec))).status == 201
     read = await boxes.send("GET", f"{BOXES}/y")
     forms = ["application/json;as=Table;v=v1;g=meta.k8s.io", "application/yaml", "application/json"]
