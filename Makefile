@@ -24,7 +24,7 @@ contract: ## rooms import downwards only
 
 unit: ## quick tests that need neither a cluster nor a process of hookrunner
 	@pytest --quiet --no-header -n 2 --hypothesis-profile=quick \
-		-m "not cluster and not story and not slow and not soak"
+		-m "not cluster and not story and not slow and not nightly and not soak"
 
 test: ## all tests but the soaks; live ones where their inputs have changed
 	@pytest
@@ -36,7 +36,7 @@ live: ## compare the sandbox with Kubernetes again, and keep that it passed (tes
 ci: ## what CI runs, in a fresh virtual environment
 	@.ci/run
 
-nightly: ## what CI runs at night: every live test, and the soaks
+nightly: ## what CI runs at night: every live test, all examples, full scale, and the soaks
 	@.ci/run --nightly
 
 docs: ## write the generated pages: docs/settings.md and docs/metrics.md

@@ -77,6 +77,7 @@ def test_the_api_server_refuses_invalid_networks(render: Render, cluster: Cluste
         cluster.kubectl("apply", "--dry-run=server", "--filename", "-", input=manifests)
 
 
+@pytest.mark.slow
 @each(
     ("flags", "words"),
     [

@@ -173,6 +173,7 @@ def test_a_fixed_time_fires_once_on_the_day_of_a_clock_change(zone: str, days: s
         assert len(dates) >= len(expected) - 2  # the window may cut off the first and the last day
 
 
+@pytest.mark.slow
 @each("zone", ZONES)
 def test_a_step_keeps_its_cadence_through_clock_changes(zone: str) -> None:
     for change in changes(zone):

@@ -192,6 +192,7 @@ def covers(names: set[str], file: str) -> bool:
     return any(file == name or (name.endswith("/") and file.startswith(name)) for name in names)
 
 
+@pytest.mark.slow
 async def test_the_page_names_each_file_of_an_events_way(world: World) -> None:
     await warm(world)
     with Trace() as trace:
@@ -201,6 +202,7 @@ async def test_the_page_names_each_file_of_an_events_way(world: World) -> None:
     compare("One event's way through the files", trace.way())
 
 
+@pytest.mark.slow
 async def test_the_page_names_each_file_of_a_values_way(world_of_modules: World) -> None:
     world = world_of_modules
     await world.until(lambda: world.has("hello", "k", "one"))

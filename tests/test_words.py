@@ -102,6 +102,7 @@ COUNTED: Mapping[str, Callable[[], list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COUNTED)
 def test_counts_do_not_exceed_their_bounds(kind: str) -> None:
     found = COUNTED[kind]()

@@ -195,6 +195,7 @@ async def test_program_renders_the_same_objects(
     assert await stand_in.render(wanted) == await renderer.render(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 async def test_charts_that_helm_refuses_are_refused(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
     files, message = REFUSED[name]

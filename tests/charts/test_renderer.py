@@ -263,6 +263,7 @@ async def _expected(renderer: Renderer) -> None:
     await asyncio.wait({renderer._prewarming})
 
 
+@pytest.mark.slow
 async def test_a_render_ends_with_its_renderer(write: Write) -> None:
     directory = write({"templates/a.yaml": ENDLESS})
     async with Renderer() as renderer:

@@ -91,6 +91,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(JSON_VALUES, st.sampled_from([b"\n", b" ", b"\n\n\t"]), st.booleans())))
 def test_any_values_come_back_however_they_are_strung_together(values: list[tuple[JSON, bytes, bool]]) -> None:
     text = b"".join(

@@ -7,6 +7,8 @@ gojq's side was observed by running its command, and for what the command adds t
 
 from typing import Any
 
+import pytest
+
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq
 from tests.tables import each
@@ -83,11 +85,13 @@ async def outcome(program: str, obj: Any) -> str:
     return "fails" if isinstance(result, FilterFailed) else result.decode()
 
 
+@pytest.mark.slow
 @each(("program", "obj", "expected"), SAME)
 async def test_where_the_predecessor_is_matched(program: str, obj: Any, expected: str) -> None:
     assert await outcome(program, obj) == expected
 
 
+@pytest.mark.slow
 @each(("program", "obj", "expected"), OURS)
 async def test_where_hookrunner_differs_from_the_predecessor(program: str, obj: Any, expected: str) -> None:
     assert await outcome(program, obj) == expected

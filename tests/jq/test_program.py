@@ -96,6 +96,7 @@ async def test_programs_do_not_load_the_users_definitions(
         await jq.compile("mine")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "reason"),
     [

@@ -66,6 +66,7 @@ async def test_probes_become_rarer_down_to_one_a_second() -> None:
     assert gaps[-1] == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.slow
 async def test_a_watch_that_alone_cannot_connect_keeps_its_pauses() -> None:
     """Others are answered all the time: each answer ends what its failure has begun."""
     outage = Outage()

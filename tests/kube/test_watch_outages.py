@@ -65,6 +65,7 @@ async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServ
     assert ["watch" if RESUMING in line else "list" for line in api.faults.requests] == ["watch", "list"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 async def test_starting_server_that_refuses_for_a_moment_is_tried_again_soon(
     api: ApiServer, story: Story, status: int

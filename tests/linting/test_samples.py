@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from hookrunner.linting.findings import CODES
 from hookrunner.linting.hook_linter import Linter
+from tests.tables import each
 
 SAMPLES = Path(__file__).parent / "samples"
 BAD = sorted(SAMPLES.glob("*/bad*"))
@@ -24,13 +23,13 @@ def test_every_code_has_a_bad_and_a_good_sample() -> None:
     )
 
 
-@pytest.mark.parametrize("sample", BAD, ids=told)
+@each("sample", BAD, ids=told)
 async def test_bad_sample_is_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings
     assert sample.parent.name in {finding.code for finding in findings}
 
 
-@pytest.mark.parametrize("sample", GOOD, ids=told)
+@each("sample", GOOD, ids=told)
 async def test_good_sample_is_not_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings
     assert [str(finding) for finding in findings if finding.code != "next-runs"] == []

@@ -103,6 +103,7 @@ async def test_many_values_below_the_bound_are_validated_in_time_with_a_short_me
     assert answer.body["details"]["causes"][-1]["message"] == "there are more than 1000 problems"
 
 
+@pytest.mark.slow
 async def test_unchanged_invalid_items_are_found_among_many_in_time(client: Client) -> None:
     """Seeds of a test may be wrong; a write that leaves them so is taken."""
     twice = {"metadata": {"name": "x", "labels": {f"a{number}": "b" for number in range(30_000)}}}

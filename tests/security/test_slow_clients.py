@@ -66,6 +66,7 @@ async def crowd(client: Client) -> AsyncIterator[Crowd]:
         yield Crowd(client, stack)
 
 
+@pytest.mark.slow
 async def test_unread_lists_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     """20 of 20 MB took 740 MB, and stayed."""
     for number in range(LIST):
@@ -76,6 +77,7 @@ async def test_unread_lists_are_buffered_up_to_a_bound(client: Client, crowd: Cr
     assert (answer.status, len(answer.body["items"])) == (200, LIST)
 
 
+@pytest.mark.slow
 async def test_unread_watches_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     for number in range(8):  # more than sockets hold
         await client.create(CONFIGMAPS, large(f"a{number}"))
@@ -85,6 +87,7 @@ async def test_unread_watches_are_buffered_up_to_a_bound(client: Client, crowd: 
     assert (await client.send("GET", f"{CONFIGMAPS}/a0")).status == 200
 
 
+@pytest.mark.slow
 async def test_unfinished_bodies_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     head = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {3 * MIB}\r\n\r\n"
     many = 60
@@ -93,6 +96,7 @@ async def test_unfinished_bodies_are_buffered_up_to_a_bound(client: Client, crow
     assert (await client.send("GET", CONFIGMAPS)).status == 200
 
 
+@pytest.mark.slow
 async def test_unfinished_heads_do_not_shut_out_others(client: Client, crowd: Crowd) -> None:
     await crowd.add(b"GET / HTTP/1.1\r\nX: ", CONNECTIONS + 50)
     await until(lambda: crowd.cut() >= 50, "the oldest are cut")
@@ -132,6 +136,7 @@ async def test_a_watch_gets_many_large_changes_in_order(client: Client) -> None:
     assert [event["object"]["data"]["a"][0] for event in events] == ["0", "1", "2", "3", "4"]
 
 
+@pytest.mark.slow
 async def test_many_watches_at_once_all_get_events(client: Client) -> None:
     many = 500
 

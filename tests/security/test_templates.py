@@ -73,6 +73,7 @@ async def test_values_find_nothing_outside_the_chart(world: World) -> None:
     assert SECRET not in (world.directory / "log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [False, True])
 async def test_template_functions_that_read_variables_and_files_are_missing(
     tmp_path: Path, helm: Path, monkeypatch: pytest.MonkeyPatch, program: bool

@@ -91,6 +91,7 @@ def test_tools_print_output_of_hooks_without_escapes(command: Command, tmp_path:
     assert OBEYED.findall(ended.out + ended.err) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["text", "color", "json"])
 def test_the_log_prints_no_terminal_escapes_also_in_stack_traces(kind: str) -> None:
     """Only our own colours are there."""

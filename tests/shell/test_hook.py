@@ -8,6 +8,7 @@ EVENT = {"binding": "pods", "type": "Event"}
 CONVERSION = {"binding": "up", "type": "Conversion", "fromVersion": "stable.io/v1", "toVersion": "stable.io/v2"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("context", "handlers"),
     [

@@ -80,6 +80,7 @@ async def test_reader_that_joins_during_a_list_gets_nothing_older_than_its_own_l
     assert told == ["RelistStarted", "x1", "a12", "Synced", "Synced", "a21", "RelistStarted", "b5", "Synced"]
 
 
+@pytest.mark.slow
 async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothing(background: Background) -> None:
     """As with a jq filter that hangs on every object."""
     cluster = FakeCluster()

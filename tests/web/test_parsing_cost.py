@@ -79,6 +79,7 @@ def taken(text: bytes) -> int:
         del value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*HOSTILE.values(), *HONEST.values()], ids=[*HOSTILE, *HONEST])
 def test_parsing_takes_no_more_than_estimated(text: bytes) -> None:
     assert taken(text) * 0.9 <= estimate(text)

@@ -10,6 +10,7 @@ from hookrunner.linting.findings import MODULE_CODES
 from hookrunner.linting.hook_linter import Linter
 from hookrunner.linting.modules.module_linter import ModuleLinter
 from hookrunner.settings import load
+from tests.tables import each
 
 PAGE = (Path(__file__).parents[3] / "docs" / "module-tools.md").read_text()
 
@@ -119,11 +120,11 @@ async def test_correct_module_has_no_findings(modules: ModuleLinter, tmp_path: P
     assert (linted.modules, linted.hooks, linted.findings) == (1, 0, ())
 
 
-@pytest.mark.parametrize(("name", "text", "code", "place", "said"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
+@each(("name", "text", "code", "place", "said"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
 async def test_each_code_is_reported_at_its_place(
     name: str, text: str, code: str, place: str, said: str, modules: ModuleLinter, tmp_path: Path
 ) -> None:
-    module = write(tmp_path, GOOD | {name: text})
+    module = write(tmp_path / str(len([*tmp_path.iterdir()])), GOOD | {name: text})
     [finding] = (await modules.lint([module])).findings
     assert finding.code == code, finding
     assert f"{finding.path}:{finding.line}" == f"{module}/{place}"

@@ -89,6 +89,7 @@ async def outcomes(module: Path, named: str = "") -> list[ModuleOutcome]:
         return [one async for one in run(settings(), renderer, module_case_files.read_all([module]), named, 4)]
 
 
+@pytest.mark.slow
 async def test_each_case_reports_its_differences(module: Path) -> None:
     found = {one.case.name: one for one in await outcomes(module)}
     told = {name: [one.key for one in found[name].wrong] or found[name].problem for name in found}
