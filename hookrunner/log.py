@@ -53,7 +53,7 @@ Event = dict[str, object]
 class Logger:
     """Writes records under a dotted name; the name "" leaves the key `logger` out.
 
-    Fields are the caller's words, whatever their values: what JSON cannot carry is shown by its repr. The field
+    Fields are the caller's words, with any values: what JSON cannot carry is shown by its repr. The field
     `exc_info` (an exception) becomes `stacktrace`.
     """
 

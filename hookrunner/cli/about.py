@@ -1,4 +1,4 @@
-"""Commands that tell about the program itself: version, shell-lib, completion, debug-options."""
+"""Commands about the program itself: version, shell-lib, completion, debug-options."""
 
 from importlib.metadata import version as version_of
 from importlib.resources import files

@@ -205,7 +205,7 @@ def raw(path: str, sockets: Sockets) -> None:
 
 
 def _watch(fetch: Callable[[], str], seconds: float) -> None:
-    """Show a text on the terminal's alternate screen, anew after each pause, until Ctrl-C."""
+    """Show a text on the terminal's alternate screen and redraw it after each pause, until Ctrl-C."""
     with suppress(KeyboardInterrupt), screen() as draw:
         while True:
             stamp = datetime.now().astimezone().isoformat(timespec="seconds")

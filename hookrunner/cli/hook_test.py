@@ -100,7 +100,7 @@ def write_junit(path: Path | None, reports: Sequence[CaseReport], seconds: float
 
 @dataclass(frozen=True, slots=True)
 class _TestRun:
-    """What the command line says."""
+    """The command line, parsed."""
 
     files: Sequence[CaseFile]
     named: str

@@ -74,8 +74,8 @@ class _Start(click.Command):
 
 def _refuse_sandboxes_flags(flags: Mapping[str, str]) -> None:
     """Raise BadSetting: `--sandbox` was probably forgotten, and the hooks would run on a real cluster."""
-    theirs = {option.flag for option in options_of(SandboxSettings).values()} - {"sandbox"}
-    if stray := sorted(theirs & flags.keys()):
+    sandbox_only = {option.flag for option in options_of(SandboxSettings).values()} - {"sandbox"}
+    if stray := sorted(sandbox_only & flags.keys()):
         raise BadSetting(f"--{stray[0]} is for a sandbox only; without --sandbox hooks run on your cluster")
 
 

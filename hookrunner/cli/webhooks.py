@@ -37,7 +37,7 @@ from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
 
 _LABELS = {VALIDATING: f"{MANAGED_BY}={US}", MUTATING: f"{MANAGED_BY}={US}", DEFINITION: LABELLED}
-"""What hookrunner puts on the objects that it registers itself in, whichever installation it is."""
+"""Labels that every installation of hookrunner puts on the objects in which it registers itself."""
 
 _CLUSTER = ("kube-config", "kube-context")
 _NAMES = (
@@ -52,7 +52,7 @@ _NAMES = (
 
 _BY_HAND = Claim("", by_hand=True)
 _RETURN = 1.0
-"""Seconds within which a running hookrunner has repaired what was taken away."""
+"""Seconds within which a running hookrunner repairs what was removed."""
 
 
 def _flags(*names: str) -> list[click.Parameter]:
@@ -96,7 +96,7 @@ class _List(click.Command):
 
 
 async def _list_webhooks(loaded: Settings) -> list[JSON]:
-    """All objects that lead to a hookrunner, and where their webhooks go."""
+    """All objects that lead to a hookrunner, and the targets of their webhooks."""
     async with _client(loaded) as (client, _):
         lists = [
             (kind, await writes.read_list(client, ObjectRef(kind), ListOptions(labels=label)))
@@ -165,7 +165,7 @@ webhooks.add_command(
 
 
 class _Remove(click.Command):
-    """Takes away, looks again, and says what became of each object."""
+    """Removes registrations, looks again, and prints the outcome for each object."""
 
     def invoke(self, ctx: click.Context) -> int:
         dry_run = ctx.params.pop("dry_run")

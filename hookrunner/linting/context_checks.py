@@ -36,7 +36,7 @@ def check_contexts(source: Source, config: HookConfig) -> Iterator[Remark]:
 
 
 def read_script(source: Source) -> ContextReads | None:
-    """How the text reads its contexts, None if that cannot be told."""
+    """How the text reads its contexts, None if that is not known."""
     match source.language:
         case Language.SHELL:
             return read_shell(source.code)

@@ -46,7 +46,7 @@ _KNOWN = {*sys.stdlib_module_names, "kubernetes", "orjson", "requests", "yaml"}
 
 
 def read_python(source: Source) -> ContextReads | None:
-    """What a script tells; None if it cannot be parsed or never opens the contexts itself."""
+    """How a script reads its contexts; None if it cannot be parsed or never opens the contexts itself."""
     if source.tree is None or "BINDING_CONTEXT_PATH" not in source.code:
         return None
     parents = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
@@ -127,7 +127,7 @@ _CHANGE = re.compile(r"(?<!\w)\.(object|filterResult|watchEvent)\b")
 
 
 def read_shell(code: str) -> ContextReads | None:
-    """What a script without its comments tells; None if it never opens the contexts itself."""
+    """How a script, given without comments, reads its contexts; None if it never opens the contexts itself."""
     uses = list(_USE.finditer(code))
     if not uses:
         return None

@@ -101,7 +101,7 @@ def check_keys(source: Source) -> Iterator[Remark]:
 
 
 def _start(text: str, offset: int, lines: int) -> int:
-    """Where a line begins that is so many below an offset."""
+    """The offset of the line that is a number of lines below an offset."""
     for _ in range(lines):
         offset = text.index("\n", offset) + 1
     return offset

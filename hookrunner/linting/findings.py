@@ -1,4 +1,4 @@
-"""What the linter says: a `Remark` is what a check has to tell about a text, a `Finding` the same with file and line.
+"""The results of the linter: a `Remark` is the result of a check on a text, a `Finding` the same with file and line.
 
 `CODES` is the list of all codes with their severity; docs/lint.md explains each, with a bad and a good sample that a
 test runs.

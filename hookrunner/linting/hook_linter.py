@@ -1,7 +1,7 @@
-"""Everything that the linter has to say about files and directories.
+"""Lints files and directories of hooks.
 
 The hooks are found and asked by the code of the start (`hooks.discovery`, `hooks.catalog`), so an error here is one
-there; whether they are those of a module follows from where they lie (`hooks/discovery.py`). The texts of those
+there; whether they belong to a module follows from their location (`hooks/discovery.py`). The texts of those
 that can be asked, and of those that cannot, are then read by the checks beside this file.
 """
 
@@ -61,7 +61,7 @@ class Linter:
         return Linted(sum(linted.hooks for linted in results), tuple(findings))
 
     async def _lint_path(self, path: Path) -> Linted:
-        """A file is asked as if its own directory were the hooks directory."""
+        """A single file is run as if its own directory were the hooks directory."""
         top = path.absolute()
         if top.is_dir():
             found = discovery.survey_by_location(top)

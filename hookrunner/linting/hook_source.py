@@ -58,7 +58,7 @@ class Source:
     @cached_property
     def code(self) -> str:
         """The text with spaces where comments are. Comments behind code stay in shell scripts, where only a shell
-        could tell them from texts."""
+        could distinguish them from texts."""
         if self.language is Language.PYTHON:
             return _without_python_comments(self.text)
         return _COMMENT_LINE.sub(lambda match: " " * len(match[0]), self.text)

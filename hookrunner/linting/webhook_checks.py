@@ -1,5 +1,5 @@
-"""Checks of hooks that the API server asks: answers that never come, policies that stop more than they are meant to,
-rules that nothing fulfils, conditions that the API server would not take."""
+"""Checks of hooks for reviews: missing answers, failure policies that block more than intended, rules that nothing
+fulfils, conditions that the API server would refuse."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def check_webhooks(source: Source, config: HookConfig) -> Iterator[Remark]:
 
 
 def _is_whole(source: Source) -> bool:
-    """Whether all that the hook does is in this text, as far as that can be told."""
+    """Whether all that the hook does is in this text, as far as that is known."""
     if source.framework:
         return not source.sources_others
     reading = read_script(source)

@@ -51,7 +51,7 @@ _NAME_LENGTH, _VALUE_LENGTH = 200, 2000
 _LABELS = 64
 """Label names of one metric, over all its series: each series shows them all."""
 _ORDINARY = 512
-"""Characters of a sample's labels; for each so many more it counts for one more."""
+"""A sample counts once more for each of this many characters in its labels."""
 
 
 class OutOfBounds(Exception):
@@ -67,7 +67,7 @@ class SampleBounds:
     all: int = 100_000
 
     def check(self, name: str, samples: int, everything: int) -> None:
-        """Raise OutOfBounds if a metric would have so many samples now, or all together so many."""
+        """Raise OutOfBounds if `samples` are too many for one metric, or `everything` for all together."""
         mend = "drop labels whose values are many, or put the metrics into a group, which each run replaces"
         if samples > self.metric:
             raise OutOfBounds(f"{name} has the most samples that --hook-metric-samples allows ({self.metric}); {mend}")
@@ -277,11 +277,11 @@ def _check_group(group: str) -> None:
 
 
 def _check_count(name: str, labels: int) -> None:
-    """Raise OutOfBounds if a metric would have so many label names."""
+    """Raise OutOfBounds for too many label names of one metric."""
     if labels > _LABELS:
         raise OutOfBounds(f"{name} would have more than {_LABELS} labels; use fewer")
 
 
 def _weight(labels: Iterable[tuple[str, str]], lines: int) -> int:
-    """For how many samples a series of so many lines counts."""
+    """The number of samples for which a series of `lines` lines counts."""
     return lines * (1 + sum(len(name) + len(value) for name, value in labels) // _ORDINARY)

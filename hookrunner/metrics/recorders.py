@@ -73,7 +73,7 @@ class RunMetrics:
                 return self._module, (module, *_typed(order))
 
     def took(self, order: HookRun, seconds: float) -> None:
-        """A run is over, whatever came of it."""
+        """A run is over, with any outcome."""
         families, labels = self.of(order)
         families.seconds.observe(seconds, *labels)
 

@@ -16,7 +16,7 @@ MAIN = "main"
 """The queue of everything that names no other."""
 
 ReviewKind: TypeAlias = Literal["admission", "conversion"]
-"""What the API server asks: may this be done, and what is this in another version."""
+"""What the API server asks of a hook: to admit a request, or to convert objects to another version."""
 
 
 class Change(StrEnum):
@@ -166,7 +166,7 @@ class HookConfig:
 
     @property
     def reviews(self) -> frozenset[ReviewKind]:
-        """What the API server asks this hook."""
+        """The kinds of reviews that this hook answers."""
         declared: dict[ReviewKind, bool] = {
             "admission": bool(self.validating or self.mutating),
             "conversion": bool(self.conversions),
@@ -174,7 +174,7 @@ class HookConfig:
         return frozenset(kind for kind, there in declared.items() if there)
 
     def asked_only(self, kinds: Collection[ReviewKind]) -> "HookConfig":
-        """The same for a hook that the API server asks nothing else."""
+        """The same, for reviews of these kinds only."""
         kept = self if "admission" in kinds else replace(self, validating=(), mutating=())
         return kept if "conversion" in kinds else replace(kept, conversions=())
 
@@ -209,7 +209,7 @@ class Hook:
         return "" if self.module == GLOBAL else self.module
 
     def asked_only(self, kinds: Collection[ReviewKind]) -> "Hook":
-        """The same hook, of which the API server asks nothing else."""
+        """The same hook, for reviews of these kinds only."""
         return replace(self, config=self.config.asked_only(kinds))
 
     @property

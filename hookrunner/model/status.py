@@ -1,4 +1,4 @@
-"""What is shown of a running program to those who ask: conditions, queues and snapshots as plain values.
+"""The state of a running program as plain values: conditions, queues, snapshots, modules.
 
 The engine makes them, `web` renders them; making one changes nothing.
 """
@@ -67,8 +67,9 @@ class ModuleDump:
 
 @dataclass(frozen=True, slots=True)
 class ConvergeDump:
-    """How far the passes over all modules are: whether the first has `begun`, is `done`, and how many `tasks` of the
-    present one are left, in all queues; those of modules that wait for their next attempt are among them."""
+    """The progress of the passes over all modules: whether the first has `begun` and is `done`, and the number of
+    `tasks` of the present one that remain in all queues, including those of modules that wait for their next
+    attempt."""
 
     begun: bool = False
     done: bool = False

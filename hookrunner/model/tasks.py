@@ -46,7 +46,7 @@ class HookRun(_OfHook):
 
     Logs and metrics show `binding` and `binding_type`; `place` is the binding's among those of its type in the config,
     for names may repeat. `unlocks` are the bindings (places in the config) whose events start to flow when this run has
-    succeeded; a Synchronization that the hook does not want to hear of has no contexts and only unlocks. `merges` is
+    succeeded; a Synchronization that the hook does not subscribe to has no contexts and only unlocks. `merges` is
     False for v0 hooks and for `settings.combine: false`. `seen_at` is the monotonic time at which the first of its
     events arrived. `joined` are the lanes of runs that were merged into it. `module` is the hook's; `activation` what
     set off the converge that the run is part of, empty for most.
@@ -239,8 +239,8 @@ class Gate(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """An order in a queue and what the queue knows about it. Times are monotonic seconds; `queued_at` begins anew
-    with each attempt.
+    """An order in a queue and what the queue knows about it. Times are monotonic seconds; `queued_at` is reset
+    by each attempt.
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
     other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.

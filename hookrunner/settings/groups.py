@@ -37,7 +37,7 @@ LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
 
 
 def four_for_each_cpu(_environ: Mapping[str, str]) -> str:
-    """How many things are worth doing at once that mostly wait for processes and for the API server."""
+    """The default number of concurrent tasks that mostly wait for processes and for the API server."""
     return str(4 * (os.cpu_count() or 1))
 
 

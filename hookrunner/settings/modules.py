@@ -28,7 +28,7 @@ from hookrunner.options import (
 from hookrunner.settings.groups import BARE, four_for_each_cpu
 
 EXTENDERS = ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
-"""Who may say whether a module is on, in the order in which they are asked."""
+"""The extenders that decide whether a module is on, in the order of their decisions."""
 
 HelmDriver = Literal["secret", "configmap"]
 
@@ -256,7 +256,7 @@ class ModulesSettings:
         return bool(self.directories or self.global_hooks)
 
     def under(self, compat: Compat | None) -> "ModulesSettings":
-        """With the label that tells who looks after an object, whatever other labels were asked for."""
+        """With the label `heritage`, which names the owner of an object, besides any other labels."""
         heritage = Compat.ADDON if compat is Compat.ADDON else "hookrunner"
         return replace(self, extra_labels={"heritage": str(heritage), **self.extra_labels})
 

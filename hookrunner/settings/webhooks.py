@@ -65,7 +65,7 @@ def _ca(server: str) -> Option:
 
 
 def _client_cas(server: str) -> Option:
-    text = "CAs, PEM; if there are any, only clients with a certificate of theirs are let in; repeatable."
+    text = "CAs, PEM; if there are any, only clients with a certificate of these CAs are let in; repeatable."
     return _of(server, "client-ca", PATHS, "", text)
 
 

@@ -127,7 +127,7 @@ async def _apply_change(
 
 def _as_seen(binding: Kubernetes, happening: Changed, objects: Sequence[JSON]) -> Change | None:
     """What the API server calls a change on a watch with these selectors: an object that comes to match is Added to
-    it, one that ceases to is Deleted from it. None if the watch does not hear of it.
+    it, one that ceases to is Deleted from it. None if the watch does not deliver it.
     https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes"""
     fits = not mismatch(binding, happening.obj, objects)
     if happening.change is not Change.MODIFIED or happening.old is None:

@@ -93,7 +93,7 @@ async def _plant(contents: SandboxContents, objects: Sequence[JSON], operations:
 
 
 async def _wait_for_kind(contents: SandboxContents, obj: JSON, awaited: Sequence[JSON]) -> bool:
-    """Whether the kind is served; while definitions are awaited, it may take a moment."""
+    """Wait until the kind is served, for a moment while definitions are being established. False if it is not."""
     for _ in range(_SERVED_WITHIN if awaited else 1):
         if contents.serves(obj):
             return True

@@ -48,7 +48,7 @@ class Tools:
     """A bench and the event loop that it lives in, for a whole test session. A context manager."""
 
     def __enter__(self) -> Self:
-        # A factory of our own, or the runner would make its loop that of the main thread, where others have theirs.
+        # Our own factory: otherwise the runner would set its loop in the main thread, where others have theirs.
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._stack = AsyncExitStack()
         self.bench: Bench = self.wait(self._stack.enter_async_context(bench(load({}, "hookrunner").hooks)))

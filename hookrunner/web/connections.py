@@ -1,7 +1,7 @@
 """One client's connection: how long a request may take to arrive and its answer to be taken, nothing of what it asks.
 
-aiohttp ends a connection that is idle for too long, but would wait as long for a head that comes byte by byte, and for
-ever for a body. Here the time for both runs from the first byte of the request.
+aiohttp ends a connection that is idle for too long, but would wait as long for a head that comes byte by byte, and
+indefinitely for a body. Here the time for both runs from the first byte of the request.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Connections(http_connections.HttpServer):
         response = await self._answer(request)
         response.headers["Server"] = "hookrunner"
         if not request.content.is_eof():
-            response.force_close()  # the rest of the body cannot be told from a next request's head
+            response.force_close()  # the rest of the body cannot be distinguished from the next request's head
         try:
             async with asyncio.timeout(self._limits.taking):
                 await response.prepare(request)
@@ -72,7 +72,7 @@ class Connections(http_connections.HttpServer):
         return bool(spare)
 
     async def finish(self, grace: float | None) -> None:
-        """Close idle connections at once, and the others when they have answered, or after so many seconds."""
+        """Close idle connections at once, and the others when they have answered, or after `grace` seconds."""
         self.pre_shutdown()
         # aiohttp waits twice: for the answer, then for the task of the connection.
         await self.shutdown(None if grace is None else grace / 2)

@@ -111,7 +111,7 @@ class _ParameterState:
     timer: asyncio.TimerHandle | None = None
 
     def changed(self, value: str) -> None:
-        """A new value counts, and the end of the one before is not awaited any more."""
+        """Adopt a new value and cancel the expiry of the one before."""
         if self.timer is not None:
             self.timer.cancel()
         self.value, self.error, self.timer = value, "", None

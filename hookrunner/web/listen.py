@@ -1,4 +1,5 @@
-"""Where servers listen, and how they start and stop. A place that cannot be had refuses the start (StartRefused).
+"""Where servers listen, and how they start and stop. An address or path that cannot be used refuses the start
+(StartRefused).
 
 The predecessor only logged a failed bind and went on without its server. Sockets are opened
 here and given to the servers, so that a test or `--listen-port 0` can ask the socket for its port.
@@ -25,9 +26,10 @@ from kubetypes.crowd import Crowd
 TIMEOUT = 90.0
 """Seconds for answering a request."""
 KEEP_ALIVE = 15.0
-"""Seconds for a client to send its request, and its next one. Clients ask anew, or have asked what may be repeated."""
+"""Seconds for a client to send its request, and its next one. Clients repeat a request that was cut, and these requests
+may be repeated."""
 CONNECTIONS = 128
-"""Open ones at a time."""
+"""Connections that may be open at a time."""
 BACKLOG = 128
 """Connections that wait to be accepted, and that are accepted at one go."""
 GRACE = 1.0
@@ -123,7 +125,7 @@ async def _log_request(request: web.Request, handler: Handler) -> web.StreamResp
 
 async def _bind(path: Path) -> socket.socket:
     """Bind the socket. Raises OSError if that fails, StartRefused if another process answers there."""
-    use_directory(path.parent)  # another user could replace the socket, to read what is asked of us
+    use_directory(path.parent)  # another user could replace the socket, to read the requests
     if path.exists():
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise FileExistsError(errno.EEXIST, "there is a file that is not a socket")

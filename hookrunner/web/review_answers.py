@@ -89,7 +89,7 @@ def _warnings(warnings: Sequence[str]) -> list[str]:
 
 
 def _audit(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Keys as the API server demands them after `<webhook>/`: it drops others and tells only its own log."""
+    """Keys as the API server demands them after `<webhook>/`: it drops others and reports that only in its own log."""
     mended = {_key(key): _text(value) for key, value in annotations.items()}
     mended.pop("", None)
     return mended

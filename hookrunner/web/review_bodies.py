@@ -131,7 +131,7 @@ def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:
 
 
 _PART = 64 * 1024
-"""Bytes that are looked at in one go: a text that is cut at its quotes may take 40 times its memory."""
+"""Bytes that are examined at a time: a text that is cut at its quotes may take 40 times its memory."""
 
 _EMPTY, _OBJECT, _MEMBER = 64, 152, 32
 """Bytes of an empty dict, of one with members, and of each member."""

@@ -99,7 +99,8 @@ class TlsListener:
         self._leaving = True
 
     async def finish(self, grace: float) -> None:
-        """Accept no more, and return when all is answered, or after so many seconds: what still runs goes on then."""
+        """Accept no more, and return when all is answered, or after a number of seconds: what still runs then goes
+        on."""
         await self._shut()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):

@@ -57,8 +57,8 @@ def watched(listener: socket.socket, heartbeat: Heartbeat = Heartbeat()) -> Iter
 
 
 def blocked_seconds(answered: Callable[[float], bool], heartbeat: Heartbeat) -> Iterator[float]:
-    """For how long a heartbeat has not been answered, after each slice, from the limit on. `answered` waits for the
-    answer for so many seconds at most; the iteration ends when it has come."""
+    """Seconds for which a heartbeat has not been answered, after each slice, from the limit on. `answered` waits for
+    the answer up to a number of seconds; the iteration ends when it has come."""
     slices = 0
     while not answered(heartbeat.slice):
         slices += 1

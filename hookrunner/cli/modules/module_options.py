@@ -52,7 +52,7 @@ _FILE_OPTIONS = (
 )
 
 Source = ModuleFiles | debug.Sockets
-"""What is asked: files, or a running hookrunner."""
+"""Where answers come from: files, or a running hookrunner."""
 
 
 def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +83,7 @@ def paths(directories: tuple[str, ...]) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """For which cluster files are rendered. `live` asks one: that of these settings, else the usual one."""
+    """The cluster that files are rendered for. `live` reads a real one: that of these settings, else the usual one."""
 
     namespace: str
     version: str

@@ -1,5 +1,5 @@
-"""Renders a module of a modules directory, for a made-up cluster or for one that is asked, and compares it with what is
-there. Nothing is written to the cluster."""
+"""Renders a module of a modules directory, for a made-up cluster or a live one, and compares it with the live state.
+Nothing is written to the cluster."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

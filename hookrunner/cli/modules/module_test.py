@@ -29,7 +29,7 @@ from hookrunner.testing.results import as_json
 
 @dataclass(frozen=True, slots=True)
 class _TestRun:
-    """What the command line says."""
+    """The command line, parsed."""
 
     settings: Settings
     files: Sequence[ModuleFile]

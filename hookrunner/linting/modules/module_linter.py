@@ -1,5 +1,5 @@
-"""Everything that the linter has to say about modules: what the start would refuse, by its own code, and what loads and
-then does not do what was meant. Their hooks are looked at as `hook lint` does.
+"""Lints modules: what the start would refuse, by its own code, and what loads and then does not do what was meant.
+Their hooks are linted as by `hook lint`.
 
 Files that are not schemas, hooks or templates are checked here, the others by `schema_checks`.
 """

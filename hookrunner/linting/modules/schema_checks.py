@@ -161,7 +161,7 @@ def check_objects(module: Module, rendered: RenderedChart) -> Iterator[ModuleRem
 
 
 def _template(rendered: RenderedChart, obj: JSON) -> str:
-    """The template that an object is from, in the module's directory; empty if that cannot be told."""
+    """The template that an object is from, in the module's directory; empty if that is not known."""
     for hook in rendered.hooks:
         if hook.obj is obj:
             return hook.path.partition("/")[2]

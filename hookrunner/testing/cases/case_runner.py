@@ -48,7 +48,7 @@ class CaseReport:
 
     @property
     def stale(self) -> bool:
-        """Not as expected, or nothing is expected yet: what `--update` writes anew."""
+        """Not as expected, or nothing is expected yet: what `--update` rewrites."""
         return bool(self.wrong) or not (self.problem or self.expects)
 
     @property

@@ -159,7 +159,7 @@ def _named(name: str) -> str:
 
 
 def _refuse_another(name: str, directory: Path) -> None:
-    """Of two modules with one name the second would not count, whatever its number is."""
+    """Raise BadInput for a name that another module has: the second would not count, in any order."""
     for other in _names(directory):
         numbered = _NUMBERED.fullmatch(other)
         if name == (numbered[2] if numbered else other):
