@@ -215,7 +215,7 @@ class Outage:
             return self.is_under_way
 
     async def _wait_for_news(self, until: float) -> bool:
-        """Wait for a change of the outage; False if there is none by that time."""
+        """Wait for a change of the outage; False if nothing changes by that time."""
         try:
             async with asyncio.timeout_at(until):
                 return await self._news.wait()

@@ -81,7 +81,7 @@ class Registration(Protocol):
         ...
 
     def is_undeclared(self, existing: JSON) -> bool:
-        """Does it contain anything of ours that no hook declares?"""
+        """Does it contain something that we wrote and no hook declares?"""
         ...
 
 
