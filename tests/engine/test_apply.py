@@ -62,9 +62,9 @@ async def test_a_right_that_is_missing_is_named_and_the_rest_is_done(bench: Benc
     objects = Objects(client, discovery := Discovery(client), jq)
     await discovery.resolve("", "ConfigMap")
     bench.api.faults.add(Fault("answer", times=1, status=403))
-    wanted = patches.parse(f"{merge('a', '1')} {create('b')}".encode())
+    operations = patches.parse(f"{merge('a', '1')} {create('b')}".encode())
     with pytest.raises(
         PatchFailed, match="Filter object /ConfigMap/default/a: a fault that the sandbox was given: Forbidden"
     ):
-        await Applier(objects, HookMetrics()).carry_out(wanted, [])
+        await Applier(objects, HookMetrics()).carry_out(operations, [])
     assert bench.api.get(configmap("b"))

@@ -45,9 +45,9 @@ async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Be
     await bench.start(jq, client)
     await come_and_go(bench, several(100))
     bench.cluster.put(configmap("new"))
-    told = [context for run in (await bench.ran("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
+    contexts = [context for run in (await bench.ran("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
     await bench.idle()
-    assert [context["type"] for context in told].count("Event") == 1
+    assert [context["type"] for context in contexts].count("Event") == 1
     assert bench.cluster.open_watches == 1
 
 

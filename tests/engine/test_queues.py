@@ -44,8 +44,8 @@ class Bench:
 
     def next(self) -> str:
         """The context names of the task that would run now, or the reason why none does."""
-        found = self.queue.pick(self.clock())
-        return names(found.order) if isinstance(found, Task) else f"<{found.reason}>"
+        choice = self.queue.pick(self.clock())
+        return names(choice.order) if isinstance(choice, Task) else f"<{choice.reason}>"
 
     def finish(self, outcome: Done | Failed | Postponed | Dropped) -> str:
         """Run the next task to this outcome; its context names after merging."""
@@ -262,11 +262,11 @@ def test_every_failure_waits_longer_and_a_new_task_begins_with_the_first_pause()
     waits = []
     for _ in range(8):
         bench.finish(Failed("boom"))
-        found = bench.queue.pick(bench.clock())
-        assert isinstance(found, Idle)
-        assert found.until is not None
-        waits.append(round(found.until - bench.clock(), 3))
-        bench.clock.now = found.until
+        choice = bench.queue.pick(bench.clock())
+        assert isinstance(choice, Idle)
+        assert choice.until is not None
+        waits.append(round(choice.until - bench.clock(), 3))
+        bench.clock.now = choice.until
     assert waits[0] == 5.0
     assert waits == sorted(waits)
     assert waits[-1] == 32.0

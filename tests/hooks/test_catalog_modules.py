@@ -62,10 +62,10 @@ async def test_a_bad_hook_of_a_module_is_a_problem_and_never_refuses_the_start(
 ) -> None:
     write(module.directory, "hooks/bad.sh", "echo '{configVersion: v1, beforeAll: 1}'")
     write(module.directory, "hooks/good.sh", BEFORE_HELM)
-    found = await load_module(module, settings, children, jq)
-    assert [hook.name for hook in found.hooks] == ["a/hooks/good.sh"]
-    assert [problem.hook for problem in found.problems] == ["a/hooks/bad.sh"]
-    assert "beforeAll is a forbidden property; only global hooks" in str(found.problems[0])
+    catalog = await load_module(module, settings, children, jq)
+    assert [hook.name for hook in catalog.hooks] == ["a/hooks/good.sh"]
+    assert [problem.hook for problem in catalog.problems] == ["a/hooks/bad.sh"]
+    assert "beforeAll is a forbidden property; only global hooks" in str(catalog.problems[0])
 
 
 async def test_hooks_that_cannot_be_found_are_a_problem_of_the_module(
@@ -73,8 +73,8 @@ async def test_hooks_that_cannot_be_found_are_a_problem_of_the_module(
 ) -> None:
     (module.directory / "hooks").rmdir()
     (module.directory / "hooks").touch()
-    found = await load_module(module, settings, children, jq)
-    assert (found.hooks, [problem.hook for problem in found.problems]) == ((), ["a/hooks"])
+    catalog = await load_module(module, settings, children, jq)
+    assert (catalog.hooks, [problem.hook for problem in catalog.problems]) == ((), ["a/hooks"])
 
 
 async def test_a_bad_global_hook_refuses_the_start_unless_it_may_be_left_out(
@@ -84,5 +84,5 @@ async def test_a_bad_global_hook_refuses_the_start_unless_it_may_be_left_out(
     write(tmp_path, "global/hooks/good.sh", "echo '{configVersion: v1, afterAll: 0}'")
     with pytest.raises(StartRefused, match=r"(?s)hook 'global/hooks/bad.sh': .*only hooks of a module"):
         await load_global(tmp_path / "global", settings, children, jq)
-    found = await load_global(tmp_path / "global", replace(settings, on_bad="skip"), children, jq)
-    assert [(hook.name, hook.module) for hook in found.hooks] == [("global/hooks/good.sh", "global")]
+    catalog = await load_global(tmp_path / "global", replace(settings, on_bad="skip"), children, jq)
+    assert [(hook.name, hook.module) for hook in catalog.hooks] == [("global/hooks/good.sh", "global")]

@@ -93,7 +93,7 @@ def test_those_of_a_module_are_named_wherever_they_are_and_never_executed(tmp_pa
 
 def test_a_script_and_a_program_may_have_any_name(tmp_path: Path) -> None:
     write(tmp_path, {"a.go": "#!/usr/bin/env gorun\n", "b.go": b"\x7fELF"}, 0o755)
-    assert [one.name for one in find(tmp_path)] == ["a.go", "b.go"]
+    assert [file.name for file in find(tmp_path)] == ["a.go", "b.go"]
 
 
 @pytest.mark.parametrize("inner", ["", "hooks/"])

@@ -18,10 +18,10 @@ def names(files: list[HookFile]) -> list[str]:
 def test_hooks_of_a_module_are_in_its_directory_hooks(tmp_path: Path) -> None:
     tree(tmp_path, "hooks/b/x.sh*", "hooks/a*", "enabled*", "hooks/lib/l.sh*", "hooks/values.yaml*", "hooks/.h/x*")
     tree(tmp_path, "hooks/venv/bin/activate*", "hooks/b/venv/x.sh*", "templates/x.sh*")
-    found = find_in_module("cert-manager", tmp_path)
-    assert names(found) == ["cert-manager/hooks/a", "cert-manager/hooks/b/x.sh"]
-    assert {(file.module, file.prefix) for file in found} == {("cert-manager", ())}
-    assert found[0].path == tmp_path / "hooks/a"
+    files = find_in_module("cert-manager", tmp_path)
+    assert names(files) == ["cert-manager/hooks/a", "cert-manager/hooks/b/x.sh"]
+    assert {(file.module, file.prefix) for file in files} == {("cert-manager", ())}
+    assert files[0].path == tmp_path / "hooks/a"
 
 
 def test_a_module_needs_no_hooks(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_hook_in_python_is_run_in_the_virtual_environment_beside_it(
     venv = tmp_path / "hooks/venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin/python3").symlink_to(SHELL)
-    python, other = sorted(find_in_module("m", tmp_path), key=lambda found: found.path.suffix)
+    python, other = sorted(find_in_module("m", tmp_path), key=lambda file: file.path.suffix)
     assert (python.prefix, python.environ) == ((str(venv / "bin/python3"),), dict.fromkeys(environ, str(venv)))
     assert (other.prefix, other.environ) == ((), {})
 
@@ -57,9 +57,9 @@ def test_without_an_interpreter_it_is_run_as_it_is(tmp_path: Path, interpreter: 
 
 def test_global_hooks_are_in_the_directory_or_in_hooks_below_it(tmp_path: Path) -> None:
     tree(tmp_path, "a.sh*", "openapi/values.yaml", "sub/b.py*", "lib/l.sh*")
-    found = find_global(tmp_path)
-    assert names(found) == ["global/a.sh", "global/sub/b.py"]
-    assert {file.module for file in found} == {"global"}
+    files = find_global(tmp_path)
+    assert names(files) == ["global/a.sh", "global/sub/b.py"]
+    assert {file.module for file in files} == {"global"}
     assert names(find_global(tree(tmp_path, "hooks/c.sh*"))) == ["global/hooks/c.sh"]
 
 

@@ -42,7 +42,7 @@ def test_a_document_is_an_operation(document: dict[str, Any], operation: MetricO
 
 
 def test_a_file_is_a_stream_of_objects() -> None:
-    assert [one.name for one in parse(b'{"name":"a","set":1}{"name":"b",\n"add":1}\n\n')] == ["a", "b"]
+    assert [operation.name for operation in parse(b'{"name":"a","set":1}{"name":"b",\n"add":1}\n\n')] == ["a", "b"]
     assert parse(b"") == ()
 
 

@@ -33,7 +33,7 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOpera
 
 
 @each(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b'{"op":"replace","path":"/foo/a","value":1}', "unsupported patch operation 'replace'"),
         (b'{"op":"move","path":"/foo/a","from":"/foo/b"}', "unsupported patch operation 'move'"),
@@ -48,6 +48,6 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOpera
         (b"[" * 100_000, "nested too deep"),
     ],
 )
-def test_an_unreadable_answer_fails_the_run(text: bytes, told: str) -> None:
-    with pytest.raises(BadOutput, match=told):
+def test_an_unreadable_answer_fails_the_run(text: bytes, message: str) -> None:
+    with pytest.raises(BadOutput, match=message):
         parse(text)

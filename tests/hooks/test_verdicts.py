@@ -1,4 +1,4 @@
-"""What response files may say, and what is said of others."""
+"""What response files may contain, and the errors of others."""
 
 import base64
 from typing import Any
@@ -56,7 +56,7 @@ def test_a_patch_is_base64_or_the_steps_themselves(written: Any, patch: Any) -> 
 
 
 @each(
-    ("response", "said"),
+    ("response", "message"),
     [
         ({"allowed": "yes"}, 'allowed must be of type boolean: "string"; write true or false without quotes'),
         ({"message": 5}, 'message must be of type string: "integer"; write a text'),
@@ -79,10 +79,10 @@ def test_a_patch_is_base64_or_the_steps_themselves(written: Any, patch: Any) -> 
         ({"patch": in_base64([{"op": "remove"}])}, "patch[0].path is required"),
     ],
 )
-def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, said: str) -> None:
+def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, message: str) -> None:
     with pytest.raises(BadOutput, match=r"^got bad validating response: ") as error:
         admission(orjson.dumps(response))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @each(
@@ -100,7 +100,7 @@ def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted |
 
 
 @each(
-    ("response", "said"),
+    ("response", "message"),
     [
         ({"failedMessage": 1}, "failedMessage must be of type string"),
         ({"convertedObjects": {}}, 'convertedObjects must be of type array: "object"'),
@@ -109,10 +109,10 @@ def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted |
         ({"convertedObjects": [1] * 9}, "; and 4 more"),
     ],
 )
-def test_a_wrong_conversion_says_which_key_and_what_to_write(response: Any, said: str) -> None:
+def test_a_wrong_conversion_says_which_key_and_what_to_write(response: Any, message: str) -> None:
     with pytest.raises(BadOutput, match=r"^got bad conversion response: ") as error:
         conversion(orjson.dumps(response))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_an_unknown_key_is_ignored_with_a_warning(capfd: pytest.CaptureFixture[str]) -> None:

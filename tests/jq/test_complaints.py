@@ -19,7 +19,7 @@ def failure(program: str, obj: str) -> str:
 
 
 @each(
-    ("program", "obj", "told"),
+    ("program", "obj", "message"),
     [
         (".a.b", '{"a":"hunter2"}', 'Cannot index string with string ("b")'),
         (".a[.b]", '{"a":"x","b":"hunter2"}', "Cannot index string with string"),
@@ -42,25 +42,25 @@ def failure(program: str, obj: str) -> str:
         ('splits("a";"hunter2")', '"b"', UNREPEATED),
     ],
 )
-def test_a_failure_is_reported_without_values(program: str, obj: str, told: str) -> None:
-    assert failure(program, obj) == told
+def test_a_failure_is_reported_without_values(program: str, obj: str, message: str) -> None:
+    assert failure(program, obj) == message
 
 
 @given(st.text())
 def test_no_text_gets_through(text: str) -> None:
-    told = of_failure(f'string ("{text}{HIDDEN}{text}") and {text}{HIDDEN} cannot be added', ".")
-    assert HIDDEN not in told
+    message = of_failure(f'string ("{text}{HIDDEN}{text}") and {text}{HIDDEN} cannot be added', ".")
+    assert HIDDEN not in message
 
 
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "message"),
     [
         ('.a = "hunter2" b', "syntax error, unexpected IDENT, expecting end of file at <top-level>, line 0, column 16"),
         ('"hunter2" | foo', "foo/0 is not defined at <top-level>, line 0, column 13"),
         ('"hunter2\\q"', "Invalid escape at line 1, column 4 at <top-level>, line 0, column 9"),
     ],
 )
-def test_a_program_that_does_not_compile_is_not_quoted(program: str, told: str) -> None:
+def test_a_program_that_does_not_compile_is_not_quoted(program: str, message: str) -> None:
     with pytest.raises(ValueError) as failed:
         jq.compile(program)
-    assert of_syntax(str(failed.value)) == told
+    assert of_syntax(str(failed.value)) == message

@@ -19,7 +19,7 @@ from tests.fakes.cluster import FakeCluster, settle
 
 @dataclass(eq=False)
 class Watcher:
-    """What a test does with monitors. `told` are the events so far as `(change, name)`."""
+    """What a test does with monitors. `take_events` returns the events since the last call as `(change, name)`."""
 
     cluster: FakeCluster
     streams: Streams
@@ -42,12 +42,12 @@ class Watcher:
         monitor.unlock()
         return monitor
 
-    async def told(self) -> list[tuple[str, str]]:
+    async def take_events(self) -> list[tuple[str, str]]:
         """The events since the last call."""
         await settle()
-        told = [(e.change if isinstance(e, ObjectChanged) else "broken", e.key.name) for e in self.events]
+        events = [(e.change if isinstance(e, ObjectChanged) else "broken", e.key.name) for e in self.events]
         self.events.clear()
-        return told
+        return events
 
     async def listen(self) -> None:
         """Collect events until cancelled."""

@@ -39,10 +39,10 @@ LATENCY, MOMENT = 0.5, 0.6
 Step: TypeAlias = tuple[str, str, str]
 """What happens, to which object or listener, with which value."""
 
-CHANGES = [(what, name, value) for what in ("put", "put", "delete") for name in "abc" for value in "01"]
-UNSEEN = [(f"silent {what}", name, "2") for what in ("put", "delete") for name in "abc"]
-FAULTS = [(what, "", "") for what in ("relist", "crash", "lose", "find", "settle", "wait", "wait", "wait")]
-LISTENING = [(what, name, "") for what in ("join", "read", "fail", "succeed") for name in "xyz"]
+CHANGES = [(action, name, value) for action in ("put", "put", "delete") for name in "abc" for value in "01"]
+UNSEEN = [(f"silent {action}", name, "2") for action in ("put", "delete") for name in "abc"]
+FAULTS = [(action, "", "") for action in ("relist", "crash", "lose", "find", "settle", "wait", "wait", "wait")]
+LISTENING = [(action, name, "") for action in ("join", "read", "fail", "succeed") for name in "xyz"]
 START = [("join", "x", ""), ("wait", "", ""), ("read", "x", "")]
 STORIES = st.lists(st.sampled_from(CHANGES + UNSEEN + FAULTS + LISTENING), min_size=20, max_size=60)
 
@@ -59,7 +59,7 @@ class Listener:
     patches: bool
     runs: bool = False
     known: dict[str, bytes] = field(default_factory=dict)
-    told: Counter[str] = field(default_factory=Counter)
+    received: Counter[str] = field(default_factory=Counter)
 
     def read(self) -> None:
         """Begin the Synchronization run, if it is due."""
@@ -76,7 +76,7 @@ class Listener:
     def hear(self, event: ObjectChanged) -> None:
         """Take in a change."""
         name, new = event.key.name, state(event)
-        self.told[name] += 1
+        self.received[name] += 1
         if event.change is Change.DELETED:
             self.known.pop(name, None)
             return
@@ -117,26 +117,26 @@ class World:
                 if not isinstance(event, Progressed):
                     self.listeners[event.binding.hook].hear(event)
 
-    async def step(self, what: str, whom: str, value: str) -> None:
+    async def step(self, action: str, target: str, value: str) -> None:
         """Let one thing happen."""
-        match what.split():
+        match action.split():
             case ["silent", change]:
-                self.cluster.silently(lambda: self.change(change, whom, value))
+                self.cluster.silently(lambda: self.change(change, target, value))
             case ["put" | "delete"]:
-                self.change(what, whom, value)
+                self.change(action, target, value)
             case ["join"]:
-                await self.join(whom)
-            case ["read"] if whom in self.listeners:
-                self.listeners[whom].read()
-            case ["succeed" | "fail"] if whom in self.listeners:
-                self.listeners[whom].end(well=what == "succeed")
+                await self.join(target)
+            case ["read"] if target in self.listeners:
+                self.listeners[target].read()
+            case ["succeed" | "fail"] if target in self.listeners:
+                self.listeners[target].end(well=action == "succeed")
             case [fault]:
                 await self.fault(fault)
 
-    def change(self, what: str, name: str, value: str) -> None:
+    def change(self, action: str, name: str, value: str) -> None:
         """Put or delete an object."""
         obj = configmap(name, v=value)
-        if what == "put":
+        if action == "put":
             self.put(obj)
         elif key_of(obj) in self.cluster.objects:
             self.changes[name] += 1
@@ -147,9 +147,9 @@ class World:
         self.changes[obj["metadata"]["name"]] += 1
         self.cluster.put(obj)
 
-    async def fault(self, what: str) -> None:
+    async def fault(self, action: str) -> None:
         """Something goes wrong, or time goes by."""
-        match what:
+        match action:
             case "relist":
                 self.cluster.relist()
             case "crash":
@@ -219,7 +219,7 @@ def test_all_listeners_end_with_the_truth_and_get_each_change_once(story: list[S
     for name, listener in world.listeners.items():
         assert listener.monitor.obstacle is None
         assert listener.known == truth(world.cluster, BINDINGS[name]), name
-        assert listener.told <= world.changes
+        assert listener.received <= world.changes
 
 
 def truth(cluster: FakeCluster, binding: Kubernetes) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ DATA = Kubernetes("cms", "ConfigMap", jq_filter=".data")
 async def test_objects_of_the_first_list_are_no_events(watcher: Watcher) -> None:
     watcher.cluster.put(configmap("a"))
     monitor = await watcher.unlocked(CONFIGMAPS)
-    assert await watcher.told() == []
+    assert await watcher.take_events() == []
     assert [entry.key.name for entry in monitor.snapshot.read()] == ["a"]
 
 
@@ -30,7 +30,7 @@ async def test_each_change_is_one_event_in_order(watcher: Watcher) -> None:
     watcher.cluster.put(configmap("a"))
     watcher.cluster.put(configmap("a", x="1"))
     watcher.cluster.delete(configmap("a"))
-    assert await watcher.told() == [("Added", "a"), ("Modified", "a"), ("Deleted", "a")]
+    assert await watcher.take_events() == [("Added", "a"), ("Modified", "a"), ("Deleted", "a")]
 
 
 async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> None:
@@ -38,14 +38,14 @@ async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> Non
     obj = watcher.cluster.put(configmap("a", x="1"))
     watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
     watcher.cluster.put(configmap("a", x="2"))
-    assert await watcher.told() == [("Added", "a"), ("Modified", "a")]
+    assert await watcher.take_events() == [("Added", "a"), ("Modified", "a")]
 
 
 async def test_only_the_configured_changes_are_events(watcher: Watcher) -> None:
     await watcher.unlocked(Kubernetes("cms", "ConfigMap", changes=frozenset({Change.DELETED})))
     watcher.cluster.put(configmap("a"))
     watcher.cluster.delete(configmap("a"))
-    assert await watcher.told() == [("Deleted", "a")]
+    assert await watcher.take_events() == [("Deleted", "a")]
 
 
 async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watcher) -> None:
@@ -54,9 +54,9 @@ async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watch
     await settle()
     assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["before"]
     watcher.cluster.put(configmap("during"))
-    assert await watcher.told() == []
+    assert await watcher.take_events() == []
     monitor.unlock()
-    assert await watcher.told() == [("Added", "during")]
+    assert await watcher.take_events() == [("Added", "during")]
 
 
 async def test_a_failed_synchronization_reads_again_the_changes_since_then(watcher: Watcher) -> None:
@@ -66,7 +66,7 @@ async def test_a_failed_synchronization_reads_again_the_changes_since_then(watch
     await settle()
     assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["a"]
     monitor.unlock()
-    assert await watcher.told() == []
+    assert await watcher.take_events() == []
 
 
 async def test_a_skipped_synchronization_owes_every_change_since_the_list(watcher: Watcher) -> None:
@@ -74,7 +74,7 @@ async def test_a_skipped_synchronization_owes_every_change_since_the_list(watche
     watcher.cluster.put(configmap("a"))
     await settle()
     monitor.unlock()
-    assert await watcher.told() == [("Added", "a")]
+    assert await watcher.take_events() == [("Added", "a")]
 
 
 async def test_reading_the_snapshot_for_others_takes_no_event_away(watcher: Watcher) -> None:
@@ -84,7 +84,7 @@ async def test_reading_the_snapshot_for_others_takes_no_event_away(watcher: Watc
     await settle()
     monitor.snapshot.read()
     monitor.unlock()
-    assert await watcher.told() == [("Added", "a")]
+    assert await watcher.take_events() == [("Added", "a")]
 
 
 async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> None:
@@ -107,7 +107,7 @@ async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> 
     deleted = next(event for event in watcher.events if event.key.name == "gone")
     assert isinstance(deleted, ObjectChanged)
     assert b'"last":"state"' in (deleted.obj or b"")
-    assert sorted(await watcher.told()) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
+    assert sorted(await watcher.take_events()) == [("Added", "new"), ("Deleted", "gone"), ("Modified", "changed")]
 
 
 async def test_full_objects_are_kept_only_if_configured(watcher: Watcher) -> None:
@@ -137,10 +137,10 @@ async def test_late_reader_gets_the_whole_list_and_nothing_older(watcher: Watche
     await watcher.unlocked(CONFIGMAPS, "early.sh")
     watcher.cluster.put(configmap("a"))
     late = await watcher.unlocked(CONFIGMAPS, "late.sh")
-    await watcher.told()
+    await watcher.take_events()
     assert [entry.key.name for entry in late.snapshot.read()] == ["a"]
     watcher.cluster.put(configmap("b"))
-    assert await watcher.told() == [("Added", "b"), ("Added", "b")]
+    assert await watcher.take_events() == [("Added", "b"), ("Added", "b")]
 
 
 async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher: Watcher) -> None:
@@ -148,7 +148,7 @@ async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher:
     second = await watcher.unlocked(CONFIGMAPS, "b.sh")
     watcher.monitors.remove(first.id)
     watcher.cluster.put(configmap("a"))
-    assert await watcher.told() == [("Added", "a")]
+    assert await watcher.take_events() == [("Added", "a")]
     watcher.monitors.remove(second.id)
     await settle()
     assert (watcher.cluster.open_watches, len(watcher.streams)) == (0, 0)
@@ -168,9 +168,9 @@ async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: W
             monitor.unlock()
         for _ in range(dice.randrange(4)):
             await settle()
-    await watcher.told()
+    await watcher.take_events()
     watcher.cluster.put(configmap("last"))
-    assert await watcher.told() == [("Added", "last")] * len(list(watcher.monitors))
+    assert await watcher.take_events() == [("Added", "last")] * len(list(watcher.monitors))
 
 
 async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
@@ -186,7 +186,7 @@ async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     watcher.cluster.delete(gone)
     while monitor.obstacle:  # one second: the pause of a crashed task
         await settle()
-    assert await watcher.told() == [("Deleted", "gone")]
+    assert await watcher.take_events() == [("Deleted", "gone")]
     assert sum(watcher.background.crashes.values()) == 1
 
 
@@ -217,12 +217,12 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
     bad = watcher.cluster.put(configmap("bad", n="many"))
     while len(watcher.events) < 100:
         await settle()
-    assert [name for what, name in await watcher.told() if what == "broken"] == ["bad"]
+    assert [name for change, name in await watcher.take_events() if change == "broken"] == ["bad"]
     assert "parsed as a number" in await monitor.refilter(next(iter(monitor.broken)), 0.0)
     watcher.cluster.put({**bad, "data": {"n": "7"}})
     while not watcher.events:
         await settle()
-    assert await watcher.told() == [("Modified", "bad")]
+    assert await watcher.take_events() == [("Modified", "bad")]
     assert not monitor.broken
 
 
@@ -235,7 +235,7 @@ async def test_an_object_too_deep_to_be_written_is_reported_and_ends_nothing(
     monitor = await watcher.unlocked(binding)
     watcher.cluster.put(configmap("deep") | {"spec": orjson.loads(b"[" * 300 + b"]" * 300)})
     watcher.cluster.put(configmap("a"))
-    assert await watcher.told() == [("broken", "deep"), ("Added", "a")]
+    assert await watcher.take_events() == [("broken", "deep"), ("Added", "a")]
     assert [key.name for key in monitor.broken] == ["deep"]
 
 
@@ -270,9 +270,9 @@ async def test_objects_in_a_newly_matching_namespace_are_added(watcher: Watcher)
     monitor = await watcher.unlocked(TEAMS)
     assert monitor.snapshot.read() == []
     watcher.cluster.put(namespace("n1", team="a"))
-    assert await watcher.told() == [("Added", "old")]
+    assert await watcher.take_events() == [("Added", "old")]
     watcher.cluster.put(configmap("new", "n1"))
-    assert await watcher.told() == [("Added", "new")]
+    assert await watcher.take_events() == [("Added", "new")]
 
 
 async def test_a_namespace_that_stops_matching_deletes_its_objects(watcher: Watcher) -> None:
@@ -280,18 +280,18 @@ async def test_a_namespace_that_stops_matching_deletes_its_objects(watcher: Watc
     watcher.cluster.put(configmap("old", "n1"))
     await watcher.unlocked(TEAMS)
     watcher.cluster.delete(namespace("n1", team="a"))
-    assert await watcher.told() == [("Deleted", "old")]
+    assert await watcher.take_events() == [("Deleted", "old")]
     watcher.cluster.put(configmap("unseen", "n1"))
-    assert await watcher.told() == []
+    assert await watcher.take_events() == []
     watcher.cluster.put(namespace("n1", team="a"))
-    assert sorted(await watcher.told()) == [("Added", "old"), ("Added", "unseen")]
+    assert sorted(await watcher.take_events()) == [("Added", "old"), ("Added", "unseen")]
 
 
 async def test_namespaces_that_match_at_the_start_belong_to_the_synchronization(watcher: Watcher) -> None:
     watcher.cluster.put(namespace("n1", team="a"))
     watcher.cluster.put(configmap("old", "n1"))
     monitor = await watcher.unlocked(TEAMS)
-    assert await watcher.told() == []
+    assert await watcher.take_events() == []
     assert [entry.key.name for entry in monitor.snapshot.read()] == ["old"]
 
 
@@ -307,4 +307,4 @@ async def test_a_namespace_missed_while_disconnected_is_noticed(watcher: Watcher
 
     watcher.cluster.silently(unseen)
     watcher.cluster.relist()
-    assert sorted(await watcher.told()) == [("Added", "two"), ("Deleted", "one")]
+    assert sorted(await watcher.take_events()) == [("Added", "two"), ("Deleted", "one")]

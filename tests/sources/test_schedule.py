@@ -36,14 +36,14 @@ class SetClock(WallClock):
 
 async def ticks(schedules: Schedules, seconds: float) -> list[Ticked]:
     """Every tick in the coming seconds."""
-    found = []
+    fired = []
     try:
         async with asyncio.timeout(seconds):
             async for tick in schedules:
-                found.append(tick)
+                fired.append(tick)
     except TimeoutError:
         pass
-    return found
+    return fired
 
 
 async def due_times(schedules: Schedules, seconds: float) -> list[float]:
@@ -63,9 +63,9 @@ async def test_crontabs_tick_in_the_order_in_which_they_are_due() -> None:
     schedules = Schedules(SetClock())
     for crontab in ("TZ=UTC */2 * * * *", "@every 50s", MINUTELY):
         schedules.arm(crontab)
-    found = [(tick.crontab, tick.at - NOON) for tick in await ticks(schedules, 125)]
+    fired = [(tick.crontab, tick.at - NOON) for tick in await ticks(schedules, 125)]
     every, minute, other = "@every 50s", MINUTELY, "TZ=UTC */2 * * * *"
-    assert found == [(every, 50), (minute, 60), (every, 100), (other, 120), (minute, 120)]
+    assert fired == [(every, 50), (minute, 60), (every, 100), (other, 120), (minute, 120)]
 
 
 async def test_hooks_with_the_same_crontab_share_one_tick_until_the_last_leaves() -> None:
@@ -93,8 +93,8 @@ async def test_the_same_crontab_in_another_zone_ticks_for_itself() -> None:
     schedules = Schedules(SetClock())
     for zone in ("Asia/Kolkata", "UTC", "Europe/Berlin"):
         schedules.arm("0 15 * * *", zone)
-    found = [(tick.timezone, (tick.at - NOON) / 3600) for tick in await ticks(schedules, 86400)]
-    assert found == [("Europe/Berlin", 1), ("UTC", 3), ("Asia/Kolkata", 21.5)]
+    fired = [(tick.timezone, (tick.at - NOON) / 3600) for tick in await ticks(schedules, 86400)]
+    assert fired == [("Europe/Berlin", 1), ("UTC", 3), ("Asia/Kolkata", 21.5)]
 
 
 async def test_arming_wakes_the_reader_that_sleeps_for_something_later() -> None:
@@ -163,8 +163,8 @@ async def test_small_steps_back_add_up_to_a_large_one() -> None:
     schedules.arm(MINUTELY)
     for _ in range(2):
         clock.jump(-2400)
-        found = await ticks(schedules, 120)
-    assert len(found) >= 1
+        fired = await ticks(schedules, 120)
+    assert len(fired) >= 1
 
 
 async def test_clock_is_not_read_while_no_schedule_is_armed() -> None:

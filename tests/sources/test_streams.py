@@ -35,10 +35,10 @@ def shown(report: Report) -> str:
     return f"{report.key.name}{report.version}" if isinstance(report, ObjectSeen) else type(report).__name__
 
 
-async def collect(streams: Streams, told: list[str]) -> None:
+async def collect(streams: Streams, received: list[str]) -> None:
     async with aclosing(streams.read(CONFIGMAPS)) as story:
         async for reports in story:
-            told += map(shown, reports)
+            received += map(shown, reports)
 
 
 async def test_reader_that_joins_during_a_list_gets_nothing_older_than_its_own_list(
@@ -67,32 +67,32 @@ async def test_reader_that_joins_during_a_list_gets_nothing_older_than_its_own_l
         yield [RelistStarted(), item("b", 5), Synced("22")]
         await asyncio.Event().wait()
 
-    streams, told = Streams(watch, background, Metrics("")), list[str]()
+    streams, received = Streams(watch, background, Metrics("")), list[str]()
     async with asyncio.TaskGroup() as group:
         early = group.create_task(collect(streams, []))
         await settle()
-        late = group.create_task(collect(streams, told))
+        late = group.create_task(collect(streams, received))
         await settle()
         go_on.set()
         await settle()
         early.cancel()
         late.cancel()
-    assert told == ["RelistStarted", "x1", "a12", "Synced", "Synced", "a21", "RelistStarted", "b5", "Synced"]
+    assert received == ["RelistStarted", "x1", "a12", "Synced", "Synced", "a21", "RelistStarted", "b5", "Synced"]
 
 
 @pytest.mark.slow
 async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothing(background: Background) -> None:
     """As with a jq filter that hangs on every object."""
     cluster = FakeCluster()
-    streams, told, slowly = Streams(cluster.watch, background, Metrics("")), list[str](), list[str]()
+    streams, received, slowly = Streams(cluster.watch, background, Metrics("")), list[str](), list[str]()
     names = [f"cm-{number}-" for number in range(3 * BACKLOG)]
     async with aclosing(streams.read(CONFIGMAPS)) as stuck:
         await anext(stuck)
-        other = background.keep("other", lambda: collect(streams, told))
+        other = background.keep("other", lambda: collect(streams, received))
         await settle()
         for name in names:
             cluster.put(configmap(name))
-        await until(lambda: has_all(told, names))
+        await until(lambda: has_all(received, names))
         while not has_all(slowly, names):
             slowly += map(shown, await anext(stuck))
         other.cancel()
@@ -100,5 +100,5 @@ async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothin
     assert (len(streams), cluster.open_watches) == (0, 0)
 
 
-def has_all(told: list[str], names: list[str]) -> bool:
-    return all(any(one.startswith(name) for one in told) for name in names)
+def has_all(received: list[str], names: list[str]) -> bool:
+    return all(any(report.startswith(name) for report in received) for name in names)

@@ -97,13 +97,13 @@ def test_of_equal_rules_the_first_hooks_is_taken() -> None:
 
 def test_a_step_knows_its_binding() -> None:
     two = ConversionBinding("two", CRD, (("v1", "v2"),))
-    one = ConversionBinding("one", "others.example.com", (("v1", "v2"),))
-    (step,) = Chains([Hook("h", Path("/h"), HookConfig("v1", conversions=(one, two)))]).find(CRD, "v1", "v2") or ()
+    binding = ConversionBinding("one", "others.example.com", (("v1", "v2"),))
+    (step,) = Chains([Hook("h", Path("/h"), HookConfig("v1", conversions=(binding, two)))]).find(CRD, "v1", "v2") or ()
     assert (step.index, step.binding, str(step)) == (1, two, "hook 'h', binding 'two', v1→v2")
 
 
 @each(
-    ("one", "other", "same"),
+    ("version", "other", "same"),
     [
         ("v1", "v1", True),
         ("v1", "a/v1", True),
@@ -113,8 +113,8 @@ def test_a_step_knows_its_binding() -> None:
         ("a/v1", "v1b", False),
     ],
 )
-def test_versions_match_if_only_a_group_is_missing(one: str, other: str, same: bool) -> None:
-    assert matches(one, other) is matches(other, one) is same
+def test_versions_match_if_only_a_group_is_missing(version: str, other: str, same: bool) -> None:
+    assert matches(version, other) is matches(other, version) is same
 
 
 @pytest.mark.parametrize(
@@ -201,17 +201,17 @@ FULL_RULES = st.lists(st.builds("{}->{}".format, FULL | FULL.map(lambda full: fu
 
 @given(FULL_RULES, st.sets(FULL), FULL)
 def test_a_plan_brings_every_version_home_and_leaves_each_once(
-    declared: Sequence[str], versions: set[str], wanted: str
+    declared: Sequence[str], versions: set[str], desired: str
 ) -> None:
     chains = Chains([hook("h", *declared)])
     try:
-        chosen = plan(chains, CRD, versions, wanted)
+        chosen = plan(chains, CRD, versions, desired)
     except ReviewFailed:
-        assert any(version != wanted and chains.find(CRD, version, wanted) is None for version in versions)
+        assert any(version != desired and chains.find(CRD, version, desired) is None for version in versions)
         return
-    there = set(versions)
+    versions_left = set(versions)
     for leg in chosen:
-        assert leg.source in there
-        there = (there | {leg.target}) - {leg.source}
-    assert there <= {wanted}
+        assert leg.source in versions_left
+        versions_left = (versions_left | {leg.target}) - {leg.source}
+    assert versions_left <= {desired}
     assert len({leg.source for leg in chosen}) == len(chosen)

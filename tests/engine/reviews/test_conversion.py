@@ -40,8 +40,8 @@ class Hooks:
     change: Change = as_is
     runs: list[tuple[str, list[str | None]]] = field(default_factory=list)
 
-    async def convert(self, objects: Sequence[JSON], wanted: str = "v3") -> Sequence[JSON]:
-        request = {"uid": "1", "desiredAPIVersion": completed(wanted, CRD), "objects": objects}
+    async def convert(self, objects: Sequence[JSON], desired: str = "v3") -> Sequence[JSON]:
+        request = {"uid": "1", "desiredAPIVersion": completed(desired, CRD), "objects": objects}
         return await convert(ConversionReview(CRD, "v1", request, 0.0), self.chains(), self._run)
 
     def chains(self) -> Chains:
@@ -122,8 +122,8 @@ def with_metadata(**values: object) -> Change:
     ids=["labels changed", "labels null", "both gone", "the rest is not the hook's"],
 )
 async def test_of_the_metadata_only_labels_and_annotations_change(returned: JSON, kept: JSON) -> None:
-    asked = crontab("a", labels={"a": "1"}, annotations={"b": "1"}, finalizers=["f"], generation=3)
-    (obj,) = await Hooks(change=with_metadata(**returned)).convert([asked])
+    request_object = crontab("a", labels={"a": "1"}, annotations={"b": "1"}, finalizers=["f"], generation=3)
+    (obj,) = await Hooks(change=with_metadata(**returned)).convert([request_object])
     assert obj["metadata"] == crontab("a", finalizers=["f"], generation=3)["metadata"] | kept
 
 
@@ -134,9 +134,9 @@ async def test_metadata_that_a_hook_left_out_is_restored_before_the_next_step() 
             del obj["metadata"]["ownerReferences"]
         return objects
 
-    asked = crontab("a", ownerReferences=[{"name": "o"}])
-    (obj,) = await Hooks(change=forget).convert([asked])
-    assert obj["metadata"] == asked["metadata"]
+    request_object = crontab("a", ownerReferences=[{"name": "o"}])
+    (obj,) = await Hooks(change=forget).convert([request_object])
+    assert obj["metadata"] == request_object["metadata"]
 
 
 def changing(key: str, value: object) -> Change:
@@ -226,27 +226,27 @@ async def test_a_later_step_is_named_if_it_is_the_one() -> None:
     ids=["namespaces", "names", "of the whole cluster", "not yet named"],
 )
 async def test_objects_without_uid_are_recognized_by_name(change: Change, metadata: list[JSON]) -> None:
-    asked = [{"apiVersion": "example.com/v2", "kind": "Tab", "metadata": one} for one in metadata]
-    converted = await Hooks(change=change).convert(asked)
+    request_objects = [{"apiVersion": "example.com/v2", "kind": "Tab", "metadata": entry} for entry in metadata]
+    converted = await Hooks(change=change).convert(request_objects)
     assert [obj["metadata"] for obj in converted] == metadata
 
 
 async def test_no_namespace_may_be_written_in_several_ways() -> None:
-    asked = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"name": "a"}}
-    (obj,) = await Hooks(change=in_metadata("namespace", "")).convert([asked])
+    request_object = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"name": "a"}}
+    (obj,) = await Hooks(change=in_metadata("namespace", "")).convert([request_object])
     assert obj["metadata"] == {"name": "a"}
 
 
 async def test_an_object_without_a_name_is_named_by_what_it_will_get() -> None:
-    asked = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"generateName": "a-"}}
+    request_object = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"generateName": "a-"}}
     with pytest.raises(ReviewFailed, match=r"kind Cron: Tab a-$"):
-        await Hooks(change=changing("kind", "Cron")).convert([asked])
+        await Hooks(change=changing("kind", "Cron")).convert([request_object])
 
 
 async def test_a_cluster_scoped_object_is_named_without_a_namespace() -> None:
-    asked = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"name": "a"}}
+    request_object = {"apiVersion": "example.com/v2", "kind": "Tab", "metadata": {"name": "a"}}
     with pytest.raises(ReviewFailed, match=r"kind Cron: Tab a$"):
-        await Hooks(change=changing("kind", "Cron")).convert([asked])
+        await Hooks(change=changing("kind", "Cron")).convert([request_object])
 
 
 async def test_a_hooks_own_message_is_passed_on() -> None:

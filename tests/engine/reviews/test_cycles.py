@@ -25,8 +25,8 @@ def found(watched: Kubernetes, *snapshots: str) -> str:
     ("kind", "version"), [("CronTab", "example.com/v2"), ("crontabs", "example.com/v2"), ("crontab", "")]
 )
 def test_a_snapshot_of_the_desired_version_makes_a_cycle(kind: str, version: str) -> None:
-    told = found(Kubernetes("tabs", kind, version), "tabs")
-    assert told.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")
+    reason = found(Kubernetes("tabs", kind, version), "tabs")
+    assert reason.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")
 
 
 @each(

@@ -209,16 +209,16 @@ async def test_it_gives_up_waiting_for_snapshots_at_the_deadline(bench: Bench, s
 async def test_only_so_many_hooks_run_at_once(bench: Bench, start: Any) -> None:
     bench.hook("a", validating(), "sleep 0.05; " + answer('{"allowed": true}'))
     reviewed = await start(concurrency=2)
-    asked = [asyncio.create_task(reviewed.admit(seconds=60)) for _ in range(10)]
+    reviews = [asyncio.create_task(reviewed.admit(seconds=60)) for _ in range(10)]
     most = 0
 
     def done() -> bool:
         nonlocal most
         most = max(most, len(bench.executor.running))
-        return all(task.done() for task in asked)
+        return all(task.done() for task in reviews)
 
     await until(done)
-    assert [task.result().allowed for task in asked] == [True] * 10
+    assert [task.result().allowed for task in reviews] == [True] * 10
     assert most == 2
 
 
@@ -320,8 +320,8 @@ async def test_reviews_wait_for_a_rate_limit_in_their_order(bench: Bench, start:
     config = {"settings": {"executionMinInterval": "50ms", "executionBurst": 1}, **validating()}
     bench.hook("a", config, answer('{"allowed": true}'))
     reviewed = await start(concurrency=1)  # of two processes, the later one may be the first to tell
-    asked = [asyncio.create_task(reviewed.admit(seconds=60, uid=f"u-{number}")) for number in range(12)]
-    await asyncio.gather(*asked)
+    reviews = [asyncio.create_task(reviewed.admit(seconds=60, uid=f"u-{number}")) for number in range(12)]
+    await asyncio.gather(*reviews)
     uids = [context["review"]["request"]["uid"] for (context,) in bench.runs("a")]
     assert uids == [f"u-{number}" for number in range(12)]
 

@@ -72,7 +72,7 @@ def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
 
 
 @each(
-    ("conditions", "said"),
+    ("conditions", "problem"),
     [
         ([("a b", "true")], "[0].name 'a b' is not a name of letters"),
         ([("", "true")], "[0].name '' is not a name of letters"),
@@ -82,9 +82,11 @@ def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
         ([(f"a{number}", "true") for number in range(65)], " has 65 items, and 64 are the most"),
     ],
 )
-def test_conditions_that_the_api_server_would_refuse_are_refused(conditions: list[tuple[str, str]], said: str) -> None:
+def test_conditions_that_the_api_server_would_refuse_are_refused(
+    conditions: list[tuple[str, str]], problem: str
+) -> None:
     (line,) = found(matchConditions=[{"name": name, "expression": text} for name, text in conditions])
-    assert line.startswith(f"kubernetesValidating[0].matchConditions{said}")
+    assert line.startswith(f"kubernetesValidating[0].matchConditions{problem}")
 
 
 @pytest.mark.parametrize("name", ["a", "Not-a_lease.1", "example.com/Mine"])
@@ -111,9 +113,9 @@ def test_a_conversion_leads_from_one_version_to_another() -> None:
     assert ".conversions[0] leads from 'v1' to itself" in line
 
 
-@each(("addon", "told"), [("", 0), ("dns", 0), ("my_dns", 1), ("d" * 250, 1)])
-def test_with_its_modules_name_before_it_a_webhook_still_needs_a_name(addon: str, told: int) -> None:
+@each(("addon", "problems_count"), [("", 0), ("dns", 0), ("my_dns", 1), ("d" * 250, 1)])
+def test_with_its_modules_name_before_it_a_webhook_still_needs_a_name(addon: str, problems_count: int) -> None:
     config = HookConfig("v1", mutating=(Admission("policy.example.com"),))
-    found = [*misnamed_webhooks(config, addon)]
-    assert len(found) == told
-    assert all(f"'{addon}.policy.example.com'" in text for text in found)
+    texts = [*misnamed_webhooks(config, addon)]
+    assert len(texts) == problems_count
+    assert all(f"'{addon}.policy.example.com'" in text for text in texts)

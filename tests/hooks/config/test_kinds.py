@@ -47,9 +47,9 @@ def test_elsewhere_it_is_forbidden_and_the_message_says_where_it_belongs(
 @each(("number", "fragment"), [("-1", "must be at least 0"), ("1.5", "integer"), ("'1'", "integer")])
 def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragment: str) -> None:
     key = ALLOWED[kind][0]
-    told = problem(f"configVersion: v1\n{key}: {number}", kind)
-    assert told.startswith(f"{key} must be")
-    assert fragment in told
+    text = problem(f"configVersion: v1\n{key}: {number}", kind)
+    assert text.startswith(f"{key} must be")
+    assert fragment in text
 
 
 @pytest.mark.parametrize("kind", HookKind)

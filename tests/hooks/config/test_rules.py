@@ -49,7 +49,7 @@ def test_two_ways_to_select_by_name_exclude_each_other_in_each_expression() -> N
     fields = {"matchExpressions": [BY_NAME, BY_NAME | {"field": "status.phase"}, BY_NAME]}
     lines = found(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": ["a"]}}])
     assert [line.split()[0] for line in lines] == [
-        f"kubernetes[0].fieldSelector.matchExpressions[{place}]" for place in (0, 2)
+        f"kubernetes[0].fieldSelector.matchExpressions[{index}]" for index in (0, 2)
     ]
     assert all("mutually exclusive" in line for line in lines)
     assert found(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": []}}]) == []

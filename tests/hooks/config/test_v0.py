@@ -37,7 +37,7 @@ def test_events_have_names_of_their_own_and_all_are_meant_if_none_is_said(
 
 
 def test_selectors_have_other_names_than_in_v1() -> None:
-    found = binding(
+    pods = binding(
         name="pods",
         selector={"matchLabels": {"a": "b"}},
         objectName="one",
@@ -45,8 +45,13 @@ def test_selectors_have_other_names_than_in_v1() -> None:
         jqFilter=".spec",
         allowFailure=True,
     )
-    assert (found.name, found.labels, found.names, found.namespaces) == ("pods", "a=b", ("one",), ("x", "y"))
-    assert (found.jq_filter, found.allow_failure) == (".spec", True)
+    assert (pods.name, pods.labels, pods.names, pods.namespaces) == (
+        "pods",
+        "a=b",
+        ("one",),
+        ("x", "y"),
+    )
+    assert (pods.jq_filter, pods.allow_failure) == (".spec", True)
 
 
 def test_any_namespace_means_all_whatever_else_is_named() -> None:
