@@ -13,8 +13,9 @@ from hookrunner.background import Background
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Grace
+from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
 from hookrunner.convergence.decisions.hook_values import HookValues
-from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
@@ -97,7 +98,7 @@ class Convergence:
             if await self.releases.has_releases():  # an earlier process may have seen what is missing now
                 for source in sources:
                     source.expect()
-        self._decisions.adopt()
+        self._decisions.configuration.adopt()
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
@@ -156,8 +157,9 @@ def _assemble(
     extenders = Extenders(
         modules.extenders, shelf.loaded.statics.enabled, values.flags, scripts, settings.compat is Compat.ADDON
     )
-    decisions = ModuleDecisions(extenders, states, store, helm.known.get, sources)
-    releases = ReleaseReconciler(modules, helm, store, parts.metrics, decisions.is_maintained)
+    configuration = UserConfiguration(extenders, states, store, sources)
+    decisions = ModuleDecisions(configuration, states, store, helm.known.get)
+    releases = ReleaseReconciler(modules, helm, store, parts.metrics, configuration.is_maintained)
     definitions = _definitions(parts.kube, modules, helm)
     certain = shelf.loaded.found.certain
     leftovers = Leftovers(states, releases.locator, releases.purge, certain, modules.ignored_releases)

@@ -48,7 +48,7 @@ class RoundSteps:
         """Decide which modules are on, and which of the others are still installed; let webhooks be answered that an
         earlier process has registered."""
         if await self._leftovers.look():
-            self.decisions.weigh_missing()
+            self.decisions.configuration.weigh_missing()
         await self.decisions.decide()
         await self._webhooks.resume()
 

@@ -91,6 +91,7 @@ class ConfigReactions:
         self._states = requests.states
         self._requests = requests
         self._decisions = decisions
+        self._configuration = decisions.configuration
         self._releases = releases
         self._edits = EditBatches()
         self._scripted = EditBatches()
@@ -107,7 +108,7 @@ class ConfigReactions:
             self._adopt()
 
     def _adopt(self) -> None:
-        edit = self._decisions.adopt()
+        edit = self._configuration.adopt()
         if edit.changed and self._requests.converge.converged.is_set():
             self._releases.prewarm()
         self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))
@@ -138,7 +139,7 @@ class ConfigReactions:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
         key = state.module.key
-        outdated = self._decisions.is_outdated(state)
+        outdated = state.module.script is not None and self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
             self._scripted.add({key})
@@ -148,7 +149,7 @@ class ConfigReactions:
         """Request a round when global hooks turn modules on or off. In the start that is decided later anyway."""
         while True:
             await flagged.next()
-            if self._requests.converge.has_decided and self._decisions.has_changed_flags():
+            if self._requests.converge.has_decided and self._configuration.has_changed_flags():
                 self._requests.converge.request("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
 
     async def follow_values(self, executions: HookExecutor) -> None:

@@ -92,7 +92,7 @@ class ModulesStatus:
 
     def rows(self) -> list[ModuleDump]:
         """All modules in their order, then the directories that cannot be one."""
-        refused, failing = self._more.decisions.refused, failing_hooks(self._queues)
+        refused, failing = self._more.decisions.configuration.refused, failing_hooks(self._queues)
         rows = list[ModuleDump]()
         for state in self._states:
             section, fails = str(refused.get(state.module.key, "")), failing.get(state.module.name, "")
@@ -125,15 +125,15 @@ class ModulesStatus:
             yield f"{module.directory}: {module.problem}"
 
     def _complaints(self) -> Iterator[str]:
-        decisions = self._more.decisions
-        if decisions.unseen:
-            yield decisions.unseen
+        configuration = self._more.decisions.configuration
+        if configuration.unseen:
+            yield configuration.unseen
         for source in self._more.sources:
             if source.unseen and source.is_known:
                 yield f"{source}: {source.unseen}"
-        if not decisions.unseen:
-            yield from map(decisions.forecast, self._more.sources.missing)
-        for error in decisions.refused.values():
+        if not configuration.unseen:
+            yield from map(configuration.forecast, self._more.sources.missing)
+        for error in configuration.refused.values():
             yield str(error)
 
 
@@ -269,7 +269,7 @@ class ModuleGauges:
 
     def _maintained(self) -> _Samples:
         for state in self._states:
-            if self._decisions.is_maintained(state.module.key):
+            if self._decisions.configuration.is_maintained(state.module.key):
                 yield (state.module.name, "NoResourceReconciliation"), 1
 
     def _bindings(self) -> _Samples:
@@ -292,13 +292,13 @@ class ModuleGauges:
             yield (state.module.name,), len(self._releases.drift(state))
 
     def _errors(self) -> _Samples:
-        yield (), self._decisions.trouble.count
+        yield (), self._decisions.configuration.trouble.count
 
     def _failures(self) -> _Samples:
         yield (), self._decisions.failures
 
     def _refused(self) -> _Samples:
-        for key in self._decisions.refused:
+        for key in self._decisions.configuration.refused:
             yield (key,), 1
 
     def _heads(self) -> _Samples:

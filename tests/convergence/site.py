@@ -8,7 +8,8 @@ from pathlib import Path
 from hookrunner.background import Background
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
-from hookrunner.convergence.decisions.module_decisions import Extenders, ModuleDecisions
+from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
@@ -224,7 +225,8 @@ class Site:
             self.engine.open(own_queue(one.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
         self.served = Served()
-        self.decisions = ModuleDecisions(extenders, self.states, store, self.served.get, ConfigSources(self.config))
+        configuration = UserConfiguration(extenders, self.states, store, ConfigSources(self.config))
+        self.decisions = ModuleDecisions(configuration, self.states, store, self.served.get)
         turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))
         self.converge = Converge(self.states, self.tasks, StepsAlone(self.decisions), turns, self.engine)
         requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
@@ -235,7 +237,7 @@ class Site:
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
         self.config.contents = Contents(self._data)
-        self.decisions.adopt()
+        self.decisions.configuration.adopt()
         self.converge.request(OPERATOR_STARTUP, at_once=False)
         self._background.keep("converge", self.converge.keep)
         self._background.keep("turns", self._turns.dispatch)

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.decisions.module_decisions import Edit, ModuleDecisions
+from hookrunner.convergence.decisions.configuration import Edit, UserConfiguration
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.module_runs import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
@@ -22,7 +24,7 @@ from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.releases.releases import Releases
-from tests.convergence.site import module
+from tests.convergence.site import NOWHERE, module
 
 pytestmark = pytest.mark.looptime
 
@@ -61,22 +63,29 @@ class Runs(ModuleTasks):
         self._seen.append(f"retry {name}")
 
 
-class Decided(ModuleDecisions):
-    """`edits` are adopted one after another; modules in `outdated` have a script, which takes a second and says
-    otherwise about those in `contradicted`."""
+class Edited(UserConfiguration):
+    """`edits` are adopted one after another."""
 
-    def __init__(self, seen: list[str]) -> None:
+    def __init__(self) -> None:
         self.edits: list[Edit] = []
-        self.outdated: set[str] = set()
-        self.contradicted: set[str] = set()
         self.flags_differ = False
-        self._seen = seen
 
     def adopt(self) -> Edit:
         return self.edits.pop(0)
 
     def has_changed_flags(self) -> bool:
         return self.flags_differ
+
+
+class Decided(ModuleDecisions):
+    """Scripts of modules in `outdated` saw another config. They take a second and contradict the decisions about those
+    in `contradicted`."""
+
+    def __init__(self, configuration: Edited, seen: list[str]) -> None:
+        self.configuration = configuration
+        self.outdated: set[str] = set()
+        self.contradicted: set[str] = set()
+        self._seen = seen
 
     def is_outdated(self, state: ModuleState) -> bool:
         return state.module.name in self.outdated
@@ -125,11 +134,12 @@ class World:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.states = ModuleStates([module(name, 1) for name in "abc"])
+        self.states = ModuleStates([replace(module(name, 1), script=NOWHERE) for name in "abc"])
         for state in self.states:
             state.decide(Decision(Choice.ON))
             state.request(0.0)
-        self.rounds, self.decided, self.charts = Rounds(self.seen), Decided(self.seen), Charts(self.seen)
+        self.edited = Edited()
+        self.rounds, self.decided, self.charts = Rounds(self.seen), Decided(self.edited, self.seen), Charts(self.seen)
         self.requests = ModuleRequests(self.states, self.rounds, GivenTurns(self.seen), Runs(self.seen))
         self.config = ConfigReactions(self.requests, self.decided, self.charts)
         self.cluster = ClusterReactions(self.requests, self.charts)
@@ -144,7 +154,7 @@ class World:
         return self.seen
 
     async def edits(self, *edits: Edit, every: float = 0.0, seconds: float = 5.0) -> list[str]:
-        self.decided.edits = list(edits)
+        self.edited.edits = list(edits)
         source = Source(len(edits), every)
         config = self.config
         return await self.after(seconds, config.follow_config(source), config.follow_edits(), config.follow_scripts())
@@ -197,12 +207,12 @@ async def test_a_script_that_says_otherwise_causes_a_round_and_no_run(world: Wor
 
 @pytest.mark.parametrize("decided", [True, False])
 async def test_flags_of_global_hooks_cause_a_round_once_it_was_decided(world: World, decided: bool) -> None:
-    flagged, world.rounds.has_decided, world.decided.flags_differ = Notifier(), decided, True
+    flagged, world.rounds.has_decided, world.edited.flags_differ = Notifier(), decided, True
     following = asyncio.create_task(world.config.follow_flags(flagged))
     await asyncio.sleep(0)
     flagged.notify()
     await asyncio.sleep(0)
-    world.decided.flags_differ = False
+    world.edited.flags_differ = False
     flagged.notify()
     await asyncio.sleep(0)
     following.cancel()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from hookrunner.convergence.converge import RoundSteps
+from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_releases import Leftovers
@@ -15,12 +16,18 @@ from hookrunner.model.bindings import ReviewKind
 from tests.convergence.site import module
 
 
-class Decided(ModuleDecisions):
+class Configured(UserConfiguration):
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
     def weigh_missing(self) -> None:
         self._seen.append("weigh missing")
+
+
+class Decided(ModuleDecisions):
+    def __init__(self, seen: list[str]) -> None:
+        self.configuration = Configured(seen)
+        self._seen = seen
 
     async def decide(self) -> bool:
         self._seen.append("decide")

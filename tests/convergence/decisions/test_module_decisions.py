@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
-from hookrunner.convergence.decisions.module_decisions import Edit, Extenders, ModuleDecisions
+from hookrunner.convergence.decisions.configuration import Edit, Extenders, UserConfiguration
+from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
@@ -79,12 +80,13 @@ class World:
         self.dynamic: dict[str, bool] = {}
         extenders = Extenders(EXTENDERS, self.static, self.dynamic, self.scripts)
         sources = ConfigSources(self.config, self.secret)
-        self.decisions = ModuleDecisions(extenders, self.states, self.store, self._capabilities, sources)
+        self.configuration = UserConfiguration(extenders, self.states, self.store, sources)
+        self.decisions = ModuleDecisions(self.configuration, self.states, self.store, self._capabilities)
 
     def edit(self, **data: str) -> Edit:
         """Replace what the ConfigMap holds."""
         self.config.write(data)
-        return self.decisions.adopt()
+        return self.configuration.adopt()
 
     async def start(self, **data: str) -> None:
         """With this ConfigMap, and all that is on installed."""
@@ -124,7 +126,7 @@ async def test_an_edit_of_values_changes_its_section_and_decides_nothing(world: 
     assert world.edit(**ON, a="n: 1") == Edit(frozenset({"a"}))
     assert world.edit(**ON, a="n: 1") == Edit()
     assert world.edit(**ON, a="n: 1", aMaintenance="NoResourceReconciliation").changed == {"a"}
-    assert world.decisions.is_maintained("a")
+    assert world.configuration.is_maintained("a")
 
 
 async def test_a_flag_is_decisive_and_no_change_of_values(world: World) -> None:
@@ -145,15 +147,15 @@ async def test_flags_are_judged_once_for_an_edit(world: World) -> None:
 
 async def test_what_the_flags_of_global_hooks_say_is_compared_with_the_last_decision(world: World) -> None:
     await world.start(aEnabled="true")
-    assert not world.decisions.has_changed_flags()
+    assert not world.configuration.has_changed_flags()
     world.dynamic["c"] = True
-    assert world.decisions.has_changed_flags()
+    assert world.configuration.has_changed_flags()
 
 
 async def test_a_section_that_is_refused_leaves_the_last_good_one_in_force(world: World) -> None:
     await world.start(**ON, a="n: 1")
     assert world.edit(**ON, a="n: many") == Edit()
-    assert (world.store.effective("a"), set(world.decisions.bad)) == ({"n": 1}, {"a"})
+    assert (world.store.effective("a"), set(world.configuration.bad)) == ({"n": 1}, {"a"})
     assert await world.reasons() == ["ConfigRejected"]
     world.edit(**ON, a="n: many")
     assert world.edit(**ON, a="n: 2") == Edit(frozenset({"a"}), is_decisive=True)
@@ -220,7 +222,7 @@ async def test_the_section_of_a_module_that_a_global_hook_turns_on_is_checked_be
 ) -> None:
     """Sections of modules that are off are not checked when they are edited."""
     await world.start(a="n: many")
-    assert (world.choices, world.decisions.bad) == ("a:off b:off c:off", frozenset())
+    assert (world.choices, world.configuration.bad) == ("a:off b:off c:off", frozenset())
     world.dynamic["a"] = True
     await world.decisions.decide()
     assert world.choices == "a:undecided b:off c:off"
@@ -228,10 +230,10 @@ async def test_the_section_of_a_module_that_a_global_hook_turns_on_is_checked_be
 
 async def test_a_refused_section_counts_as_trouble_until_it_is_used_again(world: World) -> None:
     await world.start(**ON, a="n: many")
-    assert world.decisions.trouble.count == 1
+    assert world.configuration.trouble.count == 1
     world.edit(**ON, a="n: 1")
     world.edit(**ON, a="n: many")
-    assert world.decisions.trouble.count == 2
+    assert world.configuration.trouble.count == 2
 
 
 async def test_a_script_that_fails_leaves_its_module_undecided_and_is_worth_asking_again(world: World) -> None:
@@ -288,14 +290,14 @@ async def test_a_missing_configuration_is_reported_with_what_will_go(world: Worl
     world.dynamic["b"] = True
     await world.start(aEnabled="true", b="x: 1")
     world.config.grace.begin()
-    forecast = world.decisions.forecast(world.config)
+    forecast = world.configuration.forecast(world.config)
     assert forecast.startswith("ConfigMap default/configmap is deleted; unless it is created before ")
     assert forecast.endswith("uninstalled: a, b")
-    assert world.decisions.adopt() == Edit()
-    world.decisions.adopt()
+    assert world.configuration.adopt() == Edit()
+    world.configuration.adopt()
     assert await world.reasons() == ["ConfigDeleted"]
     world.config.grace.end()
-    world.decisions.adopt()
+    world.configuration.adopt()
     assert await world.reasons() == ["ConfigRestored"]
 
 
@@ -303,11 +305,11 @@ async def test_a_source_that_never_existed_is_waited_for_only_if_something_is_in
     """That only it can have turned on."""
     for installed in (False, True):
         world.config.grace.begin()
-        world.decisions.adopt()
+        world.configuration.adopt()
         assert "does not exist" in world.decisions.doubt
         if installed:
             world.states["a"].mark_live()
-        world.decisions.weigh_missing()
+        world.configuration.weigh_missing()
         assert world.config.grace.running is installed
         assert bool(world.decisions.doubt) is installed
 
@@ -315,7 +317,7 @@ async def test_a_source_that_never_existed_is_waited_for_only_if_something_is_in
 async def test_the_grace_of_a_source_that_existed_goes_on_whatever_is_installed(world: World) -> None:
     await world.start(c="x: 1")
     world.config.grace.begin()
-    world.decisions.weigh_missing()
+    world.configuration.weigh_missing()
     assert world.config.grace.running
 
 

@@ -1,6 +1,6 @@
 """A counter that grows while something is wrong, without a timer."""
 
-from hookrunner.convergence.decisions.config_reports import TroubleCounter
+from hookrunner.convergence.decisions.configuration import TroubleCounter
 
 
 class Clock:
