@@ -44,7 +44,7 @@ class NotPrivate(PermissionError):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who may change something without being another user: the process itself, by its user and its groups."""
+    """The user and the groups of a process: owners by which a file may be changed without danger."""
 
     uid: int
     groups: frozenset[int]
@@ -93,8 +93,8 @@ def use_directory(path: Path, user: User | None = None) -> None:
 
 
 def reuse_directory(path: Path) -> None:
-    """The same in one step where the directory is ours. Cleaners of temp directories remove it, and then another user
-    may be the next to make it: call this before every use."""
+    """The same with one system call where the directory is ours. Cleaners of temp directories remove it, and then
+    another user may be the next to make it: call this before every use."""
     user = User.of_process()
     with suppress(FileNotFoundError):
         status = os.lstat(path)
@@ -154,7 +154,7 @@ def create_file(path: str | Path, mode: int = 0o600) -> int:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, for its owner's eyes only. A link that stands there is replaced."""
+    """Write a file whole or not at all, readable for its owner alone. A link at its path is replaced."""
     draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with open(create_file(draft), "wb") as file:
@@ -180,7 +180,7 @@ def _is_bound(directory: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """Parents are 0755, whatever the umask. A link that leads nowhere is not made a directory."""
+    """Parents are 0755, whatever the umask. A dangling link is not replaced by a directory."""
     missing = list(takewhile(lambda directory: not os.path.lexists(directory), (path, *path.parents)))
     for directory in reversed(missing):
         with suppress(FileExistsError):  # made by another process just now; its owner is checked next
@@ -215,7 +215,7 @@ def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> st
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """To open a pipe would wait for its other end."""
+    """Opening a pipe must not wait for its other end."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -53,8 +53,9 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """An engine that has not started yet, how it is seen, and what it answers. `activator` and `inline_runs`
-    are for modules, whose hooks also run outside of queues; `executor` tells which runs changed values."""
+    """An engine that has not started yet, the views of it, and the reviews that it answers. `activator` and
+    `inline_runs` are for modules, whose hooks also run outside of queues; `executor` reports which runs changed
+    values."""
 
     engine: Engine
     activator: BindingActivator

@@ -33,8 +33,8 @@ STARTUP = "onStartup"
 
 
 def startup(hooks: Iterable[Hook]) -> list[Order]:
-    """The first tasks of `main`: onStartup runs by their number, then for each hook what enables its bindings. Those of
-    global hooks say that they belong to the start."""
+    """The first tasks of `main`: onStartup runs by their number, then for each hook the tasks that enable its bindings.
+    Those of global hooks are marked as part of the start."""
     hooks = list(hooks)
     return [*startup_runs(hooks, OPERATOR_STARTUP), *(order for hook in hooks for order in enabling(hook))]
 
@@ -89,7 +89,7 @@ def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
 
 
 def for_admission(hook: Hook, type: BindingType, index: int, extra: JSON) -> HookRun:
-    """The run that asks a hook for its verdict; `extra` are the keys of the review. `place` is the binding's among
+    """The run that asks a hook for its verdict; `extra` are the keys of the review. `index` is the binding's among
     those of its type."""
     validating = type is BindingType.VALIDATING
     binding = (hook.config.validating if validating else hook.config.mutating)[index]
@@ -157,9 +157,9 @@ def _startup_run(hook: Hook, activation: str) -> HookRun:
 
 
 def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
-    """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes
-    to `main` unless the binding names a queue and says `waitForSynchronization: false`; that of
-    a global or module hook to the binding's queue."""
+    """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes to
+    `main` unless the binding names a queue and has `waitForSynchronization: false`; the run of a global or module hook
+    goes to the binding's queue."""
     binding = hook.config.kubernetes[index]
     context = Context(
         binding=binding.name,

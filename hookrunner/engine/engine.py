@@ -1,4 +1,4 @@
-"""The engine: it knows the hooks, turns events and ticks into tasks, and says what each kind of task means.
+"""The engine: it knows the hooks, turns events and ticks into tasks, and runs each kind of task.
 
 `start` fills `main` and sets everything going, `stop` ends it in order. Hooks can come and go while it runs.
 `BindingActivator` starts and stops the event sources of a hook: its monitors and its crontabs.
@@ -144,7 +144,7 @@ class Engine:
         self._background = background
 
     def start(self, hooks: Iterable[Hook], monitors: Monitors, schedules: Schedules) -> None:
-        """Take these hooks on, in the order of a start, and begin to listen."""
+        """Register these hooks, in the order of a start, and begin to read events and ticks."""
         self.open(MAIN)
         for hook in hooks:
             self.register(hook)
@@ -154,7 +154,7 @@ class Engine:
         self._background.keep("ticks", lambda: self._read_ticks(schedules))
 
     def add(self, hook: Hook) -> None:
-        """Take on one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
+        """Register one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
         self.register(hook)
         for order in dispatch.startup([hook]):
             self._queues.enqueue(order)
@@ -168,11 +168,12 @@ class Engine:
         await self.wait_for_synchronizations([hook for hook in self.hooks.values() if hook.module == GLOBAL])
 
     async def listen(self, hook: Hook) -> tuple[HookRun, ...]:
-        """Let a hook follow its objects; the Synchronizations that it has not had yet. Nothing is done twice."""
+        """Start a hook's monitors; returns the Synchronizations that have not happened yet. A second call starts
+        nothing."""
         return tuple(run for run in await self._activator.activate_kubernetes(hook) if self._activator.is_locked(run))
 
     def enqueue_once(self, order: Order) -> Task:
-        """The task of this order: one that waits already, or a new one."""
+        """The task of this order: a waiting one, or else a new one."""
         queue = self._queues[order.queue]
         same = (t for t in queue if t is not queue.running and t.order.name == order.name)
         return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.enqueue(order)
@@ -207,7 +208,7 @@ class Engine:
         self._gate.unregister(hook.name)
 
     async def _run(self, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
-        """What each kind of order means."""
+        """Run a task by the kind of its order."""
         if isinstance(task.order, ModuleTask):
             self._runs.observe_wait(task)
             return await run_module(task.order) if run_module else Dropped("there are no modules")

@@ -1,5 +1,5 @@
 """Executes runs of hooks: reads the snapshots, runs the process, carries out the answer (`Applier`): object operations
-first, then metrics. Why a run takes place, and what its failure means, its callers know: `workers.QueueRuns`, reviews,
+first, then metrics. Its callers know why a run takes place, and what its failure means: `workers.QueueRuns`, reviews,
 and `InlineRuns` for the hooks of a module while the module is run.
 
 A retry runs the hook again, so it asks for the same operations again; those that an earlier attempt of the same task
@@ -27,7 +27,7 @@ from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
 
 Turn: TypeAlias = AbstractAsyncContextManager[object]
-"""What a process needs while it runs; its end gives it back."""
+"""What a process holds while it runs; leaving it gives it back."""
 
 _UNBOUNDED: Turn = nullcontext()
 
@@ -42,7 +42,7 @@ class ValuesStore(Protocol):
     """The values of modules, as their hooks read and change them."""
 
     def files(self, module: str) -> Values:
-        """What a hook of the module is given."""
+        """The values that a hook of the module reads."""
 
     async def keep(self, module: str, answer: Answer) -> bool:
         """Take the answer's patches; did the module's values change? Raises BadValues, KubeError."""
@@ -56,7 +56,7 @@ class ValuesChanged:
 
 
 class Applier:
-    """Knows the cluster and the hooks' metrics."""
+    """Carries out answers, in the cluster and in the hooks' metrics."""
 
     def __init__(self, objects: Objects, hook_metrics: HookMetrics) -> None:
         self._objects = objects
@@ -65,7 +65,7 @@ class Applier:
     async def apply(self, hook: Hook, answer: Answer, previous: PreviousAttempt) -> None:
         """Apply an answer; `previous` are the operations of the attempt before, and become those of this one.
 
-        Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with those there are is
+        Raises PatchFailed if an operation failed (all are attempted). A metric that conflicts with existing ones is
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
         await self.carry_out(answer.objects, previous)
@@ -123,8 +123,8 @@ class HookExecutor:
         options: RunOptions = DEFAULT_OPTIONS,
         turn: Turn = _UNBOUNDED,
     ) -> Answer:
-        """One run. `previous` is what the attempt before has done, and becomes what this one does. `turn` is left when
-        the process has ended, before anything of its answer is carried out.
+        """Execute one run. `previous` is what the attempt before has done, and becomes what this one does. `turn` is
+        left when the process has ended, before its answer is carried out.
 
         Raises HookFailed, PatchFailed.
         """
@@ -219,7 +219,7 @@ class InlineRuns:
 
 
 def _ignore(reason: str) -> None:
-    """What an inline run waits for is shown nowhere."""
+    """An inline run reports nowhere what it waits for."""
 
 
 def _done_before(operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> list[bool]:
@@ -234,7 +234,7 @@ def _done_before(operations: Sequence[ObjectOperation], previous: PreviousAttemp
 
 
 def _done_before_on_object(requested: list[ObjectOperation], before: PreviousAttempt) -> list[bool]:
-    """The same for one object. If the hook has changed its mind about it, what was done may have to be done again: of
+    """The same for one object. If the hook asks for something else this time, an operation may have to be repeated: of
     `x=1`, then `x=2`, then `x=1` none is superfluous."""
     if requested == [operation for operation, _ in before]:
         return [done for _, done in before]

@@ -1,6 +1,6 @@
 """A queue keeps tasks in order and says which one is next; it knows tasks, not hooks.
 
-`pick` holds the thinking and `dequeue` the waiting. Usually the head is next. A task that is set aside (a rate limit, a
+`pick` decides, `dequeue` waits. Usually the head is next. A task that is set aside (a rate limit, a
 parked failure, a missing snapshot) lets tasks of other lanes pass and keeps its own lane in order; a failed
 task that is not parked keeps the whole queue waiting for its back-off.
 """
@@ -131,8 +131,8 @@ class Queue:
         return None
 
     def dequeue_now(self) -> Task | Idle:
-        """The task to run at this moment, merged with what may be done in the same execution; or why no task can run. A
-        task that its rate limit holds up is set aside, not merged."""
+        """The task to run at this moment, merged with those that may be done in the same execution; or why no task can
+        run. A task that its rate limit holds up is set aside, not merged."""
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := choice.take_token()) <= 0:
                 self._absorb(choice)
@@ -198,7 +198,7 @@ class Queue:
         return Idle(min(dues, default=None), "waiting for task" if closed else "")
 
     def _absorb(self, task: Task) -> None:
-        """Merge into a task about to run what stands behind it and may be done in the same execution.
+        """Merge into a task that is about to run the tasks behind it that may be done in the same execution.
 
         Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up."""
         order, followers = task.order, list[Task]()

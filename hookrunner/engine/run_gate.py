@@ -19,7 +19,7 @@ from hookrunner.sources.monitors import Monitors
 from kubetypes.timers import timeout_at
 
 _LONGEST_REASON = 400
-"""Characters. The reason for a missing snapshot may be what hookrunner has answered to another review, which holds the
+"""Characters. The reason for a missing snapshot may quote hookrunner's answer to another review, which quotes the
 reason for which that one had no snapshot, and so on."""
 
 
@@ -28,8 +28,8 @@ class MissingSnapshot(HookFailed):
 
 
 class Notifier:
-    """Wakes all that wait for the next notice. A reader that looks first, and then waits without a pause, misses
-    none."""
+    """Wakes all that wait for the next notice. A reader that checks first, and then waits without an `await` between,
+    misses none."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
@@ -56,7 +56,7 @@ class RunGate:
         self._lines = defaultdict[str, asyncio.Lock](asyncio.Lock)
 
     def register(self, hook: Hook) -> None:
-        """Take on a hook's rate limit. A hook that is known already keeps its tokens."""
+        """Register a hook's rate limit. A registered hook keeps its tokens."""
         settings = hook.config.settings
         self._buckets.setdefault(hook.name, TokenBucket(settings.min_interval, settings.burst))
 

@@ -1,4 +1,4 @@
-"""What is shown of the engine: conditions for `/readyz`, dumps for the debug endpoint, gauges for `/metrics`.
+"""Views of the engine: conditions for `/readyz`, dumps for the debug endpoint, gauges for `/metrics`.
 
 Reading changes nothing.
 """
@@ -30,7 +30,7 @@ Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
 @dataclass(slots=True)
 class Conditions:
-    """Remembers since when each condition is as it is. `state` maps a name to (ready, message)."""
+    """Remembers since when each condition has its present state. `state` maps a name to (ready, message)."""
 
     _last: dict[str, Condition] = field(default_factory=dict)
 

@@ -1,6 +1,6 @@
 """All queues by name, each with a worker of its own (`Queues`), and how a worker runs the hook of a task (`QueueRuns`).
 
-A run of a queue has passed the gate and is merged when the queue gives it out. What its failure means for the task is
+A run of a queue has passed the gate and is merged when it is dequeued. What its failure means for the task is
 decided here (`_on_failure`); what that does to the queue in `queues.settle`.
 """
 
@@ -78,7 +78,7 @@ class Queues:
             self._queues[order.queue].enqueue_first([order])
 
     def wake(self) -> None:
-        """Let all look again at what held their tasks up."""
+        """Let all queues check again what held their tasks up."""
         for queue in self:
             queue.wake()
 
@@ -130,8 +130,8 @@ async def _outcome(queue: Queue, task: Task, run: Run) -> Outcome:
 
 
 async def retry_after(outage: Outage, queues: Queues, clock: Clock) -> None:
-    """Never ends: hurry the tasks that failed in an outage, for whatever reason. What kubectl failed for, only its hook
-    knows; a failure of another kind has one early attempt."""
+    """Hurry the tasks that failed in an outage, for whatever reason; never ends. Only the hook knows why its kubectl
+    failed; a failure of another kind has one early attempt."""
     async for seconds in outage.ends():
         queues.hurry_failed(clock() - seconds - _MARGIN)
 

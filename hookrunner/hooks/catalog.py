@@ -30,7 +30,7 @@ _log = log.get("hooks.catalog")
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The usable hooks in their order, and what is wrong with the others."""
+    """The usable hooks in their order, and the problems of the others."""
 
     hooks: tuple[Hook, ...]
     problems: tuple[BadHookConfig, ...] = ()
@@ -47,9 +47,9 @@ class _Silence:
 async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """Find the hooks, ask each for its configuration, and compile its filters.
 
-    The default directory may be missing, and then has no hooks. Raises StartRefused if the hooks
-    directory cannot be read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks
-    are not to be skipped; then it names every problem of every hook.
+    The default directory may be missing, and then has no hooks. Raises StartRefused if the hooks directory cannot be
+    read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks are not skipped;
+    then it names every problem of every hook.
     """
     if settings.optional and not settings.directory.is_dir():
         return Catalog(())
@@ -58,7 +58,7 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
 
 
 async def load_global(directory: Path, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
-    """The same for the global hooks in a directory, which has to be there."""
+    """The same for the global hooks in a directory, which must exist."""
     await asyncio.to_thread(writable.check, directory, settings)
     return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings, GLOBAL)
 
@@ -83,7 +83,7 @@ def _usable(catalog: Catalog, settings: HooksSettings, module: str = "") -> Cata
 
 
 async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
-    """The same for files that are known already. Every problem is in the catalog."""
+    """The same for files that have been found. Every problem is in the catalog."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def try_load(file: HookFile) -> Hook | BadHookConfig:
@@ -134,7 +134,7 @@ def _failure(end: Exit) -> str:
 
 
 def _quote_output(end: Exit) -> Iterator[str]:
-    """What the hook said, for its author. Its answer is not quoted: it may be anything, if it is wrong."""
+    """What the hook printed, for its author. Its answer is not quoted: it may be anything, if it is wrong."""
     shown = "; `hookrunner hook lint` shows it" if end.stdout.strip() else ""
     yield f"hook --config output: {f'{len(end.stdout):,} bytes{shown}' if shown else 'nothing'}"
     if end.stderr:

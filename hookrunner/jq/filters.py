@@ -221,7 +221,7 @@ EXACT = 2**53
 
 
 def rank(value: Any) -> int:
-    """The place of a value's kind in the order. `value` is what `orjson.loads` returns."""
+    """The rank of a value's kind in the order. `value` is what `orjson.loads` returns."""
     if value is True:
         return 2
     return 1 if value is False else RANK[type(value)]

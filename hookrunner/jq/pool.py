@@ -149,7 +149,7 @@ class Pool:
         return answers
 
     async def _converse(self, kind: bytes, program: bytes, texts: Sequence[bytes], answers: list[Answer]) -> None:
-        """Add to `answers` what one worker says, until it is done or lost."""
+        """Add the answers of one worker to `answers`, until it is done or lost."""
         try:
             async with self._lend() as child, aclosing(child.ask(kind, program, texts)) as stream:
                 async for answer in stream:

@@ -84,7 +84,7 @@ class Children:
     def adopt_orphans(self) -> None:
         """Reap processes that lost their parent and came to us: for PID 1, and for a subreaper (prctl(2)).
 
-        To be called in the main thread, in the running loop.
+        Call it in the main thread, in the running loop.
         """
         self._adopting = True
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._reap_orphans)
@@ -166,7 +166,7 @@ def _advice(command: Command, error: OSError) -> str:
 
 
 def _bad_interpreter(path: Path) -> str:
-    """The file is there and yet "not found": the kernel means the interpreter in its first line."""
+    """The file exists and yet is "not found": the kernel means the interpreter in its first line."""
     try:
         with path.open("rb") as file:
             first = file.read(_HASHBANG)

@@ -1,5 +1,5 @@
-"""A process of our own that does what must not be done in this one, and the socket to it: code of others that may hang,
-crash or take all memory. What is sent over the socket is up to the caller and the worker."""
+"""A worker process and the socket to it, for foreign code that may hang, crash or take all memory. What is sent over
+the socket is up to the caller and the worker."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from typing import Self
 from hookrunner import safe_files
 
 LENGTH = struct.Struct("!I")
-"""What stands before each part of a message."""
+"""The length that precedes each part of a message."""
 
 
 class WorkerLost(Exception):

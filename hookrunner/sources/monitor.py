@@ -104,8 +104,8 @@ class Monitor:
     it and asks for obstacles. Events leave through `outbox`.
 
     `opened` turns true when every scope was synced once: changes before that are no events. `decided` is set when that
-    has happened or is known to need a person's help. `locked` ends with the Synchronization. `broken`: the newest state
-    of objects on which the filter failed.
+    has happened or is known to need help from outside. `locked` ends with the Synchronization. `broken`: the newest
+    state of objects on which the filter failed.
     """
 
     id: BindingId
@@ -158,11 +158,11 @@ class Monitor:
         self.decided.set()
 
     def watch_nothing(self) -> None:
-        """A binding without a kind gets no events and holds nothing up."""
+        """Let a binding without a kind get no events and hold nothing up."""
         self._note_progress()
 
     def add_scope(self, selection: Selection, name: str = "") -> Scope:
-        """A watch begins."""
+        """Begin a watch of this selection."""
         scope = self.scopes[selection] = Scope(selection, (self.snapshot.keys(), self.broken.keys()), name)
         return scope
 

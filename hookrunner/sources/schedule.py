@@ -4,7 +4,7 @@ Bindings of any hooks with the same crontab and time zone share an entry, so the
 engine knows which hooks get it. Ticks missed while the process was down, suspended or busy come as one, never as a
 burst: the next time is always computed from now.
 
-Not here: what a crontab means (`cron`).
+What a crontab means is in `cron.py`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ was wrong before: waiting would silence every schedule, so all of them start afr
 
 
 class WallClock:
-    """Epoch seconds, as the machine believes them now."""
+    """The epoch seconds of the machine's clock."""
 
     def now(self) -> float:
         return time.time()

@@ -5,7 +5,7 @@ Simple jq programs run here at once; others travel to the jq workers, a batch at
 object is reported for that object alone.
 
 A snapshot keeps what the binding needs and no more, says whether the binding can see a change, and counts operations
-for the debug dump. Whether it is complete, its monitor knows.
+for the debug dump. Its monitor knows whether it is complete.
 """
 
 import time
@@ -39,7 +39,7 @@ class Labels:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All of them, for the metrics about objects; the kind only where addon-operator says it."""
+        """All of them, for the metrics about objects; the kind only for hooks of modules, as in addon-operator."""
         return (self.hook, self.binding, self.queue, *((*self.owner, self.kind) if self.owner else ()))
 
 
@@ -161,7 +161,7 @@ class Snapshot:
         return self._sorted
 
     def reset_run_counts(self) -> None:
-        """A hook run has read this snapshot."""
+        """Begin the count of operations since the last run again: a run has read this snapshot."""
         self.since_run = Operations()
 
     def operations(self) -> JSON:

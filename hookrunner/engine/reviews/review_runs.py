@@ -1,8 +1,8 @@
 """Runs a hook for the API server, which waits for the answer until a deadline.
 
 Outside of all queues: nothing is merged, nothing repeated. On its way to the hook a review waits for the snapshots that
-the hook is to see, for the hook's rate limit, and for its turn among all reviews; at the deadline, or when the API
-server has gone, it stops wherever it is, and a process that runs for it is ended.
+the hook reads, for the hook's rate limit, and for its turn among all reviews; at the deadline, or when the API server
+has gone, it stops wherever it is, and a process that runs for it is ended.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class _Stage:
     waits_for: str = "the event loop"
 
     def report(self, reason: str) -> None:
-        """It waits for this now."""
+        """Note what it waits for now."""
         self.waits_for = reason
 
 
@@ -80,7 +80,7 @@ class ReviewRuns:
         return not self.obstacle(order)
 
     async def run(self, request: ReviewRun) -> Answer:
-        """One run, and what it asked for carried out. Raises HookFailed, TooLate above all, PatchFailed."""
+        """Run a hook and carry out its answer. Raises HookFailed, most often TooLate, and PatchFailed."""
         stage, now = _Stage(), asyncio.get_running_loop().time
         if request.deadline <= now():
             raise TooLate("the time for an answer was over before the hook could be asked")

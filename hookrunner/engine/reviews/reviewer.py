@@ -1,6 +1,6 @@
 """Answers admission and conversion reviews by running the hooks that declare them.
 
-What a review costs the API server when a hook fails is the webhook's failure policy: it goes along with the error.
+What the API server does when a hook fails is the webhook's failure policy, which goes along with the error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class KnownHooks:
-    """What the hooks of a moment answer: webhooks by id, conversions by definition."""
+    """What the hooks answer at a moment: webhooks by id, conversions by definition."""
 
     hooks: Mapping[str, Hook]
     webhooks: Mapping[str, Webhook]
@@ -50,7 +50,7 @@ class KnownHooks:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDeclarations:
-    """What modules have to do with reviews at a moment: `answering`: hooks that can serve reviews; `asked`: hooks
+    """What modules declare about reviews at a moment: `answering`: hooks that can serve reviews; `asked`: hooks
     whose webhooks should be registered now. `incomplete`: the declarations of some modules are
     unknown; those of `sure` are known."""
 
@@ -76,17 +76,17 @@ class ReviewDeclarations:
         return self._modules
 
     def declare_modules(self, modules: ModuleDeclarations) -> None:
-        """From now on the hooks of modules declare this."""
+        """Replace what the hooks of modules declare."""
         self._modules = modules
 
     @property
     def kinds(self) -> frozenset[ReviewKind]:
-        """What the hooks answer that there are now."""
+        """The kinds of reviews that the present hooks answer."""
         return frozenset(kind for hook in (*self.own, *self.modules.answering) for kind in hook.config.reviews)
 
     @property
     def asked(self) -> Sequence[Hook]:
-        """Those that the API server is to ask."""
+        """The hooks whose webhooks should be registered."""
         return (*self.own, *self.modules.asked)
 
     @property
@@ -168,7 +168,7 @@ class HookReviewer:
             raise ReviewFailed(f"Hook failed: {hook.name}: {message}", code) from error
 
     def _current(self) -> KnownHooks:
-        """What is known of the hooks that there are now."""
+        """What the present hooks declare, read once for each set of hooks."""
         hooks = self._engine.hooks
         if self._known.hooks is not hooks:
             declared = _webhooks(hooks.values())

@@ -33,8 +33,8 @@ _CONDITION = re.compile(rf"(?:(?=.{{1,253}}/){_SUBDOMAIN}/)?(?=.{{1,63}}\Z)[A-Za
 
 
 def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
-    """All problems of the answer of a hook of this kind. What is wrong by the tables is reported once and not
-    checked further."""
+    """All problems of the answer of a hook of this kind. What the tables refuse is reported once and not checked
+    further."""
     wrong = list(check(raw, V1_OF[kind]))
     yield from wrong
     settings = raw.get("settings")
@@ -122,8 +122,8 @@ def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:
 
 
 def misnamed_webhooks(config: HookConfig, addon: str) -> Iterator[str]:
-    """Webhooks of a module's hook that cannot be registered under their names, which the module's comes before. One
-    such would keep all others from being registered."""
+    """Webhooks of a module's hook that cannot be registered under their names, which begin with the module's. One such
+    would keep all others from being registered."""
     for binding in (*config.validating, *config.mutating):
         if not _QUALIFIED.fullmatch(name := webhook_name(binding.name, addon)):
             text = f"would be registered as '{name}', which the API server refuses as a name; rename it or the module"
@@ -131,7 +131,8 @@ def misnamed_webhooks(config: HookConfig, addon: str) -> Iterator[str]:
 
 
 def conversion_problems(path: str, binding: JSON) -> Iterator[Problem]:
-    """What no CustomResourceDefinition can be called. Of its versions, those may be missing yet."""
+    """Names that no CustomResourceDefinition can have, and rules that convert nothing. Versions may be added to the
+    definition later."""
     crd = binding.get("crdName")
     if crd is not None and ("." not in crd or not re.fullmatch(_SUBDOMAIN, crd)):
         text = f"'{crd}' is not the name of a CustomResourceDefinition; write PLURAL.GROUP: crontabs.stable.example.com"
@@ -150,7 +151,7 @@ def repeated_names(path: str, names: Sequence[str]) -> Iterator[Problem]:
 
 
 def _conditions(path: str, conditions: Sequence[JSON]) -> Iterator[Problem]:
-    """Whether their expressions compile is a question of the linter: not everybody has CEL."""
+    """Whether their expressions compile is checked by the linter: CEL is an optional dependency."""
     if len(conditions) > _MOST_CONDITIONS:
         yield Problem(path, f"has {len(conditions)} items, and {_MOST_CONDITIONS} are the most; join some by &&")
     seen = set[str]()

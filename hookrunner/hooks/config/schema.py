@@ -1,6 +1,6 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
-A key that is missing here does not exist. Ours alone are `schedule[].timezone`,
+A key that is missing here is refused. Ours alone are `schedule[].timezone`,
 `settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
