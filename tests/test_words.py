@@ -1,7 +1,7 @@
 """The words of the project, counted: what CONTRIBUTING asks of names and prose does not get worse.
 
-The bounds below are what is left from before the rule. A count that falls below its bound lowers the bound: that is the
-test's other assertion. New text uses the glossary's words (`docs/where-to-look.md`).
+Each bound is what is left. A count that falls below it lowers it: that is the test's other assertion. New text uses the
+glossary's words (`docs/where-to-look.md`).
 """
 
 import ast
@@ -16,39 +16,46 @@ from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
-FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs")
-UNREAD = {"tests/linting/samples", "docs/differences.md", "tests/test_words.py"}
+FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs", "hooks", "modules", "webhooks")
+UNREAD = ("tests/linting/samples", "docs/differences.md", "tests/test_words.py")
 
 DIALECT = re.compile(
-    r"\b(whoever|nobody|somebody|anybody|is none|are none|is told|was told|are told|not told|is to be|are to be"
-    r"|as it is wanted|at its hand|has had its|small letters|of ours|for ever|may not yet|would else|of which the last"
-    r"|by itself alone)\b",
-    re.IGNORECASE,
+    r"\b(?:(?i:whoever|nobody|somebody|anybody|is told|was told|are told|not told|is to be|are to be|as it is wanted"
+    r"|at its hand|has had its|small letters|of ours|for ever|may not yet|would else|of which the last|by itself alone)"
+    r"|is none|are none)\b"
 )
+"""`is None` is Python's, and counts as no word."""
 CITATION = re.compile(
     r"\b(?:shell-operator|addon-operator|user-pains|design|cluster-addons|cloud-controller-manager)\.md\b"
+    r"|(?<!RFC \d{4} )§\d"
 )
+"""Pages that are not in the repository, and numbers of sections in them."""
 PARTICIPLE = re.compile(
     r"_?(?:[a-z]+_)*"
     r"(?:[a-z]+ed|done|gone|told|kept|held|sent|found|made|taken|given|seen|read_in|put_away|sought|lent|met|begun|written"
     r"|known|shown)"
 )
+GERUND = re.compile(r"\w+(?<!Bind)(?<!Sett)(?<!Find)(?<!Str)(?<!Mapp)ing")
+"""Except nouns of the field."""
 
 AT_MOST = {
-    "dialect": 1341,
-    "dead citations": 160,
-    "actions named by participles": 102,
-    "class names with several homes": 18,
+    "dialect": 20,
+    "dead citations": 0,
+    "actions named by participles": 4,
+    "class names with several homes": 0,
+    "gerunds as classes": 0,
 }
+SLACK = 10_000
+"""How far a count may fall below its bound before the bound has to follow: wide while the rooms are rewritten."""
 
 
 def files(*folders: str) -> Iterator[Path]:
     """Python files and pages, without generated and foreign ones."""
-    for folder in folders:
-        for file in sorted((ROOT / folder).rglob("*")):
-            name = file.relative_to(ROOT).as_posix()
-            if file.suffix in (".py", ".md") and not any(name.startswith(prefix) for prefix in UNREAD):
-                yield file
+    pages = (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))
+    for file in (*pages, *(file for folder in folders for file in sorted((ROOT / folder).rglob("*")))):
+        name = file.relative_to(ROOT).as_posix()
+        if file.suffix in (".py", ".md") and not name.startswith(UNREAD):
+            yield file
 
 
 def lines(pattern: re.Pattern[str]) -> list[str]:
@@ -94,11 +101,18 @@ def homonyms() -> list[str]:
     return [f"{name}: {', '.join(map(str, sorted(found)))}" for name, found in sorted(homes.items()) if len(found) > 1]
 
 
+def gerunds() -> list[str]:
+    """Classes named after an activity, in place of the thing that does it."""
+    classes = ((file, node) for file, node in nodes() if isinstance(node, ast.ClassDef))
+    return [f"{file.relative_to(ROOT)}: class {node.name}" for file, node in classes if GERUND.fullmatch(node.name)]
+
+
 COUNTED: Mapping[str, Callable[[], list[str]]] = {
     "dialect": lambda: lines(DIALECT),
     "dead citations": lambda: lines(CITATION),
     "actions named by participles": participles,
     "class names with several homes": homonyms,
+    "gerunds as classes": gerunds,
 }
 
 
@@ -108,7 +122,3 @@ def test_counts_do_not_exceed_their_bounds(kind: str) -> None:
     found = COUNTED[kind]()
     assert len(found) <= AT_MOST[kind], "\n".join(["new ones among these:", *found])
     assert len(found) > AT_MOST[kind] - SLACK, f"AT_MOST[{kind!r}] can be {len(found)} now: lower it"
-
-
-SLACK = 10_000
-"""How far a count may fall below its bound before the bound has to follow: wide while the rooms are rewritten."""
