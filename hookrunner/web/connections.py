@@ -1,4 +1,4 @@
-"""One client's connection: how long a request may take to arrive and its answer to be taken, nothing of what it asks.
+"""One client's connection: how long a request may take to arrive and its answer to be read, nothing of its content.
 
 aiohttp ends a connection that is idle for too long, but would wait as long for a head that comes byte by byte, and
 indefinitely for a body. Here the time for both runs from the first byte of the request.
@@ -78,7 +78,7 @@ class Connections(http_connections.HttpServer):
         await self.shutdown(None if grace is None else grace / 2)
 
     async def part(self) -> None:
-        """Wait until the clients of closed connections have hung up in their turn, and cut those that do not within
+        """Wait until the clients of closed connections have closed them too, and cut those that do not within
         `ReviewLimits.parting`: an event loop that ends meanwhile would leave their sockets open."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.parting):
@@ -93,19 +93,19 @@ class Connections(http_connections.HttpServer):
             await self._left.wait()
 
     def opened(self, transport: asyncio.WriteTransport) -> None:
-        """A connection stands."""
+        """Count a connection as open."""
         self._open.add(transport)
 
     def closed(self, transport: asyncio.WriteTransport) -> None:
-        """It does no more, for both sides."""
+        """Count it as closed on both sides."""
         self._open.discard(transport)
         self._left.set()
 
 
 class TimedConnection(http_connections.HttpConnection):
-    """One with a limit on the time from a request's first byte to its last."""
+    """A connection with a limit on the time from a request's first byte to its last."""
 
-    __slots__ = ("_arrival", "_body", "_connections", "_stands", "_timer", "answers")
+    __slots__ = ("_arrival", "_body", "_connections", "_open_transport", "_timer", "answers")
 
     def __init__(self, connections: Connections, limits: ReviewLimits) -> None:
         super().__init__(
@@ -116,7 +116,7 @@ class TimedConnection(http_connections.HttpConnection):
             lingering_time=limits.arrival,
         )
         self._connections = connections
-        self._stands: asyncio.WriteTransport | None = None
+        self._open_transport: asyncio.WriteTransport | None = None
         self._arrival = limits.arrival
         self._body: StreamReader | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -128,13 +128,13 @@ class TimedConnection(http_connections.HttpConnection):
         return self._body is not None and self._body.is_eof()
 
     def asked(self, body: StreamReader) -> None:
-        """A head is complete; its body may still be on its way, also that of one which came before our last answer."""
+        """The head of a request is complete. Its body may still be arriving, even after our answer to it."""
         self._body = body
         if not body.is_eof():
             self._hurry()
 
     def answered(self) -> None:
-        """The next byte is that of a new request, if the last one is complete."""
+        """The answer is written: the next byte begins a new request, if the last one is complete."""
         self.answers += 1
         if self._body is not None and self._body.is_eof():
             self._body = None
@@ -153,15 +153,15 @@ class TimedConnection(http_connections.HttpConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
-        self._stands = transport  # aiohttp forgets its own when it closes it
+        self._open_transport = transport  # aiohttp drops its own reference when it closes it
         self._connections.opened(transport)
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._unhurried()
         super().connection_lost(exc)
-        if self._stands is not None:
-            self._connections.closed(self._stands)
+        if self._open_transport is not None:
+            self._connections.closed(self._open_transport)
 
     def _hurry(self) -> None:
         if self._timer is None:

@@ -19,7 +19,7 @@ from kubetypes.json_values import JSON
 
 Format: TypeAlias = Literal["json", "yaml", "text"]
 FORMAT = r"{format:(\.\w+)?}"
-"""The end of a route that knows formats."""
+"""The end of a route with formats."""
 
 
 def format_of(extension: str) -> Format:
@@ -85,7 +85,7 @@ def queue_text(queue: QueueDump) -> str:
 
 
 def queues_json(queues: Sequence[QueueDump], show_empty: bool) -> JSON:
-    """Queues with tasks, queues without if wanted, and sums."""
+    """Queues with tasks, empty queues on request, and sums."""
     active, empty = _split_by_tasks(queues)
     shown: JSON = {"active": [queue_json(queue) for queue in active]}
     if show_empty and empty and _others(queues):
@@ -97,7 +97,7 @@ def queues_json(queues: Sequence[QueueDump], show_empty: bool) -> JSON:
 
 
 def queues_text(queues: Sequence[QueueDump], show_empty: bool) -> str:
-    """The same for people."""
+    """The same as text."""
     active, empty = _split_by_tasks(queues)
     text = "\n".join(queue_text(queue) for queue in active)
     if show_empty and (_others(queues) or not empty):
@@ -131,7 +131,7 @@ def _summary(queues: Sequence[QueueDump]) -> Iterator[str]:
 
 
 def _split_by_tasks(queues: Iterable[QueueDump]) -> tuple[list[QueueDump], list[QueueDump]]:
-    """With tasks and without, `main` first, then by name."""
+    """Queues with tasks and queues without, `main` first, then by name."""
     ordered = sorted(queues, key=lambda queue: (queue.name != MAIN, queue.name))
     return [queue for queue in ordered if queue.tasks], [queue for queue in ordered if not queue.tasks]
 

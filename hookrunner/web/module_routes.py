@@ -32,7 +32,7 @@ class Modules(Protocol):
         """Is there such a module?"""
 
     def rows(self) -> Sequence[ModuleDump]:
-        """All modules in their order, then directories that can be none."""
+        """All modules in their order, then directories that are rejected."""
 
     def enabled(self) -> Sequence[str]:
         """Names of modules that are on."""
@@ -53,19 +53,19 @@ class Modules(Protocol):
         """Snapshots of its hooks by their names."""
 
     def graph(self, form: GraphForm) -> str:
-        """What waits for what."""
+        """The graph of dependencies."""
 
     async def resources(self) -> JSON:
-        """The objects that are followed, by module."""
+        """The watched objects, by module."""
 
     async def render(self, section: str, debug: bool) -> str:
         """The manifests, empty without a chart. Raises HookrunnerError."""
 
     async def diff(self, section: str) -> str:
-        """How they differ from what is in the cluster. Raises HookrunnerError."""
+        """The difference between the manifests and the live state. Raises HookrunnerError."""
 
     async def rollback(self, section: str, revision: int | None) -> str:
-        """Bring an earlier revision back; what came of it, for a person. Raises HookrunnerError."""
+        """Roll back to an earlier revision; the outcome in words. Raises HookrunnerError."""
 
     async def adopt(self, section: str) -> Sequence[Adoption]:
         """Have the module run, once with the right to take over objects; which these were. Raises HookrunnerError."""
@@ -78,7 +78,7 @@ _Show: TypeAlias = Callable[[Modules, str, web.Request], JSON]
 
 
 def value_routes(find: Find) -> list[web.RouteDef]:
-    """Those that show values and what is made of them."""
+    """The routes that show values and what is made of them."""
     shown = _Shown(find)
     return [
         *shown.both("values", _values),
@@ -90,7 +90,7 @@ def value_routes(find: Find) -> list[web.RouteDef]:
 
 
 def module_routes(find: Find) -> list[web.RouteDef]:
-    """The others."""
+    """The other routes."""
     shown = _Shown(find)
     return [
         web.get("/global/list" + FORMAT, shown.global_hooks),
@@ -120,7 +120,7 @@ class _Shown:
         return answer({"globalHooks": names}, format_of(request.match_info["format"]))
 
     async def modules(self, request: web.Request) -> web.Response:
-        """The predecessor's key, and under another one all that is known."""
+        """The names under the predecessor's key, and all details under another one."""
         modules = self._modules()
         shown = {"enabledModules": sorted(modules.enabled()), "modules": [asdict(row) for row in modules.rows()]}
         return answer(shown, format_of(request.match_info["format"]))
@@ -183,12 +183,12 @@ def _snapshots(modules: Modules, section: str, _request: web.Request) -> JSON:
 
 
 def _flag(request: web.Request, name: str) -> bool:
-    """As Go reads it."""
+    """A flag of the query, as Go reads it."""
     return request.query.get(name, "") in ("1", "t", "T", "true", "TRUE", "True")
 
 
 def _revision(wanted: str) -> int | None:
-    """None for the one before."""
+    """The revision in the query; None for the one before."""
     if not wanted:
         return None
     if not wanted.isdecimal() or not int(wanted):

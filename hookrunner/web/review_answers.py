@@ -1,4 +1,4 @@
-"""What goes back to the API server: verdicts, converted objects and failures as JSON.
+"""Answers to the API server: verdicts, converted objects and failures as JSON.
 
 The API server refuses an answer, or silently drops a part of it, for things that a hook's author cannot know; what
 can be corrected without changing the verdict is corrected here.
@@ -20,7 +20,7 @@ ADMISSION, CONVERSION = "AdmissionReview", "ConversionReview"
 """Kinds of reviews."""
 
 PIECE = 256 * 1024
-"""Bytes of a conversion's answer that are made at one go: under a millisecond of work."""
+"""Bytes of a conversion's answer that are made at a time: under a millisecond of work."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _NOT_IN_KEYS = re.compile(r"[^-A-Za-z0-9_.]")
@@ -73,7 +73,7 @@ def unconverted(review: ConversionReview, reason: str) -> bytes:
 
 
 def _conversion(review: ConversionReview, result: Mapping[str, str]) -> bytes:
-    """Ends with the closing braces of `response` and of the envelope."""
+    """The envelope as JSON. It ends with the closing braces of `response` and of itself."""
     response = {"uid": review.request["uid"], "result": result}
     return orjson.dumps({"apiVersion": review.api_version, "kind": CONVERSION, "response": response})
 
@@ -84,7 +84,7 @@ def _code(code: int) -> int:
 
 
 def _warnings(warnings: Sequence[str]) -> list[str]:
-    """They become HTTP headers: one with a control character (a line break) would be dropped without a word."""
+    """Warnings become HTTP headers: one with a control character (a line break) would be dropped without a message."""
     return [text for text in (_CONTROLS.sub(" ", _text(warning)).strip() for warning in warnings) if text]
 
 
@@ -101,5 +101,5 @@ def _key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Without the halves of characters that Python makes of undecodable bytes: JSON has no way to say them."""
+    """Without the halves of characters that Python makes of undecodable bytes: JSON cannot express them."""
     return text.encode("utf-8", "replace").decode()

@@ -63,7 +63,7 @@ async def read(request: web.BaseRequest, most: Most, take: Callable[[int], None]
 
 
 async def drain(request: web.BaseRequest) -> None:
-    """Let the rest of the body pass, so that the connection can be used again."""
+    """Read and drop the rest of the body, so that the connection can be used again."""
     while await request.content.readany():
         pass
 
@@ -82,7 +82,7 @@ def admission(body: bytearray) -> tuple[str, AdmissionRequest]:
 
 
 def conversion(body: bytearray) -> tuple[str, JSON]:
-    """The same of a ConversionReview, whose request stays as it was parsed."""
+    """The `apiVersion` of a ConversionReview and its `request`, as parsed. Raises HTTPBadRequest."""
     version, request = _parsed(body, "ConversionReview", ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))
     if not isinstance(request.get("desiredAPIVersion"), str):
         raise _missing("request.desiredAPIVersion")
@@ -93,7 +93,7 @@ def conversion(body: bytearray) -> tuple[str, JSON]:
 
 
 def _parsed(body: bytearray, kind: str, versions: Sequence[str]) -> tuple[str, JSON]:
-    """Unknown fields are as welcome as in Go; `NaN`, undecodable text and bottomless nesting are not JSON for us."""
+    """Accepts unknown fields, as Go does; refuses `NaN`, undecodable text and excessive nesting, which are not JSON."""
     try:
         review = json_values.loads(body)
     except ValueError as error:
@@ -136,11 +136,11 @@ _PART = 64 * 1024
 _EMPTY, _OBJECT, _MEMBER = 64, 152, 32
 """Bytes of an empty dict, of one with members, and of each member."""
 _LIST, _SLOT = 56, 8
-"""Of a list, and of each of its items."""
+"""Bytes of a list, and of each of its items."""
 _STRING, _KEY, _NUMBER = 56, 24, 32
-"""Of a string above its text, of a key (most keys come more than once and are shared), and of a number."""
+"""Bytes of a string beyond its text, of a key (most keys repeat and are shared), and of a number."""
 _PARSER = 16
-"""Of each value in the parser's own tree, which it builds first."""
+"""Bytes of each value in the parser's own tree, which it builds first."""
 
 _WIDE = re.compile(rb"[\xc4-\xf4]")
 """The first byte of a character that takes two bytes in a Python string, or four."""

@@ -163,7 +163,7 @@ class ReviewLimits:
     """Open ones, each of some 80 KiB. More than reviews in the queue, since each review in HTTP/1.1 has its own."""
     handshake: float = 10.0
     farewell: float = 5.0
-    """For the client to end TLS in its turn."""
+    """For the client to end TLS on its side."""
     parting: float = 1.0
     """The same when the program stops."""
     taking: float = 30.0

@@ -1,7 +1,7 @@
-"""Reviews over HTTP: which paths there are, until when an answer is waited for, and what comes back.
+"""Reviews over HTTP: the paths, the deadline of each review, and the answers.
 
 `POST /hooks/<id>` is an admission review, `POST /<name of a CRD>` a conversion review; `GET /healthz` and `GET /readyz`
-are for probes, and there is nothing else. Who reviews is a `Reviewer`; nothing is known here of hooks.
+are for probes; other paths do not exist. A `Reviewer` decides; hooks are not known here.
 
 Any client may send anything, so memory is bounded: a path that no hook answers is refused by the head alone. An
 admission review is parsed only to be checked, one at a time, and waits and runs as text. A conversion review is parsed
@@ -38,7 +38,7 @@ LONGEST_TIMEOUT = 30.0
 MARGIN = 0.2
 """Seconds before the API server's own timeout at which the answer is due: it has to travel."""
 GUARD = 0.1
-"""Seconds that a reviewer may be late."""
+"""Seconds by which a reviewer may miss the deadline."""
 
 _log = log.get("web.reviews")
 

@@ -21,7 +21,7 @@ from hookrunner.web.formats import list_routes, rfc3339
 from kubetypes.json_values import JSON
 
 SCRAPES = 8
-"""Scrapes at once. Each is work for the event loop, which probes and reviews wait for."""
+"""Concurrent scrapes. Each takes time of the event loop, for which probes and reviews wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ async def _index(_request: web.Request) -> web.Response:
 
 
 async def _alive(_request: web.Request) -> web.Response:
-    """The answer shows that the event loop runs; nothing else is promised."""
+    """The answer shows that the event loop runs, and nothing else."""
     return web.Response(text="ok\n")
 
 
@@ -159,7 +159,7 @@ def _line(condition: Condition) -> str:
 
 
 def _wanted(request: web.Request) -> str:
-    """`text`, `json`, or anything: `?output=` decides, else what is asked for by name, which probes don't."""
+    """`text`, `json`, or anything: `?output=` decides, else a type that `Accept` names, which probes do not send."""
     accept = request.headers.get("Accept", "")
     return request.query.get("output", "json" if "json" in accept else "text" if "text/" in accept else "")
 

@@ -33,7 +33,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseSheet:
-    """A file of cases: its text, and where everything stands in it."""
+    """A file of cases: its text, and the position of each value."""
 
     path: Path
     text: str
@@ -42,7 +42,7 @@ class CaseSheet:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile(CaseSheet):
-    """One about a hook."""
+    """The file as one about a hook."""
 
     cases: tuple[Case, ...]
 
@@ -82,7 +82,7 @@ def read(path: Path) -> CaseFile:
 
 
 def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) -> tuple[str, JSON, Positions]:
-    """The text of a test file, its value, and where everything stands. `wrong` says what is wrong with a value.
+    """The text of a test file, its value, and the position of each value. `wrong` says what is wrong with a value.
 
     Raises BadInput with a line for every problem."""
     try:

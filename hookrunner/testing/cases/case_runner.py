@@ -43,7 +43,7 @@ class CaseReport:
 
     @property
     def passed(self) -> bool:
-        """As expected."""
+        """Is the result as expected?"""
         return not (self.problem or self.wrong)
 
     @property
@@ -53,7 +53,7 @@ class CaseReport:
 
     @property
     def lines(self) -> list[str]:
-        """What there is to say of a case that did not pass; what was printed last."""
+        """Lines about a case that did not pass; the output of the hook comes last."""
         if self.problem:
             return self.problem.splitlines()
         lines = [
@@ -191,7 +191,7 @@ def load(paths: Iterable[Path]) -> list[CaseFile]:
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """Where cases run, and how many at a time."""
+    """The bench for cases, and how many run at a time."""
 
     tools: Bench
     turns: asyncio.Semaphore

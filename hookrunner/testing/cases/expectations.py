@@ -161,7 +161,7 @@ def _some_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterat
 
 
 def nearest(item: JSON, actual_value: Sequence[JSON]) -> JSON:
-    """Of the most similar value the keys that the expectation names; None if there is no value."""
+    """The most similar value, with the keys that the expectation names; None if there is no value."""
     candidates = [projected(value, item) for value in actual_value]
     return max(candidates, key=lambda value: _likeness(value, item), default=None)
 
@@ -191,7 +191,7 @@ def _shown(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]
 
 
 def projected(actual_value: JSON, expected: JSON) -> JSON:
-    """Of a value the parts that the expectation names."""
+    """The parts of a value that the expectation names."""
     if isinstance(actual_value, dict) and isinstance(expected, dict):
         return {key: projected(actual_value[key], expected[key]) for key in expected if key in actual_value}
     if isinstance(actual_value, list) and isinstance(expected, list):

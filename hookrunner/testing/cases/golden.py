@@ -16,7 +16,7 @@ from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 _FIRST = ("patches", "metrics", "verdict", "values", "configValues")
-"""What a case is given that expects nothing yet, where there is something of it."""
+"""Keys that a case without expectations gets, where the result has them."""
 
 
 _TAKEN = re.compile(r"(?<=timed out) after [\d.]+s", re.DOTALL)

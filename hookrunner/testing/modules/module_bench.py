@@ -31,7 +31,7 @@ class RenderedModule:
     failure: str = ""
 
     def as_json(self) -> JSON:
-        """For programs."""
+        """As JSON, for programs."""
         rendered = self.rendered
         return {
             "failure": self.failure,
@@ -115,7 +115,7 @@ def load_module(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
 
 
 def _alone(shelf_read: Shelf, module: Module) -> Shelf:
-    """Without other modules, whose values would be computed for every case."""
+    """The same without other modules, whose values would be computed for every case."""
     keys = (GLOBAL, module.key)
     statics = shelf_read.loaded.statics
     alone = replace(statics, sections={key: statics.sections[key] for key in keys})

@@ -52,7 +52,7 @@ class ModuleCase:
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile(CaseSheet):
-    """One about the module in a directory."""
+    """The file as one about the module in a directory."""
 
     module: Path
     cases: tuple[ModuleCase, ...]

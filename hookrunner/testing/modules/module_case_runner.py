@@ -26,7 +26,7 @@ from kubetypes.json_values import JSON
 
 @dataclass(frozen=True, slots=True)
 class ModuleOutcome:
-    """How one case went: as `CaseReport`, and what came of it."""
+    """The outcome of one case: as `CaseReport`, and the rendered module."""
 
     file: ModuleFile
     case: ModuleCase
@@ -90,7 +90,7 @@ GOLDEN = "golden"
 
 
 def differences(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> Iterator[Difference]:
-    """Everything in which a module is not as expected."""
+    """All differences between a module and what its case expects."""
     expect = case.expect
     if made.failure or "failure" in expect:
         yield from _failure(expect, made.failure)
@@ -149,7 +149,7 @@ def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference
 
 
 def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
-    """A key of `expect` as it would have to be."""
+    """The value that a key of `expect` should have."""
     rendered = made.rendered
     match key:
         case "objects":
@@ -166,8 +166,8 @@ def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
 
 
 def _objects(expected: JSON, actual: list[JSON]) -> JSON:
-    """Of each expected object as much as was asked about of the one that is most like it. What is expected to be absent
-    is not taken back: that is for a person to decide."""
+    """For each expected object the same keys of the most similar actual one. An expected absence is not removed: that
+    is for a person to decide."""
     if isinstance(expected, list):
         return [now for item in expected if (now := nearest(item, actual)) is not None]
     some = {"contain": _objects(expected["contain"], actual)} if "contain" in expected else {}
