@@ -39,7 +39,7 @@ class Issuer:
 
 
 @dataclass(frozen=True)
-class Wish:
+class CertificateSpec:
     """How to make a certificate."""
 
     names: tuple[str, ...] = (HOST,)
@@ -50,11 +50,11 @@ class Wish:
     rsa: bool = False
 
 
-def certificate(subject: str, issuer: Issuer | None = None, wish: Wish = Wish()) -> Issuer:
+def certificate(subject: str, issuer: Issuer | None = None, spec: CertificateSpec = CertificateSpec()) -> Issuer:
     """One with its key, signed by `issuer` or by itself."""
-    key: Key = rsa.generate_private_key(65537, 2048) if wish.rsa else ec.generate_private_key(ec.SECP256R1())
+    key: Key = rsa.generate_private_key(65537, 2048) if spec.rsa else ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
-    begin = datetime.fromtimestamp(wish.begin, UTC)
+    begin = datetime.fromtimestamp(spec.begin, UTC)
     draft = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -62,18 +62,18 @@ def certificate(subject: str, issuer: Issuer | None = None, wish: Wish = Wish())
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(seconds=wish.life))
-        .add_extension(x509.BasicConstraints(ca=wish.ca, path_length=None), critical=True)
+        .not_valid_after(begin + timedelta(seconds=spec.life))
+        .add_extension(x509.BasicConstraints(ca=spec.ca, path_length=None), critical=True)
     )
-    if wish.names:
-        draft = draft.add_extension(x509.SubjectAlternativeName([_named(one) for one in wish.names]), critical=False)
-    if wish.usages:
-        draft = draft.add_extension(x509.ExtendedKeyUsage(wish.usages), critical=False)
+    if spec.names:
+        draft = draft.add_extension(x509.SubjectAlternativeName([_named(one) for one in spec.names]), critical=False)
+    if spec.usages:
+        draft = draft.add_extension(x509.ExtendedKeyUsage(spec.usages), critical=False)
     return Issuer(draft.sign(issuer.key if issuer else key, SHA256()), key)
 
 
 def authority(subject: str = "CA", issuer: Issuer | None = None) -> Issuer:
-    return certificate(subject, issuer, Wish(names=(), ca=True))
+    return certificate(subject, issuer, CertificateSpec(names=(), ca=True))
 
 
 def parts(leaf: Issuer, *chain: Issuer, trust: bytes) -> tuple[Part, Part, Part]:
@@ -82,10 +82,10 @@ def parts(leaf: Issuer, *chain: Issuer, trust: bytes) -> tuple[Part, Part, Part]
     return Part(pem, "/certs/tls.crt"), Part(leaf.key_pem, "/certs/tls.key"), Part(trust, "/certs/ca.crt")
 
 
-def material(wish: Wish = Wish(), issuer: Issuer | None = None) -> Material:
+def material(spec: CertificateSpec = CertificateSpec(), issuer: Issuer | None = None) -> Material:
     """By a CA of its own, unless one is given."""
     issuer = issuer or authority()
-    return checked(*parts(certificate("server", issuer, wish), trust=issuer.pem))
+    return checked(*parts(certificate("server", issuer, spec), trust=issuer.pem))
 
 
 def server_context(material: Material) -> ssl.SSLContext:

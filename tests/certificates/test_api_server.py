@@ -19,11 +19,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.certificates.issuing import issue
 from hookrunner.certificates.material import Material, checked, doubts, overlap
-from tests.certificates.made import YEAR, Wish, authority, certificate, parts, server_context
+from tests.certificates.made import YEAR, CertificateSpec, authority, certificate, parts, server_context
 from tests.controlplane.cluster import Cluster
 
 NOW = time.time()
-HERE = Wish(names=("127.0.0.1",), begin=NOW - 60)
+HERE = CertificateSpec(names=("127.0.0.1",), begin=NOW - 60)
 REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
@@ -109,7 +109,7 @@ def with_a_chain() -> Material:
 
 
 def signed_by_itself() -> Material:
-    alone = certificate("server", wish=HERE)
+    alone = certificate("server", spec=HERE)
     return checked(*parts(alone, trust=alone.pem))
 
 
@@ -138,7 +138,7 @@ def test_old_certificate_is_refused_after_the_overlap(cluster: Cluster, namespac
 
 
 @pytest.mark.parametrize(
-    ("wish", "problem"),
+    ("spec", "problem"),
     [
         (replace(HERE, begin=NOW - YEAR, life=YEAR / 2), "certificate has expired"),
         (replace(HERE, begin=NOW + 3600), "is not yet valid"),
@@ -146,8 +146,10 @@ def test_old_certificate_is_refused_after_the_overlap(cluster: Cluster, namespac
         (replace(HERE, usages=(ExtendedKeyUsageOID.CLIENT_AUTH,)), "incompatible key usage"),
     ],
 )
-def test_certificates_that_we_doubt_are_refused(cluster: Cluster, namespace: str, wish: Wish, problem: str) -> None:
+def test_certificates_that_we_doubt_are_refused(
+    cluster: Cluster, namespace: str, spec: CertificateSpec, problem: str
+) -> None:
     issuer = authority()
-    server = checked(*parts(certificate("server", issuer, wish), trust=issuer.pem))
+    server = checked(*parts(certificate("server", issuer, spec), trust=issuer.pem))
     assert doubts(server, NOW)
     assert problem in answer(cluster, namespace, server, server.trust)

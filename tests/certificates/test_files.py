@@ -9,7 +9,7 @@ import pytest
 from hookrunner.certificates.issuing import issue
 from hookrunner.certificates.material import Material
 from hookrunner.certificates.provided import INTERVAL, LatestMaterial, from_files
-from tests.certificates.made import HOST, NOW, Wish, material
+from tests.certificates.made import HOST, NOW, CertificateSpec, material
 from tests.certificates.reading import Reader, reading
 
 pytestmark = pytest.mark.looptime
@@ -155,9 +155,9 @@ async def test_the_last_good_certificate_stays_when_a_file_breaks(
     await reader.next()
     broken(tmp_path / key)
     assert await reader.quiet(200)
-    told = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
-    assert len(told) == 1
-    assert f"{tmp_path / key}" in told[0]
+    logged = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
+    assert len(logged) == 1
+    assert f"{tmp_path / key}" in logged[0]
 
 
 async def test_repaired_file_is_yielded_if_it_is_new(
@@ -179,14 +179,14 @@ async def test_missing_files_are_reported_every_minute_at_the_start(
 ) -> None:
     write(tmp_path, OLD, "tls.key", "ca.crt")
     assert await reader.quiet(605)
-    told = capfd.readouterr().err.splitlines()
-    assert len(told) == 11
-    assert all(f"{tmp_path / 'tls.crt'} cannot be read: No such file or directory" in line for line in told)
+    logged = capfd.readouterr().err.splitlines()
+    assert len(logged) == 11
+    assert all(f"{tmp_path / 'tls.crt'} cannot be read: No such file or directory" in line for line in logged)
 
 
 async def test_expired_certificate_is_used_and_reported(
     tmp_path: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    write(tmp_path, expired := material(Wish(begin=0, life=60)))
+    write(tmp_path, expired := material(CertificateSpec(begin=0, life=60)))
     assert await reader.next() == expired
     assert "it expired on 1970-01-01T00:01:00+00:00" in capfd.readouterr().err

@@ -21,7 +21,7 @@ from hookrunner.certificates.material import (
     overlap,
 )
 from hookrunner.errors import BadCertificate
-from tests.certificates.made import HOST, NOW, YEAR, Wish, authority, certificate, material, parts, shaken
+from tests.certificates.made import HOST, NOW, YEAR, CertificateSpec, authority, certificate, material, parts, shaken
 from tests.tables import each
 
 ROOT = authority()
@@ -30,7 +30,7 @@ CAS = [authority(f"CA {number}").pem for number in range(4)]
 
 
 def test_material_knows_its_serial_times_and_names() -> None:
-    leaf = certificate("server", ROOT, Wish(names=(HOST, "10.0.0.1", "fd00::1")))
+    leaf = certificate("server", ROOT, CertificateSpec(names=(HOST, "10.0.0.1", "fd00::1")))
     made = checked(*parts(leaf, trust=ROOT.pem))
     assert made.serial == leaf.certificate.serial_number
     assert (made.begins, made.expires) == (NOW - 3600, NOW - 3600 + YEAR)
@@ -41,9 +41,9 @@ def test_material_does_not_show_its_key() -> None:
     assert "PRIVATE" not in repr(material())
 
 
-@pytest.mark.parametrize("wish", [Wish(), Wish(rsa=True)], ids=["ECDSA", "RSA"])
-def test_keys_of_both_kinds_are_accepted(wish: Wish) -> None:
-    assert b"PRIVATE KEY" in material(wish).key
+@pytest.mark.parametrize("spec", [CertificateSpec(), CertificateSpec(rsa=True)], ids=["ECDSA", "RSA"])
+def test_keys_of_both_kinds_are_accepted(spec: CertificateSpec) -> None:
+    assert b"PRIVATE KEY" in material(spec).key
 
 
 def test_a_chain_over_intermediate_cas_in_any_order_is_followed() -> None:
@@ -113,19 +113,21 @@ def test_the_last_of_a_chain_is_nearest_to_its_root() -> None:
 
 
 @each(
-    ("wish", "now", "expected"),
+    ("spec", "now", "expected"),
     [
-        (Wish(), NOW, []),
-        (Wish(life=60), NOW, ["it expired on 2026-06-01T11:01:00+00:00"]),
-        (Wish(begin=NOW + 60), NOW, ["it is not valid before 2026-06-01T12:01:00+00:00"]),
-        (Wish(names=()), NOW, ["it names no host as subjectAltName, and the common name does not count"]),
-        (Wish(usages=(ExtendedKeyUsageOID.CLIENT_AUTH,)), NOW, ["its extended key usage lacks serverAuth"]),
-        (Wish(usages=(ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH)), NOW, []),
-        (Wish(usages=(ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE,)), NOW, []),
+        (CertificateSpec(), NOW, []),
+        (CertificateSpec(life=60), NOW, ["it expired on 2026-06-01T11:01:00+00:00"]),
+        (CertificateSpec(begin=NOW + 60), NOW, ["it is not valid before 2026-06-01T12:01:00+00:00"]),
+        (CertificateSpec(names=()), NOW, ["it names no host as subjectAltName, and the common name does not count"]),
+        (CertificateSpec(usages=(ExtendedKeyUsageOID.CLIENT_AUTH,)), NOW, ["its extended key usage lacks serverAuth"]),
+        (CertificateSpec(usages=(ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH)), NOW, []),
+        (CertificateSpec(usages=(ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE,)), NOW, []),
     ],
 )
-def test_certificates_that_api_servers_may_refuse_are_reported(wish: Wish, now: float, expected: list[str]) -> None:
-    assert list(doubts(material(wish), now)) == expected
+def test_certificates_that_api_servers_may_refuse_are_reported(
+    spec: CertificateSpec, now: float, expected: list[str]
+) -> None:
+    assert list(doubts(material(spec), now)) == expected
 
 
 @each(
@@ -143,7 +145,7 @@ def test_certificates_that_api_servers_may_refuse_are_reported(wish: Wish, now: 
 def test_missing_names_of_a_certificate_are_found(
     names: tuple[str, ...], wanted: list[str], expected: tuple[str, ...]
 ) -> None:
-    assert lacking(material(Wish(names=names)), wanted) == expected
+    assert lacking(material(CertificateSpec(names=names)), wanted) == expected
 
 
 cas = st.lists(st.sampled_from(CAS)).map(b"".join)

@@ -21,7 +21,7 @@ from hookrunner.certificates.provided import LatestMaterial, SecretState
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from kubesandbox.faults import Fault
-from tests.certificates.made import NOW, YEAR, Wish, material
+from tests.certificates.made import NOW, YEAR, CertificateSpec, material
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of
 from tests.kube.server import ApiServer
@@ -169,11 +169,13 @@ async def test_certificate_that_expired_meanwhile_is_renewed(api: ApiServer, rep
     assert (await replica.next()).serial != old.serial
 
 
-@pytest.mark.parametrize("wish", [Wish(names=NAMES, begin=NOW + 60), Wish(names=NAMES, usages=(CLIENT_AUTH,))])
+@pytest.mark.parametrize(
+    "spec", [CertificateSpec(names=NAMES, begin=NOW + 60), CertificateSpec(names=NAMES, usages=(CLIENT_AUTH,))]
+)
 async def test_a_certificate_that_api_servers_would_refuse_is_replaced(
-    api: ApiServer, replica: Reader, wish: Wish
+    api: ApiServer, replica: Reader, spec: CertificateSpec
 ) -> None:
-    api.put(secret("default", data(refused := material(wish))))
+    api.put(secret("default", data(refused := material(spec))))
     assert (await replica.next()).serial != refused.serial
 
 
@@ -275,10 +277,10 @@ async def test_missing_rights_are_reported_and_tried_again(
     if there:
         await replica.next()
     assert await replica.quiet(50)
-    told = capfd.readouterr().err
-    assert f"cannot {verb} Secret default/certs" in told
-    assert "a Role in its namespace must allow to get, list, watch, create and update secrets" in told
-    assert told.count("cannot be used") == 1
+    logged = capfd.readouterr().err
+    assert f"cannot {verb} Secret default/certs" in logged
+    assert "a Role in its namespace must allow to get, list, watch, create and update secrets" in logged
+    assert logged.count("cannot be used") == 1
     assert 4 <= len(writes(api)) <= 8
     api.faults.clear()
     assert (await replica.next(40)).serial == serial_of(kept(api))

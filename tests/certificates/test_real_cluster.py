@@ -111,13 +111,13 @@ async def serials(replicas: list[Reader]) -> set[int]:
 
 
 async def warned(reader: Reader, capfd: pytest.CaptureFixture[str], words: str) -> str:
-    """What the log has told when it tells this; meanwhile, there is no certificate."""
-    told = ""
+    """The log up to these words; meanwhile, there is no certificate."""
+    logged = ""
     async with asyncio.timeout(60):
-        while words not in told:
+        while words not in logged:
             assert await reader.quiet(0.2)
-            told += capfd.readouterr().err.replace("\\", "")
-    return told
+            logged += capfd.readouterr().err.replace("\\", "")
+    return logged
 
 
 async def test_one_of_ten_replicas_creates_the_certificate(replicas: list[Reader], stored: Stored) -> None:
@@ -193,8 +193,8 @@ async def test_a_missing_right_is_named_and_waited_for(
     async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
         if there:
             await reader.next()
-        told = await warned(reader, capfd, problem)
-        assert "a Role in its namespace must allow to get, list" in told
+        logged = await warned(reader, capfd, problem)
+        assert "a Role in its namespace must allow to get, list" in logged
         cluster.user("all", namespace, [READ, CREATE, UPDATE])
         rest = {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"}}
         subject = {"kind": "ServiceAccount", "name": "few", "namespace": namespace}

@@ -36,8 +36,8 @@ async def test_existing_secret_is_read(api: ApiServer, reader: Reader) -> None:
 
 async def test_missing_secret_is_awaited(api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]) -> None:
     assert await reader.quiet(150)
-    told = [line for line in capfd.readouterr().err.splitlines() if "does not exist" in line]
-    assert len(told) == 3
+    logged = [line for line in capfd.readouterr().err.splitlines() if "does not exist" in line]
+    assert len(logged) == 3
     write(api, data(OLD))
     assert await reader.next() == OLD
 
@@ -121,9 +121,9 @@ async def test_missing_rights_are_reported_with_advice(
 ) -> None:
     api.faults.add(Fault("answer", "/secrets", status=403))
     assert await reader.quiet(130)
-    told = capfd.readouterr().err
-    assert "a Role in its namespace must allow to get, list and watch it" in told
-    assert told.count("there is no certificate yet") == 3
+    logged = capfd.readouterr().err
+    assert "a Role in its namespace must allow to get, list and watch it" in logged
+    assert logged.count("there is no certificate yet") == 3
     api.faults.clear()
     write(api, data(OLD))
     assert await reader.next() == OLD

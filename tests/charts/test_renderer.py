@@ -210,12 +210,12 @@ async def test_without_the_library_helm_is_taken_from_path(
 
 
 async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: Path) -> None:
-    os.mkfifo(told := tmp_path / "told")
-    directory = write({"helm": f"#!/bin/sh\necho $$ > {told}; exec sleep 1000\n"})
+    os.mkfifo(fifo := tmp_path / "fifo")
+    directory = write({"helm": f"#!/bin/sh\necho $$ > {fifo}; exec sleep 1000\n"})
     (directory / "helm").chmod(0o755)
     async with Renderer(program=str(directory / "helm")) as renderer:
         rendering = asyncio.create_task(renderer.render(order(directory)))
-        helm = os.pidfd_open(int(await asyncio.to_thread(told.read_text)))
+        helm = os.pidfd_open(int(await asyncio.to_thread(fifo.read_text)))
         rendering.cancel()
         with pytest.raises(asyncio.CancelledError):
             await rendering
@@ -225,11 +225,11 @@ async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: P
 
 
 async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Write, tmp_path: Path) -> None:
-    os.mkfifo(told := tmp_path / "told")
-    directory = write({"helm": f"#!/bin/sh\nexec 3> {told}; kill -TERM $PPID; exec sleep 1000\n"})
+    os.mkfifo(fifo := tmp_path / "fifo")
+    directory = write({"helm": f"#!/bin/sh\nexec 3> {fifo}; kill -TERM $PPID; exec sleep 1000\n"})
     (directory / "helm").chmod(0o755)
     async with Renderer(program=str(directory / "helm")) as renderer:
-        reading = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+        reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         with pytest.raises(RenderFailed, match="the render worker died"):
             await renderer.render(order(directory))
     # The end of the file comes when no process has it open for writing any more.

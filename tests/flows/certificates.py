@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from hookrunner.certificates.material import Material
-from tests.certificates.made import Wish, authority, material
+from tests.certificates.made import CertificateSpec, authority, material
 from tests.certificates.secrets import NAME, data, secret, serial_of
 from tests.flows.webhooks import Site
 
@@ -14,7 +14,7 @@ LIFE = 3 * DAY
 
 def made(name: str, age: float = DAY) -> Material:
     """By a CA of its own."""
-    return material(Wish(("127.0.0.1",), time.time() - age, LIFE), authority(name))
+    return material(CertificateSpec(("127.0.0.1",), time.time() - age, LIFE), authority(name))
 
 
 class Secrets:

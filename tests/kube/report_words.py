@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from hookrunner.model.events import ObjectSeen, Report, WatchLost
 
-Story = AsyncGenerator[list[Report], None]
+Batches = AsyncGenerator[list[Report], None]
 
 
 def words(reports: list[Report]) -> list[str]:
@@ -23,10 +23,10 @@ def word(report: Report) -> str:
     return type(report).__name__
 
 
-async def until(story: Story, last: str, patience: float = 1000) -> list[str]:
+async def until(batches: Batches, last: str, patience: float = 1000) -> list[str]:
     """The words up to and including one that begins so."""
-    told: list[str] = []
+    received: list[str] = []
     async with asyncio.timeout(patience):
-        while not any(said.startswith(last) for said in told):
-            told += words(await anext(story))
-    return told
+        while not any(word.startswith(last) for word in received):
+            received += words(await anext(batches))
+    return received

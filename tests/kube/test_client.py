@@ -92,7 +92,7 @@ async def test_unreachable_server_is_named(metrics: Metrics) -> None:
 
 
 async def test_silent_server_is_named_alike_at_each_attempt(metrics: Metrics) -> None:
-    """What differs would be told anew each time: each watch asks for another `timeoutSeconds`."""
+    """A message that differs would be reported each time: each watch asks for another `timeoutSeconds`."""
 
     left: asyncio.Queue[None] = asyncio.Queue()
 

@@ -49,8 +49,8 @@ def kubectl(environ: Mapping[str, str], home: Path) -> str:
     """The server that real kubectl asks."""
     words = ["kubectl", "get", "--raw=/version", "-v=6", "--request-timeout=5s"]
     env = {"PATH": os.environ["PATH"], "HOME": str(home), **environ}
-    said = subprocess.run(words, env=env, cwd="/", capture_output=True, text=True, check=False).stderr
-    return next(word for word in said.replace("\\", "").replace('"', " ").split() if word.startswith("http"))
+    errors = subprocess.run(words, env=env, cwd="/", capture_output=True, text=True, check=False).stderr
+    return next(word for word in errors.replace("\\", "").replace('"', " ").split() if word.startswith("http"))
 
 
 def test_only_variables_that_lead_to_a_cluster_are_taken_out() -> None:

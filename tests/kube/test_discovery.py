@@ -106,7 +106,7 @@ async def test_unknown_kinds_cause_one_request_per_second(api: ApiServer, discov
 
 @BOTH
 @pytest.mark.parametrize(
-    ("api_version", "kind", "told"),
+    ("api_version", "kind", "message"),
     [
         ("extensions/v1beta1", "DaemonSet", "DaemonSet is served as apps/v1"),
         ("apps/v1beta2", "deploy", "Deployment is served as apps/v1"),
@@ -124,9 +124,9 @@ async def test_unknown_kinds_cause_one_request_per_second(api: ApiServer, discov
     ],
 )
 async def test_error_names_what_is_served_instead(
-    served: ApiServer, discovery: Discovery, api_version: str, kind: str, told: str
+    served: ApiServer, discovery: Discovery, api_version: str, kind: str, message: str
 ) -> None:
-    with pytest.raises(UnknownKind, match=f"the server knows no kind '{kind}' in .*: {re.escape(told)}$"):
+    with pytest.raises(UnknownKind, match=f"the server knows no kind '{kind}' in .*: {re.escape(message)}$"):
         await discovery.resolve(api_version, kind)
 
 

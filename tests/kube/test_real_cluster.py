@@ -22,7 +22,7 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy
-from tests.kube.report_words import Story, until
+from tests.kube.report_words import Batches, until
 
 PATIENCE = 60
 
@@ -46,18 +46,18 @@ async def proxied(proxy: Proxy, metrics: Metrics) -> AsyncIterator[Client]:
         yield client
 
 
-def stories(client: Client, metrics: Metrics, idle: float = 75) -> Watches:
+def watches_on(client: Client, metrics: Metrics, idle: float = 75) -> Watches:
     return Watches(client, Discovery(client), metrics, idle)
 
 
-async def hear(story: Story, last: str) -> list[str]:
+async def hear(batches: Batches, last: str) -> list[str]:
     """Without what the control plane puts into every namespace at some time."""
-    return [said for said in await until(story, last, PATIENCE) if not said.endswith("kube-root-ca.crt")]
+    return [word for word in await until(batches, last, PATIENCE) if not word.endswith("kube-root-ca.crt")]
 
 
-async def hear_events(story: Story, last: str) -> list[str]:
-    """Without losses, which on a busy machine may last long enough to be told."""
-    return [said for said in await hear(story, last) if not said.startswith(("WatchLost", "WatchRestored"))]
+async def hear_events(batches: Batches, last: str) -> list[str]:
+    """Without losses, which on a busy machine may last long enough to be reported."""
+    return [word for word in await hear(batches, last) if not word.startswith(("WatchLost", "WatchRestored"))]
 
 
 POD = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
@@ -101,12 +101,12 @@ async def test_real_server_reports_the_list_and_changes(
     for name in "abc":
         await thing.create(name)
     selection = Selection("v1", plural, namespace, metadata_only=only)
-    async with aclosing(stories(direct, metrics).open(selection)) as story:
-        assert sorted(await hear(story, "Synced")) == ["RelistStarted", "Synced", "a", "b", "c"]
+    async with aclosing(watches_on(direct, metrics).open(selection)) as batches:
+        assert sorted(await hear(batches, "Synced")) == ["RelistStarted", "Synced", "a", "b", "c"]
         await thing.create("d")
         await thing.label("a", color="red")
         await thing.delete("b")
-        assert await hear(story, "Deleted") == ["Added d", "Modified a", "Deleted b"]
+        assert await hear(batches, "Deleted") == ["Added d", "Modified a", "Deleted b"]
 
 
 async def test_a_server_without_streamed_lists_is_listed_in_pages(
@@ -120,10 +120,10 @@ async def test_a_server_without_streamed_lists_is_listed_in_pages(
             await maps.create(f"m{number}")
 
     await asyncio.gather(*map(create, range(510)))
-    async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
-        assert len(await hear(story, "Synced")) == 512
+    async with aclosing(watches_on(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as batches:
+        assert len(await hear(batches, "Synced")) == 512
         await maps.delete("m7")
-        assert await hear(story, "Deleted") == ["Deleted m7"]
+        assert await hear(batches, "Deleted") == ["Deleted m7"]
     assert len(await proxy.seen("configmaps limit=500")) == 2
 
 
@@ -136,9 +136,9 @@ async def test_listed_objects_are_as_those_that_are_read(
     await maps.create("a", labels={"color": "red"})
     selection = Selection("v1", "ConfigMap", namespace, fields="metadata.name=a")
     item: Report | None = None
-    async with asyncio.timeout(PATIENCE), aclosing(stories(proxied, metrics).open(selection)) as story:
+    async with asyncio.timeout(PATIENCE), aclosing(watches_on(proxied, metrics).open(selection)) as batches:
         while not isinstance(item, ObjectSeen):
-            item = next((report for report in await anext(story) if isinstance(report, ObjectSeen)), None)
+            item = next((report for report in await anext(batches) if isinstance(report, ObjectSeen)), None)
     assert item.obj == await proxied.get(f"{maps.path}/a")
 
 
@@ -146,14 +146,14 @@ async def test_stalled_watch_is_resumed_on_a_real_server(
     proxy: Proxy, proxied: Client, metrics: Metrics, maps: Thing, namespace: str
 ) -> None:
     """The proxy keeps the connection open and acknowledges, but forwards nothing."""
-    async with aclosing(stories(proxied, metrics, idle=2).open(Selection("v1", "cm", namespace))) as story:
-        await hear(story, "Synced")
+    async with aclosing(watches_on(proxied, metrics, idle=2).open(Selection("v1", "cm", namespace))) as batches:
+        await hear(batches, "Synced")
         await maps.create("before")
-        await hear(story, "Added before")
+        await hear(batches, "Added before")
         proxy.stall("watch=")
         for name in "abcde":
             await maps.create(name)
-        hearing = asyncio.ensure_future(hear_events(story, "Added e"))
+        hearing = asyncio.ensure_future(hear_events(batches, "Added e"))
         await proxy.seen("watch= resourceVersion", count=2)
         proxy.resume()
         assert await hearing == [f"Added {name}" for name in "abcde"]
@@ -166,8 +166,8 @@ async def test_expired_version_costs_one_list(
     """While disconnected: a creation, a change, a deletion; then a real compaction of etcd."""
     for name in ("changed", "deleted", "same"):
         await templates.create(name)
-    async with aclosing(stories(proxied, metrics).open(Selection("v1", "PodTemplate", namespace))) as story:
-        await hear(story, "Synced")
+    async with aclosing(watches_on(proxied, metrics).open(Selection("v1", "PodTemplate", namespace))) as batches:
+        await hear(batches, "Synced")
         await proxy.refuse()
         proxy.cut()
         await templates.create("new")
@@ -176,8 +176,8 @@ async def test_expired_version_costs_one_list(
         await asyncio.to_thread(cluster.compact)
         proxy.requests.clear()
         await proxy.accept()
-        told = await hear_events(story, "Synced")
-    assert sorted(told) == ["RelistStarted", "Synced", "changed", "new", "same"]
+        reports = await hear_events(batches, "Synced")
+    assert sorted(reports) == ["RelistStarted", "Synced", "changed", "new", "same"]
     lists = [request for request in proxy.requests if "sendInitialEvents" in str(request) or "limit=" in str(request)]
     assert 1 <= len(lists) <= 2
 
@@ -188,31 +188,31 @@ async def test_resumed_watch_reports_nothing_twice(
     for name in ("z-old", "a-young"):
         await maps.create(name)
     await maps.label("a-young", color="red")
-    async with aclosing(stories(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as story:
-        await hear(story, "Synced")
+    async with aclosing(watches_on(proxied, metrics).open(Selection("v1", "ConfigMap", namespace))) as batches:
+        await hear(batches, "Synced")
         await proxy.streaming("watch=")
         proxy.cut("watch=")
         await maps.create("next")
-        assert await hear_events(story, "Added next") == ["Added next"]
+        assert await hear_events(batches, "Added next") == ["Added next"]
 
 
 async def test_a_kind_whose_definition_comes_goes_and_comes_back(
     direct: Client, metrics: Metrics, namespace: str
 ) -> None:
     plural, group = "widgets", f"{namespace}.example.com"
-    watches = stories(direct, metrics)
+    watches = watches_on(direct, metrics)
     path = f"/apis/{group}/v1/namespaces/{namespace}/{plural}"
-    async with aclosing(watches.open(Selection(f"{group}/v1", "Widget", namespace))) as story:
-        assert "CustomResourceDefinition" in (await until(story, "WatchLost", PATIENCE))[-1]
+    async with aclosing(watches.open(Selection(f"{group}/v1", "Widget", namespace))) as batches:
+        assert "CustomResourceDefinition" in (await until(batches, "WatchLost", PATIENCE))[-1]
         for name in ("one", "two"):
             await define(direct, group, plural)
-            await until(story, "Synced", PATIENCE)
+            await until(batches, "Synced", PATIENCE)
             body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
             await direct.send(ApiCall("POST", path, body=body))
-            await until(story, f"Added {name}", PATIENCE)
+            await until(batches, f"Added {name}", PATIENCE)
             await direct.send(ApiCall("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
-            told = await until(story, "WatchLost", PATIENCE)
-            assert f"Deleted {name}" in told
+            reports = await until(batches, "WatchLost", PATIENCE)
+            assert f"Deleted {name}" in reports
 
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -232,13 +232,13 @@ async def test_missing_rights_are_reported_and_their_arrival_is_noticed(
     user = await asyncio.to_thread(cluster.user, "reader", namespace)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(client_of(user.kubeconfig, metrics))
-        watches = stories(client, metrics)
-        story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
+        watches = watches_on(client, metrics)
+        batches = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
         # On a busy machine it may not be the first loss: no answer in time, or a token that is not known yet.
         rule = '{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}'
-        await until(story, f"WatchLost: no right to list and watch configmaps: add {rule}", PATIENCE)
+        await until(batches, f"WatchLost: no right to list and watch configmaps: add {rule}", PATIENCE)
         await grant(direct, namespace)
-        assert (await until(story, "Synced", PATIENCE))[-2:] == ["Synced", "WatchRestored"]
+        assert (await until(batches, "Synced", PATIENCE))[-2:] == ["Synced", "WatchRestored"]
 
 
 async def grant(client: Client, namespace: str) -> None:
@@ -293,7 +293,7 @@ async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (
             {"authorization": "Bearer nonsense"},
@@ -305,7 +305,7 @@ async def test_a_bad_token_is_refused_and_an_unknown_authority_not_trusted(
     ],
 )
 async def test_refused_credentials_are_reported_with_their_origin_and_advice(
-    cluster: Cluster, metrics: Metrics, tmp_path: Path, change: dict[str, Any], told: str
+    cluster: Cluster, metrics: Metrics, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     token = f"Bearer {cluster.token}"
     ours = Connection(cluster.url, cluster.ca.read_text(), authorization=token, origin="kubeconfig 'x'", user="me")
@@ -314,7 +314,7 @@ async def test_refused_credentials_are_reported_with_their_origin_and_advice(
     async with Client(credentials, Requests(metrics)) as client:
         with pytest.raises(KubeError) as caught:
             await client.get("/api/v1/namespaces")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("compacted", [False, True])
@@ -325,14 +325,14 @@ async def test_watches_survive_a_killed_server_without_loss(
     async with client_of(own_cluster.kubeconfig, metrics) as client:
         maps = Thing(client, "default")
         await maps.create("before")
-        async with aclosing(stories(client, metrics).open(Selection("v1", "ConfigMap", "default"))) as story:
-            await hear(story, "Synced")
+        async with aclosing(watches_on(client, metrics).open(Selection("v1", "ConfigMap", "default"))) as batches:
+            await hear(batches, "Synced")
             await asyncio.to_thread(own_cluster.stop_apiserver)
-            assert (await hear(story, "WatchLost"))[-1].startswith(f"WatchLost: {own_cluster.url}: Cannot connect")
+            assert (await hear(batches, "WatchLost"))[-1].startswith(f"WatchLost: {own_cluster.url}: Cannot connect")
             if compacted:
                 await asyncio.to_thread(own_cluster.compact)
             await asyncio.to_thread(own_cluster.start_apiserver)
             await maps.create("after")
-            told = await hear(story, "WatchRestored")
-            told += [] if {"after", "Added after"} & {*told} else await hear(story, "Added after")
-            assert ("Synced" in told) == compacted
+            reports = await hear(batches, "WatchRestored")
+            reports += [] if {"after", "Added after"} & {*reports} else await hear(batches, "Added after")
+            assert ("Synced" in reports) == compacted

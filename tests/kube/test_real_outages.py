@@ -21,7 +21,7 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import OwnCluster
 from tests.flows import waiting
-from tests.kube.report_words import Story, until
+from tests.kube.report_words import Batches, until
 from tests.kube.server import definition
 
 PATIENCE = 120.0
@@ -64,10 +64,10 @@ def watches(client: Client, metrics: Metrics) -> Watches:
     return Watches(client, Discovery(client), metrics, 75.0)
 
 
-async def listed(stack: AsyncExitStack, watches: Watches, selection: Selection) -> Story:
-    story = await stack.enter_async_context(aclosing(watches.open(selection)))
-    await until(story, "Synced", PATIENCE)
-    return story
+async def listed(stack: AsyncExitStack, watches: Watches, selection: Selection) -> Batches:
+    batches = await stack.enter_async_context(aclosing(watches.open(selection)))
+    await until(batches, "Synced", PATIENCE)
+    return batches
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.nightly)])
@@ -75,21 +75,21 @@ async def test_expired_watches_list_at_once_when_the_server_is_back(
     own_cluster: OwnCluster, client: Client, outage: Recorded, watches: Watches, count: int
 ) -> None:
     async with AsyncExitStack() as stack:
-        stories = [
+        streams = [
             await listed(stack, watches, Selection("v1", "ConfigMap", "default", f"n!={number}"))
             for number in range(count)
         ]
         await asyncio.to_thread(own_cluster.stop_apiserver)
-        for story in stories:
-            await until(story, "WatchLost", PATIENCE)
-        reading = [asyncio.create_task(until(story, "WatchRestored", PATIENCE)) for story in stories]
+        for batches in streams:
+            await until(batches, "WatchLost", PATIENCE)
+        reading = [asyncio.create_task(until(batches, "WatchRestored", PATIENCE)) for batches in streams]
         await asyncio.to_thread(own_cluster.compact)
         before = outage.failures
         await waiting.until(lambda: outage.failures >= before + 5, "pauses that have grown")
         outage.pauses.clear()
         await asyncio.to_thread(own_cluster.start_apiserver)
-        for told in await asyncio.gather(*reading):
-            states = [word for word in told if word in ("RelistStarted", "Synced", "WatchRestored")]
+        for reports in await asyncio.gather(*reading):
+            states = [word for word in reports if word in ("RelistStarted", "Synced", "WatchRestored")]
             assert states[-2:] == ["Synced", "WatchRestored"]
     assert max(outage.pauses) <= 1
     assert len(outage.pauses) <= 4 * count
@@ -100,11 +100,11 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_at_once
 ) -> None:
     things = definition("example.com", "Thing", "v1")
     await client.send(ApiCall("POST", DEFINITIONS, body=things))
-    async with aclosing(watches.open(Selection("example.com/v1", "Thing"))) as story:
-        await until(story, "Synced", PATIENCE)
+    async with aclosing(watches.open(Selection("example.com/v1", "Thing"))) as batches:
+        await until(batches, "Synced", PATIENCE)
         await client.send(ApiCall("DELETE", f"{DEFINITIONS}/things.example.com"))
-        await until(story, "WatchLost: the server knows no kind", PATIENCE)
-        reading = asyncio.create_task(until(story, "WatchRestored", PATIENCE))
+        await until(batches, "WatchLost: the server knows no kind", PATIENCE)
+        reading = asyncio.create_task(until(batches, "WatchRestored", PATIENCE))
         before = len(outage.pauses)
         await waiting.until(lambda: len(outage.pauses) >= before + 3, "pauses that have grown")
         outage.pauses.clear()

@@ -41,34 +41,42 @@ def refused(status: int = 401, message: str = "Unauthorized", reason: str = "Una
     ],
 )
 def test_refused_credentials_are_named_with_what_to_do(means: str, advice: str) -> None:
-    told = str(refusals.explain_credentials(refused(), connection(means)))
+    explained = str(refusals.explain_credentials(refused(), connection(means)))
     shown = f" ({means})" if means else ""
-    assert told.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me'{shown}: ")
-    assert advice in told
-    assert told.endswith(" (Unauthorized)")
+    assert explained.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me'{shown}: ")
+    assert advice in explained
+    assert explained.endswith(" (Unauthorized)")
 
 
 def test_a_token_file_is_named() -> None:
-    told = str(refusals.explain_credentials(refused(), connection("token file", token_file="/run/token")))
-    assert "(token file '/run/token')" in told
+    explained = str(refusals.explain_credentials(refused(), connection("token file", token_file="/run/token")))
+    assert "(token file '/run/token')" in explained
 
 
 def test_advice_in_a_pod_names_its_service_account() -> None:
     pod = Connection(SERVER, origin="service account of this pod", means="token file", token_file="/t", in_pod=True)
-    told = str(refusals.explain_credentials(refused(), pod))
-    assert "the credentials of service account of this pod (token file '/t'): was the ServiceAccount deleted" in told
+    explained = str(refusals.explain_credentials(refused(), pod))
+    assert (
+        "the credentials of service account of this pod (token file '/t'): was the ServiceAccount deleted" in explained
+    )
 
 
 def test_anonymous_requests_are_explained() -> None:
     message = 'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps"'
-    told = str(refusals.explain_credentials(refused(403, message, "Forbidden"), connection("client certificate")))
-    assert told.startswith(f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me' (client certificate): ")
-    assert told.endswith(f"({message})")
+    explained = str(refusals.explain_credentials(refused(403, message, "Forbidden"), connection("client certificate")))
+    assert explained.startswith(
+        f"{SERVER} does not accept the credentials of {ORIGIN}, user 'me' (client certificate): "
+    )
+    assert explained.endswith(f"({message})")
 
 
 def test_refusal_without_a_user_says_who_we_are() -> None:
-    told = str(refusals.explain_credentials(refused(403, "GET /api: HTTP 403 Forbidden: no", ""), connection("token")))
-    assert told.startswith(f"{SERVER} forbids this to {ORIGIN}, user 'me' (token); see `kubectl auth can-i --list`")
+    explained = str(
+        refusals.explain_credentials(refused(403, "GET /api: HTTP 403 Forbidden: no", ""), connection("token"))
+    )
+    assert explained.startswith(
+        f"{SERVER} forbids this to {ORIGIN}, user 'me' (token); see `kubectl auth can-i --list`"
+    )
 
 
 @pytest.mark.parametrize("message", ['pods "a" is forbidden: exceeded quota', 'User "me" cannot list resource "pods"'])
@@ -103,5 +111,5 @@ async def refusal(shown: ServerCertificate) -> str:
 @pytest.mark.parametrize(("days", "why"), [(31, "certificate has expired"), (-1, "certificate is not yet valid")])
 async def test_expired_server_certificate_is_reported_with_advice(tmp_path: Path, days: int, why: str) -> None:
     advice = "renew the server's certificate, or correct this machine's clock"
-    told = await refusal(make_server_certificate(tmp_path, "server", timedelta(days=days)))
-    assert told == f"certificate verify failed: {why}: {advice} ({ORIGIN})"
+    explained = await refusal(make_server_certificate(tmp_path, "server", timedelta(days=days)))
+    assert explained == f"certificate verify failed: {why}: {advice} ({ORIGIN})"

@@ -12,7 +12,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.resources import Selection
 from kubesandbox.faults import Fault
 from tests.flows import waiting
-from tests.kube.report_words import Story, until
+from tests.kube.report_words import Batches, until
 from tests.kube.server import ApiServer, config_map, definition
 
 pytestmark = pytest.mark.looptime
@@ -25,17 +25,17 @@ SOON = 3.0
 
 
 @pytest.fixture
-async def story(watches: Watches) -> AsyncIterator[Story]:
-    async with aclosing(watches.open(CONFIG_MAPS)) as story:
-        await until(story, "Synced")
-        yield story
+async def batches(watches: Watches) -> AsyncIterator[Batches]:
+    async with aclosing(watches.open(CONFIG_MAPS)) as batches:
+        await until(batches, "Synced")
+        yield batches
 
 
-async def pass_outage(api: ApiServer, *stories: Story, seconds: float = 60) -> list[asyncio.Task[list[str]]]:
-    """Take the server away for so long; what reads each story on, up to the next complete list."""
+async def pass_outage(api: ApiServer, *streams: Batches, seconds: float = 60) -> list[asyncio.Task[list[str]]]:
+    """Take the server away for so long; the readers of its watches read on, up to the next complete list."""
     away = api.faults.add(Fault("refuse"))
     api.faults.cut()
-    reading = [asyncio.create_task(until(story, "Synced")) for story in stories]
+    reading = [asyncio.create_task(until(batches, "Synced")) for batches in streams]
     await asyncio.sleep(seconds)
     api.faults.remove(away)
     api.faults.requests.clear()
@@ -57,8 +57,8 @@ def soon() -> Iterator[None]:
     assert loop.time() - began <= SOON
 
 
-async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServer, story: Story) -> None:
-    (reading,) = await pass_outage(api, story)
+async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServer, batches: Batches) -> None:
+    (reading,) = await pass_outage(api, batches)
     lose_history(api)
     with soon():
         assert (await reading)[-4:] == ["RelistStarted", "late", "Synced", "WatchRestored"]
@@ -68,9 +68,9 @@ async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServ
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 async def test_starting_server_that_refuses_for_a_moment_is_tried_again_soon(
-    api: ApiServer, story: Story, status: int
+    api: ApiServer, batches: Batches, status: int
 ) -> None:
-    (reading,) = await pass_outage(api, story)
+    (reading,) = await pass_outage(api, batches)
     lose_history(api)
     api.faults.add(Fault("answer", times=4, status=status))
     with soon():
@@ -79,10 +79,10 @@ async def test_starting_server_that_refuses_for_a_moment_is_tried_again_soon(
 
 
 async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
-    api: ApiServer, client: Client, story: Story
+    api: ApiServer, client: Client, batches: Batches
 ) -> None:
     """Here another client has ended the outage before the first watch is refused."""
-    (reading,) = await pass_outage(api, story)
+    (reading,) = await pass_outage(api, batches)
     lose_history(api)
     api.faults.add(Fault("answer", "watch=", times=3, status=500))
     await client.get("/version")
@@ -90,21 +90,21 @@ async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
         await reading
 
 
-async def test_watch_that_is_accepted_and_then_refused_is_not_restored(api: ApiServer, story: Story) -> None:
-    (reading,) = await pass_outage(api, story)
+async def test_watch_that_is_accepted_and_then_refused_is_not_restored(api: ApiServer, batches: Batches) -> None:
+    (reading,) = await pass_outage(api, batches)
     lose_history(api)
     told = await reading
     reports = [word for word in told if not word.startswith("WatchLost")]
     assert reports == ["RelistStarted", "late", "Synced", "WatchRestored"]
 
 
-async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api: ApiServer, story: Story) -> None:
+async def test_a_resumed_watch_that_is_quiet_is_restored_without_a_bookmark(api: ApiServer, batches: Batches) -> None:
     away = api.faults.add(Fault("refuse"))
     api.faults.cut()
-    await until(story, "WatchLost")
+    await until(batches, "WatchLost")
     api.faults.remove(away)
     with soon():
-        assert (await until(story, "WatchRestored"))[-1] == "WatchRestored"
+        assert (await until(batches, "WatchRestored"))[-1] == "WatchRestored"
     assert "sendInitialEvents" not in api.asked("watch")[-1].params
 
 
@@ -113,10 +113,10 @@ async def test_many_watches_probe_a_missing_server_as_rarely_as_one_and_return_t
     api: ApiServer, watches: Watches
 ) -> None:
     async with AsyncExitStack() as stack:
-        stories = [await opened(stack, watches, f"n{number}") for number in range(200)]
+        streams = [await opened(stack, watches, f"n{number}") for number in range(200)]
         away = api.faults.add(Fault("refuse"))
         api.faults.cut()
-        reading = [asyncio.create_task(until(story, "Synced")) for story in stories]
+        reading = [asyncio.create_task(until(batches, "Synced")) for batches in streams]
         await asyncio.sleep(10)
         api.faults.requests.clear()
         await asyncio.sleep(50)
@@ -130,17 +130,17 @@ async def test_many_watches_probe_a_missing_server_as_rarely_as_one_and_return_t
     assert len(api.requests) == 2 * 200  # each once resumed, once listed
 
 
-async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Story:
-    story = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
-    await until(story, "Synced")
-    return story
+async def opened(stack: AsyncExitStack, watches: Watches, namespace: str) -> Batches:
+    batches = await stack.enter_async_context(aclosing(watches.open(Selection("v1", "ConfigMap", namespace))))
+    await until(batches, "Synced")
+    return batches
 
 
 @pytest.mark.slow
 async def test_watches_reconnect_at_a_limited_rate(api: ApiServer, watches: Watches) -> None:
     async with AsyncExitStack() as stack:
-        stories = [await opened(stack, watches, f"n{number}") for number in range(100)]
-        reading = await pass_outage(api, *stories)
+        streams = [await opened(stack, watches, f"n{number}") for number in range(100)]
+        reading = await pass_outage(api, *streams)
         lose_history(api)
         began = asyncio.get_running_loop().time()
         await asyncio.gather(*reading)
@@ -148,11 +148,11 @@ async def test_watches_reconnect_at_a_limited_rate(api: ApiServer, watches: Watc
     assert took > 0.3
 
 
-async def test_alternating_failures_are_spaced_like_one_kind(api: ApiServer, story: Story) -> None:
+async def test_alternating_failures_are_spaced_like_one_kind(api: ApiServer, batches: Batches) -> None:
     for status in [500, 503] * 20:
         api.faults.add(Fault("answer", times=1, status=status))
     api.faults.cut()
-    reading = asyncio.create_task(until(story, "Synced"))
+    reading = asyncio.create_task(until(batches, "Synced"))
     await asyncio.sleep(60)
     assert len(api.requests) < 30
     reading.cancel()
@@ -161,12 +161,12 @@ async def test_alternating_failures_are_spaced_like_one_kind(api: ApiServer, sto
 async def test_a_definition_that_is_deleted_and_created_again_is_watched_soon(api: ApiServer, watches: Watches) -> None:
     widgets = definition("example.com", "Widget", "v1")
     api.put(widgets)
-    async with aclosing(watches.open(WIDGETS)) as story:
-        await until(story, "Synced")
+    async with aclosing(watches.open(WIDGETS)) as batches:
+        await until(batches, "Synced")
         api.delete(widgets)
         api.faults.cut()
-        await until(story, "WatchLost: the server knows no kind")
-        reading = asyncio.create_task(until(story, "Synced"))
+        await until(batches, "WatchLost: the server knows no kind")
+        reading = asyncio.create_task(until(batches, "Synced"))
         await asyncio.sleep(60)
         api.faults.add(Fault("answer", "/widgets", times=1, status=404))  # discovery is ahead of what serves it
         api.put(widgets)
@@ -175,19 +175,19 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_soon(ap
 
 
 @pytest.mark.slow
-async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, story: Story) -> None:
+async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, batches: Batches) -> None:
     """A server that restarts twice: the first return was too short to count as a watch that works."""
     for _ in range(2):
-        (reading,) = await pass_outage(api, story)
+        (reading,) = await pass_outage(api, batches)
         lose_history(api)
         with soon():
             await reading
         api.put(config_map("a"))
 
 
-async def test_refusals_of_a_starting_server_are_not_learned(api: ApiServer, story: Story) -> None:
+async def test_refusals_of_a_starting_server_are_not_learned(api: ApiServer, batches: Batches) -> None:
     """A 403 costs neither the version nor streamed lists."""
-    (reading,) = await pass_outage(api, story)
+    (reading,) = await pass_outage(api, batches)
     api.faults.add(Fault("answer", times=2, status=403))
     api.put(config_map("late"))
     await waiting.until(lambda: len(api.requests) == 3, "it is resumed")

@@ -32,9 +32,9 @@ async def world() -> AsyncIterator[World]:
 
 
 async def test_registrations_of_an_ended_process_are_taken_over(world: World) -> None:
-    gone, _ = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
+    gone, _ = await world.registrar(world.desired(world.validating(TWO)), started=2.0)
     await gone.publish(b"")
-    here, meter = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
+    here, meter = await world.registrar(world.desired(world.validating(ONE)), started=1.0)
     async with world.kept(here):
         assert "started later" in here.condition()[1]
         await asyncio.sleep(100)
@@ -46,8 +46,8 @@ async def test_registrations_of_an_ended_process_are_taken_over(world: World) ->
 
 
 async def test_registrations_of_a_running_process_stay(world: World) -> None:
-    young, answers = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
-    old, questions = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
+    young, answers = await world.registrar(world.desired(world.validating(TWO)), started=2.0)
+    old, questions = await world.registrar(world.desired(world.validating(ONE)), started=1.0)
     await young.publish(b"")
     async with world.kept(young, old):
         await asyncio.sleep(80)
@@ -59,7 +59,7 @@ async def test_registrations_of_a_running_process_stay(world: World) -> None:
 
 
 async def test_the_same_question_is_asked_less_and_less_often(world: World) -> None:
-    registration = registrations(world.wish(world.validating(ONE)))[0]
+    registration = registrations(world.desired(world.validating(ONE)))[0]
     await world.create(VALIDATING, {"metadata": {"name": world.name}})
     challenge, asked = Challenge(world.other, registration, claim(1.0)), []
     for turn in range(140):

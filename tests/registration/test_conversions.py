@@ -17,17 +17,17 @@ JSON = Any
 
 
 async def test_a_hook_that_cannot_be_read_keeps_its_conversion(world: World) -> None:
-    before, _ = await world.registrar(world.wish(world.converting()))
+    before, _ = await world.registrar(world.desired(world.converting()))
     await world.create(DEFINITION, world.definition())
     await before.publish(b"")
-    after, _ = await world.registrar(world.wish(incomplete=True), started=2.0)
+    after, _ = await world.registrar(world.desired(incomplete=True), started=2.0)
     async with world.kept(after):
         assert converts(await world.get(DEFINITION, world.things))
 
 
 @pytest.mark.slow
 async def test_a_definition_is_configured_when_it_appears(world: World, authorities: tuple[bytes, bytes]) -> None:
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     async with world.kept(registrar, trust=authorities[0]):
         assert registrar.condition()[0]
         assert "does not exist yet" in registrar.condition()[1]
@@ -42,7 +42,7 @@ async def test_a_definition_is_configured_when_it_appears(world: World, authorit
 async def test_creator_of_a_definition_is_not_reported_as_changing_it(
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     async with world.kept(registrar):
         await world.create(DEFINITION, world.definition())
         await world.seen(DEFINITION, lambda obj: obj and converts(obj), world.things)
@@ -63,12 +63,12 @@ def replaced(world: World, obj: JSON) -> None:
 
 async def test_changed_conversion_is_repaired_and_removed_with_its_hook(world: World) -> None:
     await world.create(DEFINITION, world.definition())
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     async with world.kept(registrar):
         assert converts(await world.get(DEFINITION, world.things))
         assert not converts(await world.edit(DEFINITION, lambda obj: replaced(world, obj), world.things))
         await world.seen(DEFINITION, converts, world.things)
-    nothing, _ = await world.registrar(world.wish(), started=2.0)
+    nothing, _ = await world.registrar(world.desired(), started=2.0)
     async with world.kept(nothing):
         given_back = await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
     assert CONVERSION not in given_back["metadata"].get("labels", {})
@@ -77,7 +77,7 @@ async def test_changed_conversion_is_repaired_and_removed_with_its_hook(world: W
 
 async def test_conversion_that_leads_elsewhere_by_now_stays(world: World) -> None:
     await world.create(DEFINITION, world.definition())
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     await registrar.publish(b"")
     ours = (await world.get(DEFINITION, world.things))["spec"]["conversion"]["webhook"]["clientConfig"]
 
@@ -88,7 +88,7 @@ async def test_conversion_that_leads_elsewhere_by_now_stays(world: World) -> Non
         await world.edit(DEFINITION, change, world.things)
 
     await lead({"url": "https://elsewhere.example.com/"})
-    nothing, meter = await world.registrar(world.wish(), started=2.0)
+    nothing, meter = await world.registrar(world.desired(), started=2.0)
     async with world.kept(nothing):
         await lead(ours)
         await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
@@ -109,7 +109,7 @@ class Listening(Watches):
 
 async def test_objects_that_came_unconverted_are_relisted(world: World, authorities: tuple[bytes, bytes]) -> None:
     """Watches that were there before would go on showing them as they are stored."""
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     await world.create(DEFINITION, world.definition())
     await registrar.publish(b"")
     watches = Listening(world)

@@ -15,13 +15,13 @@ SERVICE = Target("", "ns", "svc")
 NAMED = Admission("p.example.com")
 
 
-def wished(*hooks: Any, target: Target = URL) -> DesiredRegistrations:
+def desired_of(*hooks: Any, target: Target = URL) -> DesiredRegistrations:
     return desired_registrations(hooks, "hooks", target, target)
 
 
 def test_an_entry_has_every_field() -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
-    (entry,) = wished(a_hook("h", validating=(Admission("a.b.c", (rule,)),)), target=SERVICE).validating
+    (entry,) = desired_of(a_hook("h", validating=(Admission("a.b.c", (rule,)),)), target=SERVICE).validating
     assert entry == {
         "name": "a.b.c",
         "clientConfig": {"service": {"namespace": "ns", "name": "svc", "path": "/hooks/a-b-c", "port": 443}},
@@ -38,7 +38,7 @@ def test_an_entry_has_every_field() -> None:
 
 @pytest.mark.parametrize(("said", "found"), [("", "Never"), ("IfNeeded", "IfNeeded")])
 def test_only_mutating_entries_may_be_invoked_again(said: str, found: str) -> None:
-    (entry,) = wished(a_hook("h", mutating=(Admission("a.b.c", reinvocation_policy=said),))).mutating
+    (entry,) = desired_of(a_hook("h", mutating=(Admission("a.b.c", reinvocation_policy=said),))).mutating
     assert entry["reinvocationPolicy"] == found
 
 
@@ -47,7 +47,7 @@ def test_a_conversion_is_asked_for_once_however_many_hooks_have_steps_of_it() ->
         ConversionBinding("c", "things.example.com", (("v1", "v2"),)),
         ConversionBinding("d", "things.example.com", ()),
     ]
-    conversions = wished(*(a_hook(step.name, conversions=(step,)) for step in steps)).conversions
+    conversions = desired_of(*(a_hook(step.name, conversions=(step,)) for step in steps)).conversions
     assert conversions == {
         "things.example.com": {
             "strategy": "Webhook",
@@ -61,14 +61,14 @@ def test_a_conversion_is_asked_for_once_however_many_hooks_have_steps_of_it() ->
 
 def test_entries_come_in_the_order_of_hooks_whatever_the_order_of_finding() -> None:
     hooks = [a_hook(name, validating=(Admission(f"{name}.b.c"), Admission(f"{name}.a.c"))) for name in "ba"]
-    assert [entry["name"] for entry in wished(*hooks).validating] == ["a.b.c", "a.a.c", "b.b.c", "b.a.c"]
-    assert wished(*hooks) == wished(*reversed(hooks))
+    assert [entry["name"] for entry in desired_of(*hooks).validating] == ["a.b.c", "a.a.c", "b.b.c", "b.a.c"]
+    assert desired_of(*hooks) == desired_of(*reversed(hooks))
 
 
 @pytest.mark.parametrize("names", [("a.b.c", "a.b.c"), ("a.b-c", "a-b.c")])
 def test_last_of_two_hooks_with_one_path_counts_and_the_clash_is_reported(names: tuple[str, str]) -> None:
     hooks = [a_hook(hook, validating=(Admission(name),)) for hook, name in zip(("1", "2"), names, strict=True)]
-    found = wished(*hooks)
+    found = desired_of(*hooks)
     assert [entry["name"] for entry in found.validating] == [names[1]]
     (clash,) = found.clashes
     assert clash == f"two webhooks have the path /hooks/a-b-c: hook '1' ({names[0]}), hook '2' ({names[1]}); " + (
@@ -82,7 +82,7 @@ def test_equal_names_in_two_modules_do_not_clash() -> None:
         a_hook("a-b/h", "a-b", validating=(NAMED,)),
         a_hook("h", "global"),
     ]
-    wanted = wished(*hooks, a_hook("global/h", "global", validating=(NAMED,)))
+    wanted = desired_of(*hooks, a_hook("global/h", "global", validating=(NAMED,)))
     paths = {
         entry["name"]: entry["clientConfig"]["url"].removeprefix("https://host:9680") for entry in wanted.validating
     }
@@ -96,13 +96,13 @@ def test_equal_names_in_two_modules_do_not_clash() -> None:
 
 
 def test_equal_names_within_a_module_clash() -> None:
-    (clash,) = wished(*(a_hook(f"a/{n}", "a", validating=(NAMED,)) for n in "hk")).clashes
+    (clash,) = desired_of(*(a_hook(f"a/{n}", "a", validating=(NAMED,)) for n in "hk")).clashes
     assert clash.startswith("two webhooks have the path /hooks/a/p-example-com: hook 'a/h'")
 
 
 def test_both_kinds_of_webhook_share_their_paths() -> None:
     binding = Admission("a.b.c")
-    found = wished(a_hook("h", validating=(binding,), mutating=(binding,)))
+    found = desired_of(a_hook("h", validating=(binding,), mutating=(binding,)))
     assert (len(found.validating), len(found.mutating), len(found.clashes)) == (1, 1, 1)
 
 

@@ -32,7 +32,7 @@ async def test_configurations_are_created_and_published_again_without_a_write(
     world: World, authorities: tuple[bytes, bytes]
 ) -> None:
     mutating = Admission(TWO, (world.rule(),), reinvocation_policy="IfNeeded")
-    wanted = world.wish(world.validating(ONE), a_hook("m.sh", mutating=(mutating,)))
+    wanted = world.desired(world.validating(ONE), a_hook("m.sh", mutating=(mutating,)))
     registrar, meter = await world.registrar(wanted)
     assert registrar.condition() == (False, "webhooks are not registered yet")
     await registrar.publish(authorities[0])
@@ -61,7 +61,7 @@ async def test_odd_bindings_are_written_once(world: World) -> None:
     )
     hooks = a_hook("h.sh", validating=(binding, Admission(TWO)), mutating=(replace(binding, name=THREE),))
     for _ in range(2):
-        registrar, meter = await world.registrar(world.wish(hooks))
+        registrar, meter = await world.registrar(world.desired(hooks))
         await registrar.publish(b"")
         assert registrar.condition() == (True, "")
     assert meter.writes == []
@@ -83,7 +83,7 @@ async def test_first_trust_joins_present_certificates_and_later_ones_replace_the
 ) -> None:
     both = set(certificates(b"".join(authorities)))
     for pem in authorities:
-        registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+        registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
         await registrar.publish(pem)
     assert trusted((await world.get(VALIDATING))["webhooks"][0]["clientConfig"]) == both
     await registrar.publish(authorities[1])
@@ -102,7 +102,7 @@ EDITS: dict[str, Any] = {
 
 @pytest.mark.parametrize("edit", EDITS)
 async def test_an_edited_entry_is_repaired(world: World, authorities: tuple[bytes, bytes], edit: str) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE, TWO)))
     async with world.kept(registrar, trust=authorities[0]):
         before = await world.get(VALIDATING)
         edited = await world.edit(VALIDATING, lambda obj: EDITS[edit](obj["webhooks"][0]))
@@ -111,7 +111,7 @@ async def test_an_edited_entry_is_repaired(world: World, authorities: tuple[byte
 
 
 async def test_a_deleted_configuration_comes_back(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     async with world.kept(registrar):
         uid = (await world.get(VALIDATING))["metadata"]["uid"]
         await world.delete(VALIDATING)
@@ -132,14 +132,14 @@ async def test_content_of_other_writers_stays(world: World) -> None:
     metadata = {"name": world.name, "labels": {"a": "b"}, "annotations": {"c": "d"}}
     await world.create(VALIDATING, {"metadata": metadata, "webhooks": [FOREIGN]})
     before = await world.get(VALIDATING)
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     await registrar.publish(b"")
     after = await world.get(VALIDATING)
     assert entry_names(after) == [FOREIGN["name"], ONE]
     assert after["webhooks"][0] == before["webhooks"][0]
     assert after["metadata"]["labels"] == {"a": "b", MANAGED_BY: "hookrunner"}
     assert after["metadata"]["annotations"].keys() == {"c", GENERATION, WANTED}
-    nothing, _ = await world.registrar(world.wish(), started=2.0)
+    nothing, _ = await world.registrar(world.desired(), started=2.0)
     await nothing.publish(b"")
     left = await world.get(VALIDATING)
     assert left["webhooks"] == before["webhooks"]
@@ -171,16 +171,16 @@ async def test_the_predecessors_registration_is_taken_over(world: World) -> None
 
 async def test_undeclared_webhooks_are_removed(world: World) -> None:
     for number, names in enumerate([(ONE, TWO), (TWO, THREE), ()]):
-        registrar, _ = await world.registrar(world.wish(world.validating(*names)), started=number)
+        registrar, _ = await world.registrar(world.desired(world.validating(*names)), started=number)
         await registrar.publish(b"")
         assert entry_names(await world.get(VALIDATING)) == list(names)
     assert await world.get(VALIDATING) is None
 
 
 async def test_a_hook_that_cannot_be_read_keeps_its_policy(world: World) -> None:
-    before, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    before, _ = await world.registrar(world.desired(world.validating(ONE, TWO)))
     await before.publish(b"")
-    after, _ = await world.registrar(world.wish(world.validating(TWO), incomplete=True), started=2.0)
+    after, _ = await world.registrar(world.desired(world.validating(TWO), incomplete=True), started=2.0)
     await after.publish(b"")
     assert entry_names(await world.get(VALIDATING)) == [ONE, TWO]
 
@@ -190,7 +190,7 @@ async def test_cert_managers_bundle_is_left_alone(world: World, authorities: tup
     annotations = {"cert-manager.io/inject-ca-from": "a/b"}
     metadata = {"name": world.name, "annotations": annotations}
     await world.create(VALIDATING, {"metadata": metadata, "webhooks": [entry]})
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE, TWO)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE, TWO)))
     await registrar.publish(authorities[1])
     first, second = (await world.get(VALIDATING))["webhooks"]
     assert trusted(first["clientConfig"]) == set(certificates(authorities[0]))
@@ -200,7 +200,7 @@ async def test_cert_managers_bundle_is_left_alone(world: World, authorities: tup
 
 async def test_equal_replicas_do_not_overwrite_each_other(world: World, authorities: tuple[bytes, bytes]) -> None:
     """One has the new certificates already, the other not yet."""
-    replicas = [await world.registrar(world.wish(world.validating(ONE)), started) for started in (1.0, 2.0)]
+    replicas = [await world.registrar(world.desired(world.validating(ONE)), started) for started in (1.0, 2.0)]
     registrars, meters = zip(*replicas, strict=True)
     await asyncio.gather(*(one.publish(pem) for one, pem in zip(registrars, authorities, strict=True)))
     both = set(certificates(b"".join(authorities)))
@@ -215,8 +215,8 @@ async def test_equal_replicas_do_not_overwrite_each_other(world: World, authorit
 
 
 async def test_younger_of_two_different_processes_wins(world: World) -> None:
-    old, old_meter = await world.registrar(world.wish(world.validating(ONE)), started=1.0)
-    new, new_meter = await world.registrar(world.wish(world.validating(TWO)), started=2.0)
+    old, old_meter = await world.registrar(world.desired(world.validating(ONE)), started=1.0)
+    new, new_meter = await world.registrar(world.desired(world.validating(TWO)), started=2.0)
     async with world.kept(old, new):
         await world.delete(VALIDATING)
         await world.seen(VALIDATING, lambda obj: entry_names(obj) == [TWO])
@@ -224,7 +224,7 @@ async def test_younger_of_two_different_processes_wins(world: World) -> None:
         await world.seen(VALIDATING, lambda obj: entry_names(obj) == [TWO])
     assert len(old_meter.writes) <= 2
     assert len(new_meter.writes) <= 4
-    restarted, meter = await world.registrar(world.wish(world.validating(ONE)), started=1.5)
+    restarted, meter = await world.registrar(world.desired(world.validating(ONE)), started=1.5)
     await restarted.publish(b"")
     ready, message = restarted.condition()
     assert ready
@@ -241,13 +241,13 @@ async def test_modules_turned_on_and_off_many_times_leave_nothing(world: World) 
     """Neither in the cluster nor here; what others ask for is not touched."""
     base, converting = world.validating(TWO), world.converting()
     await world.create(DEFINITION, world.definition())
-    registrar, meter = await world.registrar(world.wish(base))
+    registrar, meter = await world.registrar(world.desired(base))
     async with world.kept(registrar):
         tasks, times = 0, several(100)
         for _ in range(times):
-            on = world.wish(base, of_module(world, "m"), converting)
-            await registrar.register(on, world.wish(of_module(world, "m"), converting))
-            await registrar.register(world.wish(base), world.wish())
+            on = world.desired(base, of_module(world, "m"), converting)
+            await registrar.register(on, world.desired(of_module(world, "m"), converting))
+            await registrar.register(world.desired(base), world.desired())
             tasks = tasks or len(asyncio.all_tasks())
         assert len(meter.writes) == 1 + 4 * times
         assert entry_names(await world.get(VALIDATING)) == [TWO]
@@ -257,9 +257,9 @@ async def test_modules_turned_on_and_off_many_times_leave_nothing(world: World) 
 
 
 async def test_registrations_of_a_module_are_repaired(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish())
+    registrar, _ = await world.registrar(world.desired())
     async with world.kept(registrar):
-        on = world.wish(of_module(world, "m"))
+        on = world.desired(of_module(world, "m"))
         await registrar.register(on, on)
         await world.delete(VALIDATING)
         await world.seen(VALIDATING, lambda obj: obj and entry_names(obj) == [f"m.{ONE}"])
@@ -267,13 +267,13 @@ async def test_registrations_of_a_module_are_repaired(world: World) -> None:
 
 @ON_A_CLUSTER
 async def test_failed_registration_is_raised_to_its_caller_only(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish())
+    registrar, _ = await world.registrar(world.desired())
     await registrar.publish(b"")
     bad = a_hook("m/h.sh", "m", validating=(Admission(ONE, ({**world.rule(), "scope": "Nowhere"},)),))
     with pytest.raises(
         RegistrationFailed, match=f"ValidatingWebhookConfiguration '{world.name}': .*scope: Unsupported"
     ):
-        await registrar.register(world.wish(bad), world.wish(bad))
+        await registrar.register(world.desired(bad), world.desired(bad))
     converting = world.converting()
-    await registrar.register(world.wish(bad, converting), world.wish(converting))
-    await registrar.register(world.wish(converting), world.wish())
+    await registrar.register(world.desired(bad, converting), world.desired(converting))
+    await registrar.register(world.desired(converting), world.desired())

@@ -23,19 +23,19 @@ ONE = "one.example.com"
 
 async def test_start_without_webhooks_removes_earlier_registrations(world: World) -> None:
     await world.create(DEFINITION, world.definition())
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE), world.converting()))
     await registrar.publish(b"")
     assert await world.get(VALIDATING)
-    await withdraw(world.other, world.wish(), claim(2.0))
+    await withdraw(world.other, world.desired(), claim(2.0))
     assert await world.get(VALIDATING) is None
     definition = await world.get(DEFINITION, world.things)
     assert definition["spec"]["conversion"]["strategy"] == "None"
 
 
 async def test_old_process_removes_nothing_of_a_younger_one(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)), started=2.0)
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)), started=2.0)
     await registrar.publish(b"")
-    await withdraw(world.other, world.wish(), claim(1.0))
+    await withdraw(world.other, world.desired(), claim(1.0))
     assert await world.get(VALIDATING)
 
 
@@ -61,7 +61,7 @@ async def test_removal_follows_an_outage_at_once_without_a_warning(
 
 
 async def test_registrations_of_other_installations_stay(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     await registrar.publish(b"")
     elsewhere = Target("https://127.0.0.1:8", "", "")
     await withdraw(world.other, DesiredRegistrations(world.name, elsewhere, elsewhere), claim(2.0))
@@ -74,18 +74,18 @@ async def test_without_a_right_to_read_nothing_is_removed_or_reported(
     user = cluster.user("powerless", namespace, [])
     connection = Connection(cluster.url, ca=cluster.ca.read_text(), authorization=f"Bearer {user.token}")
     async with Client(Credentials(KubeSettings(), connection), Requests(world.metrics)) as client:
-        await withdraw(client, world.wish(), claim(2.0))
-        assert not await has_leftovers(client, world.wish())
+        await withdraw(client, world.desired(), claim(2.0))
+        assert not await has_leftovers(client, world.desired())
 
 
 async def test_leftover_registrations_are_found(world: World) -> None:
     await world.create(DEFINITION, world.definition())
-    asked = world.wish(world.validating(ONE))
+    asked = world.desired(world.validating(ONE))
     assert not await has_leftovers(world.other, asked)
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE), world.converting()))
     await registrar.publish(b"")
     assert await has_leftovers(world.other, asked)
-    assert await has_leftovers(world.other, world.wish(world.converting()))
-    assert not await has_leftovers(world.other, world.wish(world.validating(ONE), world.converting()))
+    assert await has_leftovers(world.other, world.desired(world.converting()))
+    assert not await has_leftovers(world.other, world.desired(world.validating(ONE), world.converting()))
     elsewhere = Target("https://127.0.0.1:8", "", "")
     assert not await has_leftovers(world.other, DesiredRegistrations(world.name, elsewhere, elsewhere))

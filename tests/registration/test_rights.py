@@ -21,13 +21,13 @@ pytestmark = ON_A_CLUSTER
 
 
 def no_registrations(world: World) -> DesiredRegistrations:
-    return world.wish()
+    return world.desired()
 
 
 async def test_create_list_and_update_register_webhooks(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "list", "update", resources=CONFIGURATIONS)
     mutating = a_hook("m.sh", mutating=(Admission(TWO, (world.rule(),)),))
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE), mutating))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE), mutating))
     await registrar.publish(b"")
     assert registrar.condition() == (True, "")
     assert entry_names(await world.get(VALIDATING)) == [ONE]
@@ -42,7 +42,7 @@ async def test_rights_for_one_kind_of_webhooks_are_enough_for_it(
     rights = [f"{kind}webhookconfigurations"]
     world.credentials = await as_user(cluster, namespace, "create", "list", "update", resources=rights)
     bindings: dict[str, Any] = {kind: (Admission(ONE, (world.rule(),)),)}
-    registrar, _ = await world.registrar(world.wish(a_hook("h.sh", **bindings)))
+    registrar, _ = await world.registrar(world.desired(a_hook("h.sh", **bindings)))
     async with Client(world.credentials, Requests(world.metrics)) as client, world.kept(registrar, client=client):
         await until(lambda: "no right to watch" in capfd.readouterr().err, "the watch that is refused")
         assert registrar.condition() == (True, "")
@@ -52,7 +52,7 @@ async def test_rights_for_one_kind_of_webhooks_are_enough_for_it(
 
 async def test_changes_are_repaired_without_a_right_to_watch(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "list", "update", resources=CONFIGURATIONS)
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     async with Client(world.credentials, Requests(world.metrics)) as client, world.kept(registrar, client=client):
         await world.edit(VALIDATING, lambda obj: obj["webhooks"][0].update(failurePolicy="Ignore"))
         await world.seen(VALIDATING, lambda obj: obj["webhooks"][0]["failurePolicy"] == "Fail")
@@ -62,7 +62,7 @@ async def test_without_a_right_to_delete_a_configuration_is_emptied(
     world: World, cluster: Cluster, namespace: str
 ) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "list", "update", resources=CONFIGURATIONS)
-    registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, meter = await world.registrar(world.desired(world.validating(ONE)))
     await registrar.publish(b"")
     assert entry_names(await world.get(VALIDATING)) == [ONE]
     await registrar.register(no_registrations(world), no_registrations(world))
@@ -77,7 +77,7 @@ async def test_list_and_update_convert_definitions(world: World, cluster: Cluste
     await world.create(DEFINITION, world.definition())
     rights = ["customresourcedefinitions"]
     world.credentials = await as_user(cluster, namespace, "list", "update", resources=rights)
-    registrar, _ = await world.registrar(world.wish(world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.converting()))
     await registrar.publish(b"")
     assert registrar.condition() == (True, "")
     definition = await world.get(DEFINITION, world.things)
@@ -86,7 +86,7 @@ async def test_list_and_update_convert_definitions(world: World, cluster: Cluste
 
 async def test_right_to_get_replaces_the_right_to_list(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "create", "get", "update", resources=CONFIGURATIONS)
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     await registrar.publish(b"")
     assert registrar.condition() == (True, "")
 
@@ -95,7 +95,7 @@ async def test_all_rights_that_registering_needs_are_named_at_once(
     world: World, cluster: Cluster, namespace: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.credentials = await as_user(cluster, namespace, "get", resources=["pods"])
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE), world.converting()))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE), world.converting()))
     await registrar.publish(b"")
     ready, message = registrar.condition()
     assert not ready

@@ -21,7 +21,7 @@ async def test_a_missing_right_is_named_and_the_rest_is_done(world: World, clust
     await world.create(VALIDATING, {"metadata": {"name": world.name}})
     world.credentials = await as_user(cluster, namespace, "get", "create", resources=resources)
     hooks = world.validating(ONE), a_hook("m.sh", mutating=(Admission(TWO, (world.rule(),)),)), world.converting()
-    registrar, _ = await world.registrar(world.wish(*hooks))
+    registrar, _ = await world.registrar(world.desired(*hooks))
     await registrar.publish(b"")
     assert entry_names(await world.get(MUTATING)) == [TWO]
     ready, message = registrar.condition()
@@ -36,7 +36,7 @@ async def test_a_missing_right_is_named_and_the_rest_is_done(world: World, clust
 @ON_A_CLUSTER
 async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Cluster, namespace: str) -> None:
     world.credentials = await as_user(cluster, namespace, "get", resources=["pods"])
-    registrar, _ = await world.registrar(world.wish())
+    registrar, _ = await world.registrar(world.desired())
     await registrar.publish(b"")
     assert registrar.condition() == (True, "")
 
@@ -45,7 +45,7 @@ async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Clus
 async def test_unreachable_api_server_is_awaited(world: World, proxy: Proxy) -> None:
     settings = KubeSettings(config=proxy.kubeconfig)
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     await proxy.refuse()
     publishing = asyncio.ensure_future(registrar.publish(b""))
     await until(lambda: "Cannot connect" in registrar.condition()[1], "word of it")
@@ -62,14 +62,14 @@ async def test_lost_races_and_short_failures_are_retried(world: World, proxy: Pr
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(409, "POST", times=2)
     proxy.answer(500, "GET validatingwebhookconfigurations", times=2)
-    registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, meter = await world.registrar(world.desired(world.validating(ONE)))
     await registrar.publish(b"")
     assert meter.requests.count("POST 409") == 2
     assert registrar.condition() == (True, "")
 
 
 async def test_stubborn_writer_is_named(world: World) -> None:
-    registrar, meter = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, meter = await world.registrar(world.desired(world.validating(ONE)))
     async with world.kept(registrar):
         for _ in range(3):
             await world.edit(VALIDATING, lambda obj: obj["webhooks"][0].update(failurePolicy="Ignore"))
@@ -81,7 +81,7 @@ async def test_stubborn_writer_is_named(world: World) -> None:
 
 
 async def test_repeated_deletion_is_reported(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     async with world.kept(registrar):
         for _ in range(3):
             await world.delete(VALIDATING)
@@ -91,7 +91,7 @@ async def test_repeated_deletion_is_reported(world: World) -> None:
 
 async def test_refusal_is_reported(world: World) -> None:
     rule = world.rule() | {"operations": ["DANCE"]}
-    registrar, _ = await world.registrar(world.wish(a_hook("h.sh", validating=(Admission(ONE, (rule,)),))))
+    registrar, _ = await world.registrar(world.desired(a_hook("h.sh", validating=(Admission(ONE, (rule,)),))))
     await registrar.publish(b"")
     ready, message = registrar.condition()
     assert not ready

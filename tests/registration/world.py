@@ -80,7 +80,7 @@ class World:
     def target(self) -> Target:
         return Target(f"https://127.0.0.1:9/{self.name}", "", "")
 
-    def wish(self, *hooks: Hook, incomplete: bool = False) -> DesiredRegistrations:
+    def desired(self, *hooks: Hook, incomplete: bool = False) -> DesiredRegistrations:
         return desired_registrations(hooks, self.name, self.target, self.target, incomplete)
 
     def validating(self, *names: str, hook: str = "hook.sh", **more: Any) -> Hook:
@@ -127,10 +127,10 @@ class World:
         """The object, as soon as it is so; None while it does not exist."""
         name = name or self.name
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={name}")
-        async with asyncio.timeout(PATIENCE), aclosing(self.watches().open(selection)) as story:
+        async with asyncio.timeout(PATIENCE), aclosing(self.watches().open(selection)) as batches:
             if check(current := await self.get(resource, name)):
                 return current
-            while not (found := [obj for obj in _objects(await anext(story)) if check(obj)]):
+            while not (found := [obj for obj in _objects(await anext(batches)) if check(obj)]):
                 pass
             return found[0]
 

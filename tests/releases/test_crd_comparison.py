@@ -29,7 +29,7 @@ def served(crd: Any) -> Any:
     return crd | {"metadata": crd["metadata"] | {"resourceVersion": "1"}, "spec": kept, "status": {"conditions": []}}
 
 
-SAID: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "default": 0}}}
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "default": 0}}}
 HOOK = {
     "strategy": "Webhook",
     "webhook": {"clientConfig": {"service": {"name": "a"}}, "conversionReviewVersions": ["v1"]},
@@ -39,30 +39,32 @@ HOOK = {
 @each(
     "wanted",
     [
-        definition(schema=SAID),
-        definition(schema=SAID | {"description": "", "nullable": False, "required": [], "definitions": {}}),
-        definition(schema=SAID | {"x-unknown": 1, "properties": {"a": SAID["properties"]["a"] | {"helm-only": True}}}),
-        definition(schema=SAID, preserveUnknownFields=False),
+        definition(schema=SCHEMA),
+        definition(schema=SCHEMA | {"description": "", "nullable": False, "required": [], "definitions": {}}),
+        definition(
+            schema=SCHEMA | {"x-unknown": 1, "properties": {"a": SCHEMA["properties"]["a"] | {"helm-only": True}}}
+        ),
+        definition(schema=SCHEMA, preserveUnknownFields=False),
     ],
     ids=["same", "empty", "unknown", "flag"],
 )
 def test_server_defaults_and_omissions_are_no_difference(wanted: Any) -> None:
-    assert merged(served(definition(schema=SAID)), wanted) is None
+    assert merged(served(definition(schema=SCHEMA)), wanted) is None
 
 
 @each(
     "schema",
     [
         {"type": "object"},
-        SAID | {"properties": {"a": {"type": "integer", "minimum": 0}}},
-        SAID | {"properties": {"a": {"type": "integer", "default": 0}}},
-        SAID | {"properties": {"a": SAID["properties"]["a"] | {"description": "new"}}},
-        SAID | {"required": ["a"]},
-        SAID | {"allOf": [{"required": ["a"]}]},
+        SCHEMA | {"properties": {"a": {"type": "integer", "minimum": 0}}},
+        SCHEMA | {"properties": {"a": {"type": "integer", "default": 0}}},
+        SCHEMA | {"properties": {"a": SCHEMA["properties"]["a"] | {"description": "new"}}},
+        SCHEMA | {"required": ["a"]},
+        SCHEMA | {"allOf": [{"required": ["a"]}]},
     ],
 )
 def test_another_schema_is_a_difference(schema: Any) -> None:
-    update = merged(served(definition(schema=SAID)), definition(schema=schema))
+    update = merged(served(definition(schema=SCHEMA)), definition(schema=schema))
     assert update
     assert update["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
 

@@ -22,9 +22,9 @@ def obj(spec: JSON, kind: str = "Deployment", **more: JSON) -> JSON:
 def found(applied: JSON, live: JSON, *entries: JSON) -> tuple[str, ...]:
     """With the whole object, which is read only if metadata alone tells something."""
     metadata = {"name": "x", "managedFields": list(entries)}
-    told = changed_fields(applied, metadata, live | {"metadata": live["metadata"] | metadata})
-    assert changed_fields(applied, metadata) or not told
-    return told
+    changed = changed_fields(applied, metadata, live | {"metadata": live["metadata"] | metadata})
+    assert changed_fields(applied, metadata) or not changed
+    return changed
 
 
 REPLICAS = entry({"f:spec": {"f:replicas": {}}})
@@ -35,7 +35,7 @@ IN_STATUS = entry({"f:spec": {"f:replicas": {}}}, "helm", "Update", "status")
 
 
 @each(
-    ("entries", "told"),
+    ("entries", "changed"),
     [
         ([REPLICAS], ()),
         ([entry({"f:spec": {"f:replicas": {}}}, operation="Update")], ()),
@@ -48,13 +48,13 @@ IN_STATUS = entry({"f:spec": {"f:replicas": {}}}, "helm", "Update", "status")
     ],
 )
 def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_it(
-    entries: list[JSON], told: tuple[str, ...]
+    entries: list[JSON], changed: tuple[str, ...]
 ) -> None:
-    assert found(obj({"replicas": 2}), obj({"replicas": 5}), *entries) == told
+    assert found(obj({"replicas": 2}), obj({"replicas": 5}), *entries) == changed
 
 
 @each(
-    ("applied", "live", "told"),
+    ("applied", "live", "changed"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, ()),
         ({"a": 1}, {}, ("/spec/a",)),
@@ -79,9 +79,9 @@ def test_a_field_with_another_value_was_changed_unless_we_or_an_autoscaler_set_i
     ],
 )
 def test_fields_of_others_count_as_changed_only_if_their_meaning_differs(
-    applied: JSON, live: JSON, told: tuple[str, ...]
+    applied: JSON, live: JSON, changed: tuple[str, ...]
 ) -> None:
-    assert found(obj(applied), obj(live)) == told
+    assert found(obj(applied), obj(live)) == changed
 
 
 CONTAINER = {"name": "web", "image": "web:1", "ports": [{"containerPort": 80}], "args": ["a"]}
@@ -101,7 +101,7 @@ def without(*keys: str) -> JSON:
 
 
 @each(
-    ("live", "ours", "told"),
+    ("live", "ours", "changed"),
     [
         ([SIDECAR, CONTAINER], entry(LIST), ()),
         ([SIDECAR, CONTAINER | {"image": "mirror/web:1"}], entry(LIST), ()),
@@ -114,13 +114,13 @@ def without(*keys: str) -> JSON:
         (7, entry(LIST), ("/spec/containers/0",)),
     ],
 )
-def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tuple[str, ...]) -> None:
+def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, changed: tuple[str, ...]) -> None:
     there = obj({"containers": live}) if live else obj({})
-    assert found(containers(CONTAINER), there, ours) == told
+    assert found(containers(CONTAINER), there, ours) == changed
 
 
 @each(
-    ("operation", "fields", "live", "told"),
+    ("operation", "fields", "live", "changed"),
     [
         ("Apply", {"f:args": {}}, {"args": ["mutated"]}, ()),
         ("Update", {"f:args": {}}, {"args": ["a"]}, ()),
@@ -129,18 +129,18 @@ def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, told: tu
     ],
 )
 def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared(
-    operation: str, fields: JSON, live: JSON, told: tuple[str, ...]
+    operation: str, fields: JSON, live: JSON, changed: tuple[str, ...]
 ) -> None:
     ours = entry({"f:spec": fields}, operation=operation)
-    assert found(obj({"args": ["a"]}), obj(live), ours) == told
+    assert found(obj({"args": ["a"]}), obj(live), ours) == changed
 
 
 def test_created_map_may_have_no_field_of_ours() -> None:
     """As the API server writes it once others have set all that is in the map."""
     others = entry({"f:spec": {"f:data": {"f:a": {}, "f:b": {}}}}, "kubectl-edit", "Update")
     ours = entry({"f:spec": {"f:data": {}}}, operation="Update")
-    told = found(obj({"data": {"a": 1, "b": 1}}), obj({"data": {"a": 2, "b": 1}}), ours, others)
-    assert told == ("/spec/data/a",)
+    changed = found(obj({"data": {"a": 1, "b": 1}}), obj({"data": {"a": 2, "b": 1}}), ours, others)
+    assert changed == ("/spec/data/a",)
 
 
 def test_fields_set_by_the_server_are_not_compared() -> None:
@@ -153,8 +153,8 @@ def test_fields_set_by_the_server_are_not_compared() -> None:
     assert found(applied, there, ours) == ("/metadata/labels/a",)
 
 
-@pytest.mark.parametrize(("data", "told"), [("c2VjcmV0", ()), ("b3RoZXI=", ("/data/a",))])
-def test_texts_of_a_secret_are_compared_with_its_data(data: str, told: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("data", "changed"), [("c2VjcmV0", ()), ("b3RoZXI=", ("/data/a",))])
+def test_texts_of_a_secret_are_compared_with_its_data(data: str, changed: tuple[str, ...]) -> None:
     applied = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "secret"}}
     live = {"metadata": {}, "data": {"a": data}}
-    assert found(applied, live, NONE) == told
+    assert found(applied, live, NONE) == changed

@@ -1,4 +1,4 @@
-"""The rules of readiness, as a table: an object, and what is said of it."""
+"""The rules of readiness, as tables: an object, and the message about it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def obj(kind: str, spec: JSON = None, api_version: str = "apps/v1", **status: JS
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec or {}, "status": status}
 
 
-def said(found: ObjectStatus) -> str:
+def message_of(found: ObjectStatus) -> str:
     """The message, marked if there is no hope."""
     assert found.ready is not bool(found.message)
     return f"!{found.message}" if found.failed else found.message
@@ -51,7 +51,7 @@ EXCEEDED = [condition("Progressing", "False", reason="ProgressDeadlineExceeded",
     ],
 )
 def test_deployments_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
-    assert said(verdict(found)) == message
+    assert message_of(verdict(found)) == message
 
 
 DONE: JSON = {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"}
@@ -81,7 +81,7 @@ NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "number
     ],
 )
 def test_other_workloads_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
-    assert said(verdict(found)) == message
+    assert message_of(verdict(found)) == message
 
 
 def pod(phase: str, *conditions: JSON, **status: JSON) -> JSON:
@@ -115,7 +115,7 @@ UNSCHEDULABLE = condition("PodScheduled", "False", reason="Unschedulable", messa
     ],
 )
 def test_pods_and_jobs_are_ready_or_have_ended(found: JSON, ready: str, end: str) -> None:
-    assert (said(verdict(found)), said(ended(found))) == (ready, end)
+    assert (message_of(verdict(found)), message_of(ended(found))) == (ready, end)
 
 
 def definition(*conditions: JSON) -> JSON:
@@ -161,7 +161,7 @@ def widget(**status: JSON) -> JSON:
     ],
 )
 def test_other_kinds_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
-    assert said(verdict(found)) == message
+    assert message_of(verdict(found)) == message
 
 
 @each(

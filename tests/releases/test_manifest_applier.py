@@ -16,7 +16,7 @@ from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 
 RELEASE = ReleaseId("r", "default")
-TERMS = ReleaseOptions()
+OPTIONS = ReleaseOptions()
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -70,7 +70,7 @@ async def data_of(client: Client, name: str = "a") -> Any:
 
 
 async def test_new_objects_are_created_with_the_marks_of_the_release(applier: ManifestApplier, client: Client) -> None:
-    counts = await applier.apply([config_map("a"), config_map("b")], RELEASE, {}, TERMS)
+    counts = await applier.apply([config_map("a"), config_map("b")], RELEASE, {}, OPTIONS)
     assert counts == Counts(created=2)
     found = (await client.get(f"{MAPS}/b"))["metadata"]
     assert found["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
@@ -80,9 +80,9 @@ async def test_new_objects_are_created_with_the_marks_of_the_release(applier: Ma
 
 async def test_unchanged_objects_cost_no_request(applier: ManifestApplier, sandbox: Sandbox) -> None:
     objects = [config_map("a"), deployment()]
-    await applier.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, OPTIONS)
     sandbox.faults.requests.clear()
-    assert await applier.apply(copy.deepcopy(objects), RELEASE, by_id(*objects), TERMS) == Counts(unchanged=2)
+    assert await applier.apply(copy.deepcopy(objects), RELEASE, by_id(*objects), OPTIONS) == Counts(unchanged=2)
     assert list(sandbox.faults.requests) == []
 
 
@@ -91,12 +91,12 @@ async def test_only_changed_objects_are_sent_and_dropped_ones_are_deleted(
     applier: ManifestApplier, client: Client, sandbox: Sandbox, first: bool
 ) -> None:
     old = [config_map("a", {"x": "1", "y": "1"}), config_map("b")]
-    await applier.apply(old, RELEASE, {}, TERMS)
+    await applier.apply(old, RELEASE, {}, OPTIONS)
     if not first:
-        await applier.apply(old, RELEASE, by_id(*old), TERMS, by_id(old[0]))
+        await applier.apply(old, RELEASE, by_id(*old), OPTIONS, by_id(old[0]))
     sandbox.faults.requests.clear()
     new = [config_map("a", {"y": "2", "z": "1"}), config_map("b")]
-    assert await applier.apply(new, RELEASE, by_id(*old), TERMS) == Counts(changed=1, unchanged=1)
+    assert await applier.apply(new, RELEASE, by_id(*old), OPTIONS) == Counts(changed=1, unchanged=1)
     assert await data_of(client) == {"y": "2", "z": "1"}
     assert {line.split("?")[0] for line in sandbox.faults.requests} == {f"GET {MAPS}/a", f"PATCH {MAPS}/a"}
     assert len(writes(sandbox)) == 1 + first
@@ -106,26 +106,26 @@ async def test_repair_restores_changed_objects_and_leaves_others_alone(
     applier: ManifestApplier, client: Client
 ) -> None:
     objects = [config_map("a"), config_map("b")]
-    await applier.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, OPTIONS)
     patch = ApiCall("PATCH", f"{MAPS}/a", {}, {"data": {"k": "theirs", "mine": "x"}}, "application/merge-patch+json")
     await client.send(patch)
     last = by_id(*objects)
-    assert await applier.apply(objects, RELEASE, last, TERMS, repair=last) == Counts(changed=1, unchanged=1)
+    assert await applier.apply(objects, RELEASE, last, OPTIONS, repair=last) == Counts(changed=1, unchanged=1)
     assert await data_of(client) == {"k": "v", "mine": "x"}
 
 
 async def test_missing_object_is_created_again(applier: ManifestApplier, client: Client) -> None:
     objects = [config_map("a"), config_map("b")]
-    await applier.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, OPTIONS)
     await client.send(ApiCall("DELETE", f"{MAPS}/a"))
-    counts = await applier.apply(objects, RELEASE, by_id(*objects), TERMS, repair=by_id(objects[0]))
+    counts = await applier.apply(objects, RELEASE, by_id(*objects), OPTIONS, repair=by_id(objects[0]))
     assert counts == Counts(created=1, unchanged=1)
 
 
 async def test_unowned_object_is_adopted_only_if_allowed(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it exists already.*hookrunner.io/adopt: "true"'):
-        await applier.apply([config_map()], RELEASE, {}, TERMS)
+        await applier.apply([config_map()], RELEASE, {}, OPTIONS)
     assert await data_of(client) == {"k": "theirs", "mine": "x"}
     assert await applier.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
     assert await data_of(client) == {"k": "v", "mine": "x"}
@@ -148,7 +148,7 @@ async def test_a_kind_that_is_not_served_is_refused_with_what_is(
 ) -> None:
     obj = deployment() | {"apiVersion": api_version, "kind": kind}
     with pytest.raises(ReleaseFailed, match=told):
-        await applier.apply([obj], RELEASE, {}, TERMS)
+        await applier.apply([obj], RELEASE, {}, OPTIONS)
 
 
 async def test_failed_attempt_does_not_own_objects_that_it_did_not_write(
@@ -158,45 +158,45 @@ async def test_failed_attempt_does_not_own_objects_that_it_did_not_write(
     await post(client, k="theirs")
     last = by_id(config_map())
     with pytest.raises(ReleaseFailed, match="it exists already and belongs to no release"):
-        await applier.apply([config_map()], RELEASE, last, TERMS, repair=last)
+        await applier.apply([config_map()], RELEASE, last, OPTIONS, repair=last)
     assert await data_of(client) == {"k": "theirs"}
 
 
 async def test_object_without_its_marks_is_still_ours(applier: ManifestApplier, client: Client) -> None:
     last = by_id(config_map())
-    await applier.apply([config_map()], RELEASE, {}, TERMS)
+    await applier.apply([config_map()], RELEASE, {}, OPTIONS)
     unmarked = {"metadata": {"annotations": None, "labels": None}}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", {}, unmarked, "application/merge-patch+json"))
-    assert await applier.apply([config_map()], RELEASE, last, TERMS, repair=last) == Counts(changed=1)
+    assert await applier.apply([config_map()], RELEASE, last, OPTIONS, repair=last) == Counts(changed=1)
 
 
 async def test_an_annotation_in_the_template_allows_to_take_over(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs")
     adopting = config_map(**{"hookrunner.io/adopt": "true"})
-    assert await applier.create_or_update(adopting, RELEASE, None, TERMS) == "changed"
+    assert await applier.create_or_update(adopting, RELEASE, None, OPTIONS) == "changed"
 
 
 async def test_new_field_of_another_manager_is_refused_by_name(applier: ManifestApplier, client: Client) -> None:
     last = config_map()
-    await applier.apply([last], RELEASE, {}, TERMS)
+    await applier.apply([last], RELEASE, {}, OPTIONS)
     how = {"fieldManager": "another-client"}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", how, {"data": {"n": "theirs"}}, "application/merge-patch+json"))
     with pytest.raises(ReleaseFailed, match=r'\.data\.n \(set by "another-client"\)'):
-        await applier.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), TERMS)
+        await applier.apply([config_map(data={"k": "v", "n": "ours"})], RELEASE, by_id(last), OPTIONS)
 
 
 async def test_an_immutable_field_is_named_with_the_way_out(applier: ManifestApplier) -> None:
-    await applier.apply([deployment("a")], RELEASE, {}, TERMS)
+    await applier.apply([deployment("a")], RELEASE, {}, OPTIONS)
     with pytest.raises(ReleaseFailed, match=r'spec\.selector cannot change.*hookrunner\.io/recreate: "true"'):
-        await applier.apply([deployment("b")], RELEASE, by_id(deployment("a")), TERMS)
+        await applier.apply([deployment("b")], RELEASE, by_id(deployment("a")), OPTIONS)
 
 
 async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
     applier: ManifestApplier, client: Client
 ) -> None:
-    await applier.apply([deployment("a")], RELEASE, {}, TERMS)
+    await applier.apply([deployment("a")], RELEASE, {}, OPTIONS)
     new = deployment("b", **{"hookrunner.io/recreate": "true"})
-    assert await applier.apply([new], RELEASE, by_id(deployment("a")), TERMS) == Counts(created=1)
+    assert await applier.apply([new], RELEASE, by_id(deployment("a")), OPTIONS) == Counts(created=1)
     found = await client.get("/apis/apps/v1/namespaces/default/deployments/d")
     assert found["spec"]["selector"]["matchLabels"] == {"app": "b"}
 
@@ -205,7 +205,7 @@ async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_aft
     applier: ManifestApplier,
 ) -> None:
     custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
-    assert await applier.apply([custom, definition("Thing")], RELEASE, {}, TERMS) == Counts(created=2)
+    assert await applier.apply([custom, definition("Thing")], RELEASE, {}, OPTIONS) == Counts(created=2)
 
 
 async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
@@ -215,7 +215,7 @@ async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(
         await post(client, name)
     objects = [deployment(), *(config_map(name) for name in ("a", "b", "c"))]
     with pytest.raises(ReleaseFailed) as caught:
-        await applier.apply(objects, RELEASE, {}, TERMS)
+        await applier.apply(objects, RELEASE, {}, OPTIONS)
     lines = str(caught.value).split("\n")
     assert lines[0] == "2 of 4 objects could not be applied:"
     assert [line.split(":")[0] for line in lines[1:3]] == ["default/ConfigMap/a", "default/ConfigMap/b"]
@@ -235,7 +235,7 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
     helm = {"app.kubernetes.io/managed-by": "Helm"}
     await client.send(ApiCall("POST", MAPS, body={"metadata": {"name": "zz", "annotations": owner, "labels": helm}}))
     with pytest.raises(ReleaseFailed) as caught:
-        await applier.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, TERMS)
+        await applier.apply([config_map(name) for name in (*names, "zz")], RELEASE, {}, OPTIONS)
     lines = str(caught.value).split("\n")
     assert [line.split(":")[0] for line in lines[1:20]] == [f"default/ConfigMap/{name}" for name in names[:19]]
     assert lines[20].startswith("default/ConfigMap/zz: it belongs to release default/other")
@@ -243,9 +243,9 @@ async def test_of_many_failures_some_are_named_and_those_that_differ_are_among_t
 
 
 async def test_object_created_before_a_crash_is_ours(applier: ManifestApplier) -> None:
-    await applier.apply([config_map()], RELEASE, {}, TERMS)
-    await applier.apply([config_map()], RELEASE, {}, TERMS)
-    assert await applier.apply([config_map()], RELEASE, {}, TERMS) == Counts(unchanged=1)
+    await applier.apply([config_map()], RELEASE, {}, OPTIONS)
+    await applier.apply([config_map()], RELEASE, {}, OPTIONS)
+    assert await applier.apply([config_map()], RELEASE, {}, OPTIONS) == Counts(unchanged=1)
 
 
 async def test_unreachable_api_server_is_reported_and_the_next_attempt_succeeds(
@@ -254,22 +254,22 @@ async def test_unreachable_api_server_is_reported_and_the_next_attempt_succeeds(
     objects = [config_map(name) for name in "abc"]
     sandbox.faults.add(Fault("refuse", match="POST", times=2))
     with pytest.raises(ReleaseFailed, match="2 of 3 objects"):
-        await applier.apply(objects, RELEASE, {}, TERMS)
-    counts = await applier.apply(objects, RELEASE, {}, TERMS)
+        await applier.apply(objects, RELEASE, {}, OPTIONS)
+    counts = await applier.apply(objects, RELEASE, {}, OPTIONS)
     assert counts.created == 2
 
 
 async def test_an_object_that_is_being_deleted_is_not_written(applier: ManifestApplier, client: Client) -> None:
     held = config_map()
     held["metadata"]["finalizers"] = ["x.io/held"]
-    await applier.apply([held], RELEASE, {}, TERMS)
+    await applier.apply([held], RELEASE, {}, OPTIONS)
     await client.send(ApiCall("DELETE", f"{MAPS}/a"))
     with pytest.raises(ReleaseFailed, match=r"it is being deleted.*waits for: x\.io/held"):
-        await applier.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), TERMS)
+        await applier.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), OPTIONS)
 
 
 async def test_duplicate_object_is_written_as_the_last_one(applier: ManifestApplier, client: Client) -> None:
-    await applier.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, TERMS)
+    await applier.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, OPTIONS)
     assert await data_of(client) == {"k": "last"}
 
 
@@ -279,15 +279,15 @@ async def removed(applier: ManifestApplier, objects: Iterable[Any], *spare: Obje
 
 async def test_removal_is_in_reverse_order_and_done_once(applier: ManifestApplier) -> None:
     objects = [config_map("a"), deployment()]
-    await applier.apply(objects, RELEASE, {}, TERMS)
+    await applier.apply(objects, RELEASE, {}, OPTIONS)
     assert await removed(applier, objects) == ["d", "a"]
     assert await removed(applier, objects) == []
 
 
 async def test_kept_and_foreign_objects_are_not_deleted(applier: ManifestApplier, client: Client) -> None:
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
-    await applier.apply([kept], RELEASE, {}, TERMS)
-    await applier.apply([config_map("others")], ReleaseId("other", "default"), {}, TERMS)
+    await applier.apply([kept], RELEASE, {}, OPTIONS)
+    await applier.apply([config_map("others")], ReleaseId("other", "default"), {}, OPTIONS)
     await post(client, "nobodys")
     assert await removed(applier, [kept, config_map("others"), config_map("nobodys")]) == []
     names = {item["metadata"]["name"] for item in (await client.get(MAPS))["items"]}
@@ -301,7 +301,7 @@ async def test_removed_kind_is_no_error(applier: ManifestApplier) -> None:
 async def test_the_same_object_by_another_version_or_a_needless_namespace_is_spared(applier: ManifestApplier) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": []}
     old = role | {"metadata": {"name": "a", "namespace": "elsewhere"}}
-    await applier.apply([role], RELEASE, {}, TERMS)
+    await applier.apply([role], RELEASE, {}, OPTIONS)
     assert await removed(applier, [old], object_id(role, RELEASE)) == []
     older = role | {"apiVersion": "rbac.authorization.k8s.io/v1beta1"}
     assert await removed(applier, [older], object_id(role, RELEASE)) == []

@@ -19,7 +19,7 @@ from hookrunner.releases.manifest_objects import KindResolver, ObjectId, Release
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 
-TERMS = ReleaseOptions()
+OPTIONS = ReleaseOptions()
 APP = {"app": "x"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
@@ -116,19 +116,19 @@ async def test_a_label_changes_on_every_kind_and_nothing_else(
     old, release = chart(namespace), ReleaseId("r", namespace)
     last = by_id(*old, identity=release)
     try:
-        assert await applier.apply(old, release, {}, TERMS) == Counts(created=len(old))
+        assert await applier.apply(old, release, {}, OPTIONS) == Counts(created=len(old))
         before = await seen(real, old, namespace)
         new = copy.deepcopy(old)
         for obj in new:
             obj["metadata"]["labels"] = {"new": "1"}
-        assert await applier.apply(new, release, last, TERMS) == Counts(changed=len(old))
+        assert await applier.apply(new, release, last, OPTIONS) == Counts(changed=len(old))
         after = await seen(real, new, namespace)
         assert [essence(obj) for obj in after] == [essence(obj) for obj in before]
         labels = {"new": "1", "app.kubernetes.io/managed-by": "Helm"}
         assert [obj["metadata"]["labels"] for obj in after if obj["metadata"]["labels"] != labels] == []
         again = by_id(*new, identity=release)
         async with asyncio.timeout(60):  # what a controller writes to a status just then counts as changed
-            while await applier.apply(new, release, again, TERMS, repair=again) != Counts(unchanged=len(old)):
+            while await applier.apply(new, release, again, OPTIONS, repair=again) != Counts(unchanged=len(old)):
                 pass
     finally:
         removed = await applier.remove(last, release)
@@ -141,11 +141,11 @@ async def test_a_number_of_replicas_that_the_chart_leaves_open_stays(
     release = ReleaseId("r", namespace)
     metadata = {"name": "d"}
     old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": deployment()}
-    await applier.apply([old], release, {}, TERMS)
+    await applier.apply([old], release, {}, OPTIONS)
     await asyncio.to_thread(cluster.kubectl, "-n", namespace, "scale", "deployment", "d", "--replicas=3")
     new = copy.deepcopy(old)
     new["spec"]["minReadySeconds"] = 1
-    assert await applier.apply([new], release, by_id(old, identity=release), TERMS) == Counts(changed=1)
+    assert await applier.apply([new], release, by_id(old, identity=release), OPTIONS) == Counts(changed=1)
     (found,) = await seen(real, [new], namespace)
     assert (found["spec"]["replicas"], found["spec"]["minReadySeconds"]) == (3, 1)
 
@@ -156,10 +156,10 @@ async def test_a_chart_with_faults_that_a_creation_passes_over_can_be_changed(
     release = ReleaseId("r", namespace)
     old = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": deployment(unknown=1)}
     old["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "A", "value": "1"})
-    await applier.apply([old], release, {}, TERMS)
+    await applier.apply([old], release, {}, OPTIONS)
     new = copy.deepcopy(old)
     new["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"] = "2"
-    assert await applier.apply([new], release, by_id(old, identity=release), TERMS) == Counts(changed=1)
+    assert await applier.apply([new], release, by_id(old, identity=release), OPTIONS) == Counts(changed=1)
     (found,) = await seen(real, [new], namespace)
     assert found["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "A", "value": "2"}]
 
@@ -175,8 +175,8 @@ async def test_missing_right_is_reported_and_other_objects_are_written(
     async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
         applier = ManifestApplier(client, KindResolver(Discovery(client)))
         with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
-            await applier.apply(objects, ReleaseId("r", namespace), {}, TERMS)
+            await applier.apply(objects, ReleaseId("r", namespace), {}, OPTIONS)
     counts = await ManifestApplier(real, KindResolver(Discovery(real))).apply(
-        objects, ReleaseId("r", namespace), {}, TERMS
+        objects, ReleaseId("r", namespace), {}, OPTIONS
     )
     assert (counts.created, counts.changed + counts.unchanged) == (2, 1)

@@ -96,8 +96,8 @@ def test_server_defaults_do_not_count_as_applied() -> None:
         "f:strategy": {"f:type": {}},
         "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': container}}},
     }
-    said = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
-    applied = to_applied([entry() | {"fieldsV1": said}], DEPLOYMENT)
+    managed = {"f:metadata": {"f:finalizers": {'v:"x/y"': {}, 'v:"z"': {}}}, "f:spec": spec}
+    applied = to_applied([entry() | {"fieldsV1": managed}], DEPLOYMENT)
     kept: dict[str, Any] = {".": {}, "f:name": {}, "f:image": {}}
     kept["f:ports"] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
     assert applied

@@ -67,7 +67,7 @@ def test_annotations_name_the_release_that_an_object_belongs_to(annotations: Any
 
 NEW = ReleaseId("new", "default")
 OLD = ReleaseId("demo", "old")
-TERMS = ReleaseOptions()
+OPTIONS = ReleaseOptions()
 ADOPT = ReleaseOptions(adopt=True)
 FOREIGN = "default/ConfigMap/a: it belongs to release old/demo"
 
@@ -87,7 +87,7 @@ def applier(client: Client) -> ManifestApplier:
 async def orphan(client: Client, applier: ManifestApplier) -> None:
     """A ConfigMap of release `old/demo`, of which there is no record. The namespace is there."""
     await client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": "old"}}))
-    await applier.apply([configmap("a", k="old", gone="x")], OLD, {}, TERMS)
+    await applier.apply([configmap("a", k="old", gone="x")], OLD, {}, OPTIONS)
 
 
 async def owner(client: Client) -> str:
@@ -112,13 +112,13 @@ async def test_either_term_allows_it(options: ReleaseOptions, applier: ManifestA
 async def test_an_annotation_in_the_template_allows_it(applier: ManifestApplier, client: Client) -> None:
     obj = configmap("a", k="new")
     obj["metadata"]["annotations"] = {"hookrunner.io/adopt": "true"}
-    await applier.apply([obj], NEW, {}, TERMS)
+    await applier.apply([obj], NEW, {}, OPTIONS)
     assert await owner(client) == "default/new"
 
 
 async def test_an_orphan_is_refused_with_the_ways_out(applier: ManifestApplier, client: Client) -> None:
     with pytest.raises(ReleaseFailed, match=FOREIGN) as refused:
-        await applier.apply([configmap("a")], NEW, {}, TERMS)
+        await applier.apply([configmap("a")], NEW, {}, OPTIONS)
     for way in ("no record any more", "`hookrunner module adopt new`", 'adopt: "true"', "`adopt: true` in module.yaml"):
         assert way in str(refused.value)
     assert await owner(client) == "old/demo"
@@ -196,7 +196,7 @@ async def test_an_owner_without_a_namespace_is_not_looked_up(applier: ManifestAp
 @pytest.mark.slow
 async def test_many_orphans_of_one_release_cost_one_request(applier: ManifestApplier, sandbox: Sandbox) -> None:
     many = [configmap(f"m{number}") for number in range(30)]
-    await applier.apply(many, OLD, {}, TERMS)
+    await applier.apply(many, OLD, {}, OPTIONS)
     sandbox.faults.requests.clear()
     assert await applier.apply(many, NEW, {}, ADOPT) == Counts(changed=30)
     looks = [line for line in sandbox.faults.requests if "/namespaces/old/" in line]
@@ -207,7 +207,7 @@ async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applier: Ma
     def fixed(value: str) -> Any:
         return configmap("f", k=value) | {"immutable": True}
 
-    await applier.apply([fixed("old")], OLD, {}, TERMS)
+    await applier.apply([fixed("old")], OLD, {}, OPTIONS)
     obj = fixed("new")
     obj["metadata"]["annotations"] = {"hookrunner.io/recreate": "true"}
     assert await applier.apply([obj], NEW, {}, ADOPT) == Counts(created=1)

@@ -50,8 +50,8 @@ class World:
         """Return when it is there."""
         name = obj["metadata"]["name"]
         selection = Selection(obj["apiVersion"], obj["kind"], self.identity.namespace, fields=f"metadata.name={name}")
-        async with aclosing(self.watches.open(selection)) as story:
-            async for reports in story:
+        async with aclosing(self.watches.open(selection)) as batches:
+            async for reports in batches:
                 if any(isinstance(report, ObjectSeen) for report in reports):
                     return
 

@@ -23,7 +23,7 @@ YEAR = 365 * 86400.0
 class Server:
     """Remembers what happens to it and to the registrations, and when, in the loop's time."""
 
-    story: list[tuple[float, str]] = field(default_factory=list)
+    batches: list[tuple[float, str]] = field(default_factory=list)
     names: dict[bytes, str] = field(default_factory=dict)
     start: float = NOW
     reachable: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,7 +42,7 @@ class Server:
         self._happened("trust " + "+".join(name for pem, name in self.names.items() if pem in trust))
 
     def _happened(self, what: str) -> None:
-        self.story.append((round(asyncio.get_running_loop().time(), 1), what))
+        self.batches.append((round(asyncio.get_running_loop().time(), 1), what))
 
     def issue(self, name: str, names: str = "a.example.com") -> Material:
         material = issue([names], NOW)
@@ -59,7 +59,7 @@ class Server:
 async def until(server: Server, seconds: float) -> list[str]:
     """What has happened when so many seconds are over."""
     await asyncio.sleep(seconds - asyncio.get_running_loop().time())
-    return [what for _, what in server.story]
+    return [what for _, what in server.batches]
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ async def test_new_ca_is_published_before_its_use_and_the_old_one_for_another_ho
     await until(server, 10)
     server.issue("b")
     assert await until(server, 3600) == ["show a", "trust a", "trust a+b", "show b"]
-    assert server.story[-1][0] - server.story[-2][0] == SETTLE
+    assert server.batches[-1][0] - server.batches[-2][0] == SETTLE
     assert await until(server, 3620) == ["show a", "trust a", "trust a+b", "show b", "trust b"]
 
 
@@ -186,7 +186,7 @@ async def test_a_third_certificate_within_the_hour_does_not_end_the_trust_in_the
     for name, when in (("a", 10), ("b", 20), ("c", 30)):
         server.issue(name)
         await until(server, when)
-    assert server.story[-2][1] == "trust a+b+c"
+    assert server.batches[-2][1] == "trust a+b+c"
     assert (await until(server, 8000))[-1] == "trust c"
 
 

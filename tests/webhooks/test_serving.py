@@ -24,7 +24,7 @@ async def test_unwritable_object_does_not_block_repairs_of_others(world: World, 
     settings = KubeSettings(config=proxy.kubeconfig)
     world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
     proxy.answer(500, "GET mutatingwebhookconfigurations", times=1000)
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     trust = Trust(registrar)
     running = asyncio.gather(trust.keep(world.watches()), trust.part("admission")(b""))
     registered = f'kind="ValidatingWebhookConfiguration",name="{world.name}"}} 1'.encode()
@@ -38,7 +38,7 @@ async def test_unwritable_object_does_not_block_repairs_of_others(world: World, 
 
 @pytest.mark.parametrize("world", ["sandbox"], indirect=True)
 async def test_later_server_is_awaited_without_blocking_others(world: World) -> None:
-    registrar, _ = await world.registrar(world.wish(world.validating(ONE)))
+    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     trust = Trust(registrar)
     first = trust.part("admission")
     await first(b"")
