@@ -188,8 +188,8 @@ class Renderer:
         self._limits = limits
         self._environ = environ
         self._program = program
-        self._places: asyncio.Queue[RenderProcess | None] = asyncio.Queue()
-        self._places.put_nowait(None)
+        self._slots: asyncio.Queue[RenderProcess | None] = asyncio.Queue()
+        self._slots.put_nowait(None)
         self._workers = 1
         self._children: set[RenderProcess] = set()
         self._timers: dict[RenderProcess, asyncio.TimerHandle] = {}
@@ -243,7 +243,7 @@ class Renderer:
 
     @asynccontextmanager
     async def _borrow_worker(self) -> AsyncIterator[RenderProcess]:
-        child = await self._take_place()
+        child = await self._take_slot()
         try:
             if child is None or child.is_gone:
                 child = await self._start_worker()
@@ -252,16 +252,16 @@ class Renderer:
             # Also when cancelled: its next answer would be taken for the answer to another request.
             if child is not None:
                 await child.end()
-            self._places.put_nowait(None)
+            self._slots.put_nowait(None)
             raise
         self._return_worker(child)
 
-    async def _take_place(self) -> RenderProcess | None:
-        """Wait for an idle worker, or for a place to start one. If none becomes free for a while, a place is added."""
+    async def _take_slot(self) -> RenderProcess | None:
+        """Wait for an idle worker, or for a slot to start one. If none becomes free for a while, a slot is added."""
         while True:
             try:
                 async with asyncio.timeout(_CROWDED_AFTER if self._workers < _MOST_WORKERS else None):
-                    child = await self._places.get()
+                    child = await self._slots.get()
             except TimeoutError:
                 if self._workers < _MOST_WORKERS:
                     self._workers += 1
@@ -283,12 +283,12 @@ class Renderer:
         return child
 
     def _return_worker(self, child: RenderProcess) -> None:
-        if self._workers > 1 and not self._places.empty():
+        if self._workers > 1 and not self._slots.empty():
             self._workers -= 1
             child.hang_up()
         else:
             self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._dismiss, child)
-            self._places.put_nowait(child)
+            self._slots.put_nowait(child)
 
     def _dismiss(self, child: RenderProcess) -> None:
         del self._timers[child]

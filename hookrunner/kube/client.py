@@ -294,10 +294,10 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
 async def _first(content: aiohttp.StreamReader) -> bytes | None:
     """The first chunk, None if the server is quiet for a moment."""
     try:
-        async with asyncio.timeout(_QUIET) as patience:
+        async with asyncio.timeout(_QUIET) as timeout:
             return await content.readany()
     except TimeoutError:
-        if patience.expired():
+        if timeout.expired():
             return None
         raise  # the connection's own limit was shorter
 

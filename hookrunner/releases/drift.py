@@ -75,14 +75,14 @@ _DELETED_BY_CLUSTER = ("certificates.k8s.io", "CertificateSigningRequest")
 
 @dataclass(slots=True)
 class TrackedRelease:
-    """Objects as they were applied. `found` is their known drift; while `paused`, none is detected. `seen` is the state
-    in which each object was read last."""
+    """Objects as they were applied. `findings` are their known drift; while `paused`, none is detected. `seen` is the
+    state in which each object was read last."""
 
     identity: ReleaseId
     objects: dict[ObjectId, JSON]
     mode: modules.Drift
     paused: bool = False
-    found: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
+    findings: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
     seen: dict[ObjectId, bytes] = field(default_factory=dict)
 
     @property
@@ -208,13 +208,13 @@ class Drift:
     def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
         """The known drift of a release."""
         release = self._tracked.release(identity)
-        return tuple(release.found.values()) if release else ()
+        return tuple(release.findings.values()) if release else ()
 
     def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
         """Note that these objects are in sync again."""
         if release := self._tracked.release(identity):
-            release.found = {
-                tracked_id: finding for tracked_id, finding in release.found.items() if finding not in findings
+            release.findings = {
+                tracked_id: finding for tracked_id, finding in release.findings.items() if finding not in findings
             }
 
     async def findings(self) -> AsyncGenerator[ObjectDrift, None]:
@@ -265,7 +265,7 @@ class Drift:
         if metadata is None:
             self._recheck.add(tracked_id)
         elif not release.changes_matter or not changed_fields(release.objects[tracked_id], metadata):
-            release.found.pop(tracked_id, None)
+            release.findings.pop(tracked_id, None)
         elif release.seen.get(tracked_id) != state_of(metadata):
             self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
 
@@ -323,8 +323,8 @@ def _now() -> float:
 def _is_news(tracked_id: ObjectId, release: TrackedRelease, finding: ObjectDrift | None) -> bool:
     """Note the drift; should it be reported? A missing object is reported each time, a change once for the same
     fields."""
-    known = release.found.pop(tracked_id, None)
+    known = release.findings.pop(tracked_id, None)
     if finding is None:
         return False
-    release.found[tracked_id] = finding
+    release.findings[tracked_id] = finding
     return finding.missing or finding != known

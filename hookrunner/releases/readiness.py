@@ -84,8 +84,8 @@ class Readiness:
         }
 
     async def _read(self, selection: Selection, awaited: "_Awaited") -> None:
-        async with aclosing(self._watches.open(selection)) as story:
-            async for reports in story:
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
                 awaited.read(reports)
                 if awaited.settled:
                     return

@@ -62,14 +62,16 @@ class Releases:
     or written. Calls that change the same release wait for each other.
     """
 
-    def __init__(self, client: Client, discovery: Discovery, watches: Watches, books: RecordSettings) -> None:
+    def __init__(self, client: Client, discovery: Discovery, watches: Watches, records: RecordSettings) -> None:
         readiness = Readiness(discovery, watches)
         hooks = HelmHooks(client, discovery, readiness)
         self.kinds = KindResolver(discovery)
         self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
-        ours, others = (RecordStorage(client, driver, books.home) for driver in (books.driver, OTHER[books.driver]))
+        ours, others = (
+            RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])
+        )
         self._store = ReleaseStore(ours, others, watches)
-        self._keep = books.keep
+        self._keep = records.keep
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         """Read the latest revision of each release there, by name: one request, of metadata only, and the first time
