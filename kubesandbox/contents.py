@@ -6,11 +6,11 @@ For tools that show what a change does to objects which need not be complete.
 from typing import Any
 from uuid import uuid4
 
-from kubesandbox import rules
 from kubesandbox.errors import ObjectRefused
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store
+from kubesandbox.verbs import rules
 
 __all__ = ["Key", "SandboxContents"]
 

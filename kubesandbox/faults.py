@@ -19,7 +19,7 @@ from aiohttp import web
 
 from kubesandbox import status
 from kubesandbox.status import Refused, bad_request
-from kubesandbox.watching import Event
+from kubesandbox.verbs.watching import Event
 from kubetypes import json_values
 
 What = Literal["delay", "answer", "refuse", "stall", "drop", "garble"]

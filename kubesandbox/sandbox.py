@@ -21,20 +21,21 @@ from typing import Protocol
 import yaml
 from aiohttp import web
 
-from kubesandbox import kinds, namespaces, seeds
-from kubesandbox.api import Api
+from kubesandbox import kinds
 from kubesandbox.contents import SandboxContents
-from kubesandbox.definitions import DefinitionController
+from kubesandbox.controllers import namespaces, seeds
+from kubesandbox.controllers.definitions import DefinitionController
+from kubesandbox.controllers.garbage import Garbage
+from kubesandbox.controllers.grace import GracePeriods
+from kubesandbox.controllers.namespaces import Namespaces
 from kubesandbox.faults import Faults
-from kubesandbox.garbage import Garbage
-from kubesandbox.grace import GracePeriods
 from kubesandbox.journal import Journal
 from kubesandbox.kinds import Kinds
-from kubesandbox.namespaces import Namespaces
 from kubesandbox.options import Options
 from kubesandbox.server import SandboxServer
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Store, StoreChange
+from kubesandbox.verbs.api import Api
 from kubetypes.crowd import Crowd
 
 __all__ = ["Options", "Sandbox", "serving"]

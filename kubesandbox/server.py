@@ -14,29 +14,20 @@ from http import HTTPStatus
 import orjson
 from aiohttp import HttpVersion11, Payload, web
 
-from kubesandbox import (
-    answers,
-    bodies,
-    documents,
-    parameters,
-    patching,
-    reading,
-    requests,
-    rules,
-    status,
-    subresources,
-    watching,
-)
-from kubesandbox.api import Api
-from kubesandbox.asked import Asked, understood
-from kubesandbox.bodies import Body
+from kubesandbox import status
 from kubesandbox.faults import Faults
-from kubesandbox.holding import Held, in_time
-from kubesandbox.patching import Patch
-from kubesandbox.requests import DeleteParameters
-from kubesandbox.rules import Object
+from kubesandbox.http import answers, documents
+from kubesandbox.http.asked import Asked, understood
+from kubesandbox.http.holding import Held, in_time
+from kubesandbox.query import parameters, requests
+from kubesandbox.query.requests import DeleteParameters
 from kubesandbox.status import NoPage, Refused
-from kubesandbox.verbs import Verbs, Written
+from kubesandbox.verbs import bodies, patching, reading, rules, subresources, watching
+from kubesandbox.verbs.api import Api
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.patching import Patch
+from kubesandbox.verbs.rules import Object
+from kubesandbox.verbs.verbs import Verbs, Written
 from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
 from kubetypes import foreign_pages
 from kubetypes.pieces import AT_ONCE, Pieces

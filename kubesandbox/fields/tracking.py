@@ -1,4 +1,4 @@
-"""Managed fields of one object: what a write to it leaves, and server-side apply. `writes.py` says what comes in."""
+"""Managed fields of one object: what a write to it leaves, and server-side apply. `writes.py` describes the input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import (
     daemonsets,
     deployments,
@@ -19,6 +18,7 @@ from kubesandbox.simulate import (
 from kubesandbox.simulate.steps import PlannedStep
 from kubesandbox.simulate.world import World, controller
 from kubesandbox.store import Key
+from kubesandbox.verbs.rules import Object
 
 MANAGER = "kube-controller-manager"
 

@@ -6,11 +6,11 @@ https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
 
 from dataclasses import dataclass
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import owned_objects, rollouts
 from kubesandbox.simulate.owned_objects import claimed, is_ending
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
+from kubesandbox.verbs.rules import Object
 
 SETS = "replicasets.apps"
 HASH = "pod-template-hash"

@@ -5,12 +5,12 @@ https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
 
 from collections.abc import Iterable, Iterator
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 
 SLICES = "endpointslices.discovery.k8s.io"
 SERVICE, MANAGED = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"

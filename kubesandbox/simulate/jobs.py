@@ -5,12 +5,12 @@ https://kubernetes.io/docs/concepts/workloads/controllers/job/
 
 from dataclasses import dataclass
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import condition, is_active, is_ending, is_ready, when
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")

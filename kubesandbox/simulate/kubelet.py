@@ -11,12 +11,12 @@ from datetime import datetime
 from uuid import uuid4
 from zlib import crc32
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate.owned_objects import is_ending, with_condition
 from kubesandbox.simulate.steps import Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
 from kubesandbox.status import shown
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 
 EXIT_CODE = "sandbox.hookrunner.io/exit-code"
 NETWORK = "10.244"

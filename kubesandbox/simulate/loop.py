@@ -13,11 +13,8 @@ from datetime import datetime
 from http import HTTPStatus
 from itertools import product
 
-from kubesandbox.api import Api
-from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.simulate.controllers import CONTROLLERS, NODES, Controller
 from kubesandbox.simulate.nodes import first_nodes
 from kubesandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace, PlannedStep, Tell, Update, Write
@@ -25,6 +22,9 @@ from kubesandbox.simulate.world import World
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, StoreChange
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.api import Api
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.rules import Object
 from kubetypes.timers import TICK
 
 _LOG = logging.getLogger("simulate")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate.owned_objects import condition
 from kubesandbox.simulate.steps import PlannedStep, Update
 from kubesandbox.simulate.world import World
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 
 NAMES = ("sandbox-1", "sandbox-2")
 ARCHITECTURE, SYSTEM = "amd64", "linux"

@@ -12,11 +12,11 @@ from datetime import datetime
 import orjson
 
 from kubesandbox.names import ALPHABET
-from kubesandbox.rules import Object
-from kubesandbox.selectors import from_object
+from kubesandbox.query.selectors import from_object
 from kubesandbox.simulate.steps import Create, Delete, Update, Write
 from kubesandbox.simulate.world import World, controller
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

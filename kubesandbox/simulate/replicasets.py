@@ -3,11 +3,11 @@
 https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
 """
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_active, is_available, is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
+from kubesandbox.verbs.rules import Object
 
 BURST = 50
 """Pods that are made in one go; between goes others have their turn."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import ceil, floor
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate.owned_objects import condition, when, with_condition
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
 
 

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from kubesandbox.rules import Object
-from kubesandbox.selectors import Requirement
+from kubesandbox.query.selectors import Requirement
 from kubesandbox.simulate.owned_objects import condition, is_ending, is_ready, with_condition
 from kubesandbox.simulate.steps import Bind, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
+from kubesandbox.verbs.rules import Object
 from kubetypes.quantities import quantity
 
 NAME = "default-scheduler"

@@ -5,11 +5,11 @@ https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 
 from dataclasses import dataclass
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_available, is_ending, is_ready
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
 from kubesandbox.simulate.world import World
+from kubesandbox.verbs.rules import Object
 
 HASH = "controller-revision-hash"
 REVISION_LABEL = "controller.kubernetes.io/hash"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kubesandbox.rules import Object
+from kubesandbox.verbs.rules import Object
 
 
 @dataclass(frozen=True, slots=True)

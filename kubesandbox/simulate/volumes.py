@@ -3,10 +3,10 @@
 https://kubernetes.io/docs/concepts/storage/persistent-volumes/#lifecycle-of-a-volume-and-claim
 """
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate.owned_objects import is_ending
 from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update
 from kubesandbox.simulate.world import World
+from kubesandbox.verbs.rules import Object
 
 PROTECTION = "kubernetes.io/pvc-protection"
 VOLUME_PROTECTION = "kubernetes.io/pv-protection"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubesandbox.rules import Object
 from kubesandbox.simulate.steps import USUAL, Pace
 from kubesandbox.store import Key, Store, Stored
+from kubesandbox.verbs.rules import Object
 
 
 @dataclass(frozen=True, slots=True)

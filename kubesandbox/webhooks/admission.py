@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from kubesandbox import status
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.outside import Converter
-from kubesandbox.rules import Object
 from kubesandbox.store import Key, Store
+from kubesandbox.verbs.outside import Converter
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks import matching, mutations, reviews
 from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.configured import ConfiguredWebhook, WebhookConfigurations

@@ -15,8 +15,8 @@ import aiohttp
 import orjson
 
 from kubesandbox import trust
-from kubesandbox.rules import Object
 from kubesandbox.store import Key, Store
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks import failures
 from kubesandbox.webhooks.failures import Unanswered
 from kubetypes.json_values import JSON

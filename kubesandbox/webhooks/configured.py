@@ -5,9 +5,9 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 
 from dataclasses import dataclass
 
-from kubesandbox.rules import Object
-from kubesandbox.selectors import LabelSelector, from_object
+from kubesandbox.query.selectors import LabelSelector, from_object
 from kubesandbox.store import Store
+from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
 
 GROUP = "admissionregistration.k8s.io"

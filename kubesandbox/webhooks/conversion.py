@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from uuid import uuid4
 
-from kubesandbox import events, reading
 from kubesandbox.kinds import Kind
-from kubesandbox.rules import Object
 from kubesandbox.status import Refused
 from kubesandbox.store import Stored
 from kubesandbox.structural import versions
+from kubesandbox.verbs import events, reading
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks import converted
 from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.converted import BadObject

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import orjson
 
 from kubesandbox.builtin import metadata
-from kubesandbox.rules import Object
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.reviews import BadReview, parsed
 from kubetypes.json_values import JSON
 

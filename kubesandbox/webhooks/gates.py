@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from multidict import CIMultiDictProxy
 
-from kubesandbox.asked import Asked
 from kubesandbox.builtin.strategy import ADMISSION
+from kubesandbox.http.asked import Asked
 from kubesandbox.kinds import Kinds
-from kubesandbox.outside import OPEN, AdmissionGate
-from kubesandbox.requests import DeleteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters
 from kubesandbox.store import Store
+from kubesandbox.verbs.outside import OPEN, AdmissionGate
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.admission import Around, RequestAdmission
 from kubesandbox.webhooks.asking import WebhookClient
 from kubesandbox.webhooks.configured import WebhookConfigurations

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import Place
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import Place
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.configured import ConfiguredWebhook
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression

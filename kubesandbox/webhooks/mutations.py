@@ -9,13 +9,13 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox import bodies, rules
 from kubesandbox.fields.entries import Unreadable, read_foreign
 from kubesandbox.kinds import Kind
 from kubesandbox.patches import json_patch
-from kubesandbox.requests import Place
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import Place
 from kubesandbox.status import Cause, Refused
+from kubesandbox.verbs import bodies, rules
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.reviews import Reply
 from kubetypes import json_values
 from kubetypes.json_values import JSON

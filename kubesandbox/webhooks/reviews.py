@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubesandbox.kinds import Kind, Subresource
-from kubesandbox.rules import Object
 from kubesandbox.status import About, Cause, Refused
+from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.matching import Attempt, operation
 from kubetypes import json_values
 from kubetypes.json_values import JSON

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from kubesandbox.bodies import Body
 from kubesandbox.faults import Faults
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.sandbox import Options, Sandbox, serving
 from kubesandbox.store import Key
+from kubesandbox.verbs.bodies import Body
 
 JSON = Any
 OTHER_CLIENT = WriteParameters(manager="another-client")

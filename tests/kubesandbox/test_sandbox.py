@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubesandbox.bodies import Body
-from kubesandbox.garbage import PATIENCE
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
+from kubesandbox.controllers.garbage import PATIENCE
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.sandbox import Options, serving
+from kubesandbox.verbs.bodies import Body
 from tests.flows.waiting import until
 from tests.kubesandbox.conftest import Client
 

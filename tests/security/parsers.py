@@ -20,12 +20,14 @@ from hookrunner.values import config_sections
 from hookrunner.values.patches import applied
 from hookrunner.values.schemas import schema_files
 from hookrunner.web import review_bodies as reviews
-from kubesandbox import bodies, seeds, selectors
 from kubesandbox.builtin import protobuf
 from kubesandbox.columns import jsonpath
+from kubesandbox.controllers import seeds
 from kubesandbox.errors import BadFile
 from kubesandbox.patches import json_patch
+from kubesandbox.query import selectors
 from kubesandbox.status import Refused
+from kubesandbox.verbs import bodies
 from kubetypes import patterns
 
 Refusals = tuple[type[Exception], ...]

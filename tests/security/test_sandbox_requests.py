@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubesandbox import bodies
 from kubesandbox.patches.json_patch import MOST_COPIED
+from kubesandbox.verbs import bodies
 from tests.kubesandbox.conftest import Answer, Client
 from tests.security.stalls import watched
 

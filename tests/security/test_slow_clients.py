@@ -13,8 +13,9 @@ import aiohttp
 import orjson
 import pytest
 
-from kubesandbox import holding, watching
+from kubesandbox.http import holding
 from kubesandbox.sandbox import CONNECTIONS
+from kubesandbox.verbs import watching
 from tests.flows.waiting import until
 from tests.kubesandbox.conftest import Client
 

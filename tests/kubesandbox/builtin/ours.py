@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from kubesandbox import kinds, names, rules, status
+from kubesandbox import kinds, names, status
 from kubesandbox.builtin import decode, defaults, metadata, strategy, validation
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
+from kubesandbox.verbs import rules
 from tests.controlplane.cluster import Cluster
 
 Object = dict[str, Any]

@@ -8,16 +8,17 @@ from typing import Any
 
 import yaml
 
-from kubesandbox import kinds, namespaces
-from kubesandbox.api import Api
-from kubesandbox.bodies import Body
-from kubesandbox.garbage import Garbage
+from kubesandbox import kinds
+from kubesandbox.controllers import namespaces
+from kubesandbox.controllers.garbage import Garbage
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.patching import MERGE, Patch
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store
+from kubesandbox.verbs.api import Api
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.patching import MERGE, Patch
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MANAGER = WriteParameters(manager="test")

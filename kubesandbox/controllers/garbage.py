@@ -14,13 +14,13 @@ from collections import defaultdict
 from enum import Enum
 from typing import Any
 
-from kubesandbox.api import Api, Step
-from kubesandbox.deleting import FOREGROUND, ORPHAN
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store, StoreChange, Stored
+from kubesandbox.verbs.api import Api, Step
+from kubesandbox.verbs.deleting import FOREGROUND, ORPHAN
+from kubesandbox.verbs.rules import Object
 
 PATIENCE = 3.0
 """Seconds for an owner to come; clients make owners first, so it rarely does."""

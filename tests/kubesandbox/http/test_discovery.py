@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubesandbox import discovery
+from kubesandbox.http import discovery
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import GROUPS, discovered

@@ -15,11 +15,12 @@ from typing import Any
 import orjson
 import yaml
 
-from kubesandbox import bodies, tables
+from kubesandbox.columns import tables
 from kubesandbox.kinds import Kind
-from kubesandbox.reading import Page
 from kubesandbox.status import NOTHING, Refused, bad_request, not_acceptable
-from kubesandbox.watching import Event
+from kubesandbox.verbs import bodies
+from kubesandbox.verbs.reading import Page
+from kubesandbox.verbs.watching import Event
 
 OFFERED = (
     "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "

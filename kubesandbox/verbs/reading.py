@@ -14,14 +14,15 @@ from typing import Any
 
 import orjson
 
-from kubesandbox import events, status
-from kubesandbox.field_selectors import fields as field_selector
+from kubesandbox import status
 from kubesandbox.kinds import EVENTS, Kind
-from kubesandbox.requests import ListParameters, Place
-from kubesandbox.selectors import labels as label_selector
+from kubesandbox.query.field_selectors import fields as field_selector
+from kubesandbox.query.requests import ListParameters, Place
+from kubesandbox.query.selectors import labels as label_selector
 from kubesandbox.status import Cause, Refused, bad_request, expired
 from kubesandbox.store import Key, Store, Stored
 from kubesandbox.structural import versions
+from kubesandbox.verbs import events
 
 AS_IT_IS_NOW = -1
 """In a token: go on after the last object, in whatever is there now."""

@@ -4,10 +4,12 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from kubesandbox import answers, requests, status
-from kubesandbox.answers import Form
+from kubesandbox import status
+from kubesandbox.http import answers
+from kubesandbox.http.answers import Form
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.requests import Place
+from kubesandbox.query import requests
+from kubesandbox.query.requests import Place
 from kubesandbox.status import NoPage
 
 ACROSS_NAMESPACES = ("list", "watch")

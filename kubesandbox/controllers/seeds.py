@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kubesandbox.api import Api
-from kubesandbox.bodies import Body
 from kubesandbox.errors import BadFile
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import Place, WriteParameters
+from kubesandbox.query.requests import Place, WriteParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Key
+from kubesandbox.verbs.api import Api
+from kubesandbox.verbs.bodies import Body
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
 

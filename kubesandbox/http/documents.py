@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox import answers, discovery, openapi
+from kubesandbox.http import answers, discovery, openapi
 from kubesandbox.kinds import Kinds
 from kubesandbox.status import NoPage
 from kubetypes.json_values import JSON

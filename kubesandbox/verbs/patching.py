@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kubesandbox import bodies
 from kubesandbox.kinds import Kind
 from kubesandbox.patches import json_patch, merge_patch, strategic
 from kubesandbox.status import bad_request, unsupported_media_type
+from kubesandbox.verbs import bodies
 from kubetypes.json_values import JSON
 
 JSON_PATCH = "application/json-patch+json"

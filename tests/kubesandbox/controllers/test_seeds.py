@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesandbox import kinds, seeds
-from kubesandbox.api import Api
+from kubesandbox import kinds
+from kubesandbox.controllers import seeds
+from kubesandbox.controllers.namespaces import make_first
 from kubesandbox.errors import BadFile
 from kubesandbox.kinds import Kinds
-from kubesandbox.namespaces import make_first
 from kubesandbox.store import Key, Store
+from kubesandbox.verbs.api import Api
 
 
 async def planted(file: Path, *objects: Any) -> Store:

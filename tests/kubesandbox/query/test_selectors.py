@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubesandbox import field_selectors, selectors
 from kubesandbox.kinds import Kind
+from kubesandbox.query import field_selectors, selectors
 from kubesandbox.status import Refused
 from tests.controlplane.cluster import Cluster
 from tests.examples import several

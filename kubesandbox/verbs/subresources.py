@@ -5,16 +5,18 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kubesandbox import reading, requests, status
-from kubesandbox.bodies import Body
+from kubesandbox import status
 from kubesandbox.kinds import Kind
-from kubesandbox.outside import OPEN, AdmissionGate
-from kubesandbox.patching import APPLY, Patch
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query import requests
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.status import bad_request
 from kubesandbox.structural import scaling
-from kubesandbox.verbs import Verbs, Written
+from kubesandbox.verbs import reading
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.outside import OPEN, AdmissionGate
+from kubesandbox.verbs.patching import APPLY, Patch
+from kubesandbox.verbs.rules import Object
+from kubesandbox.verbs.verbs import Verbs, Written
 from kubetypes.json_values import JSON
 
 PLAIN = ("", "status")

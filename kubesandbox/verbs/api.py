@@ -6,16 +6,16 @@ in which it is stored; those who write so change metadata.
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from kubesandbox import reading, subresources
-from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.outside import at_once
-from kubesandbox.patching import Patch
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.status import not_done_here
 from kubesandbox.store import Store
 from kubesandbox.structural import versions
-from kubesandbox.verbs import Step, Verbs, Written
+from kubesandbox.verbs import reading, subresources
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.outside import at_once
+from kubesandbox.verbs.patching import Patch
+from kubesandbox.verbs.verbs import Step, Verbs, Written
 from kubetypes.json_values import JSON
 
 __all__ = ["Api", "Step", "Written"]

@@ -7,11 +7,12 @@ https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-terminatio
 from copy import deepcopy
 from datetime import datetime, timedelta
 
-from kubesandbox import rules, status
+from kubesandbox import status
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs import rules
+from kubesandbox.verbs.rules import Object
 
 IMMORTAL = ("default", "kube-system", "kube-public")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"

@@ -5,12 +5,13 @@ import asyncio
 import orjson
 import pytest
 
-from kubesandbox import kinds, watching
+from kubesandbox import kinds
 from kubesandbox.kinds import Kinds
-from kubesandbox.outside import UNCONVERTED
-from kubesandbox.requests import ListParameters
+from kubesandbox.query.requests import ListParameters
 from kubesandbox.store import Kept, Key, Store
-from kubesandbox.watching import BOOKMARK_SECONDS, Event, WatchSources
+from kubesandbox.verbs import watching
+from kubesandbox.verbs.outside import UNCONVERTED
+from kubesandbox.verbs.watching import BOOKMARK_SECONDS, Event, WatchSources
 
 pytestmark = pytest.mark.looptime
 

@@ -3,12 +3,12 @@
 https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 """
 
-from kubesandbox.api import Api
-from kubesandbox.bodies import Body
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.store import Key, StoreChange
+from kubesandbox.verbs.api import Api
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.rules import Object
 
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
 MANAGER = WriteParameters(manager="namespace-controller")

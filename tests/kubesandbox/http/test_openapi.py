@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from kubesandbox import openapi
+from kubesandbox.http import openapi
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import GROUPS

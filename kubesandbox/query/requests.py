@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubesandbox import status
-from kubesandbox.parameters import flag, number, version, version_to_wait_for
+from kubesandbox.query.parameters import flag, number, version, version_to_wait_for
 from kubesandbox.status import About, Cause, bad_request
 from kubetypes.json_values import JSON
 

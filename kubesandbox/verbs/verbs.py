@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from kubesandbox import deleting, identity, names, reading, rules, status
-from kubesandbox.bodies import Body
+from kubesandbox import names, status
 from kubesandbox.fields import writes as fields
 from kubesandbox.fields.writes import Write
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.outside import OPEN, UNCONVERTED, AdmissionGate, Converter
-from kubesandbox.patching import APPLY, Patch
-from kubesandbox.requests import DeleteParameters, ListParameters, Place, WriteParameters
-from kubesandbox.rules import Object
+from kubesandbox.query.requests import DeleteParameters, ListParameters, Place, WriteParameters
 from kubesandbox.status import Cause, Refused
 from kubesandbox.store import Key, Store, Stored
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs import deleting, identity, reading, rules
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.outside import OPEN, UNCONVERTED, AdmissionGate, Converter
+from kubesandbox.verbs.patching import APPLY, Patch
+from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"

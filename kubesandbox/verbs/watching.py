@@ -15,13 +15,13 @@ from typing import Any
 
 import orjson
 
-from kubesandbox import reading
 from kubesandbox.kinds import Kind, Kinds
-from kubesandbox.outside import Converter
-from kubesandbox.reading import Matches
-from kubesandbox.requests import ListParameters
+from kubesandbox.query.requests import ListParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Store, StoreChange, Stored
+from kubesandbox.verbs import reading
+from kubesandbox.verbs.outside import Converter
+from kubesandbox.verbs.reading import Matches
 from kubetypes.timers import pause
 
 BOOKMARK_SECONDS = 60.0

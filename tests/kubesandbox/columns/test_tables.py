@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from kubesandbox.columns.tables import PRINTERS, cells, table
 from kubesandbox.kinds import Kind, Kinds, builtin
-from kubesandbox.tables import PRINTERS, cells, table
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import TABLE, fetch, path
 from tests.tables import each
 
-OBJECTS = (Path(__file__).parent / "columns/rich_objects.yaml").read_text().split("\n---\n")
+OBJECTS = (Path(__file__).parent / "rich_objects.yaml").read_text().split("\n---\n")
 KINDS = Kinds(builtin())
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from kubesandbox.api import Api, Step
-from kubesandbox.deleting import CLEANUP
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import DeleteParameters, Place, WriteParameters
-from kubesandbox.rules import DEFINITIONS, Object
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.store import Key, StoreChange
 from kubesandbox.structural import versions
 from kubesandbox.structural.definitions import definition_status
 from kubesandbox.times import rfc3339
+from kubesandbox.verbs.api import Api, Step
+from kubesandbox.verbs.deleting import CLEANUP
+from kubesandbox.verbs.rules import DEFINITIONS, Object
 from kubetypes.json_values import JSON
 
 ENDING = {

@@ -8,10 +8,10 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime
 
-from kubesandbox.api import Api
-from kubesandbox.requests import DeleteParameters, Place
+from kubesandbox.query.requests import DeleteParameters, Place
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, StoreChange, Stored
+from kubesandbox.verbs.api import Api
 
 PODS = "pods"
 

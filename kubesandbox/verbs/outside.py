@@ -8,8 +8,8 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kubesandbox.kinds import Kind
-from kubesandbox.rules import Object
 from kubesandbox.store import Stored
+from kubesandbox.verbs.rules import Object
 
 T = TypeVar("T")
 

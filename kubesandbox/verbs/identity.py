@@ -4,11 +4,12 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox import rules, status
+from kubesandbox import status
 from kubesandbox.kinds import Kind
-from kubesandbox.rules import Object
 from kubesandbox.status import Refused
 from kubesandbox.store import Stored
+from kubesandbox.verbs import rules
+from kubesandbox.verbs.rules import Object
 
 GIVEN = ("selfLink", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 STAYING = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")

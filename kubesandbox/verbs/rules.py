@@ -21,7 +21,7 @@ from kubesandbox.builtin.strategy import (
     unconditional,
 )
 from kubesandbox.kinds import Kind
-from kubesandbox.requests import Place
+from kubesandbox.query.requests import Place
 from kubesandbox.status import Cause, Refused, bad_request, wrong
 from kubesandbox.structural import defaults, prune, scaling, validate
 from kubesandbox.structural.definitions import definition, definition_status

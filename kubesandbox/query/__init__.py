@@ -1,0 +1,1 @@
+"""What path and query of a request say: place, options, selectors."""
