@@ -135,9 +135,9 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     """Make the cluster; from here on it is like any other, and nothing that the settings say leads to another one. Its
     kubeconfig is a file that no other sandbox overwrites."""
     # 0.1 s, which a start on a real cluster need not pay.
-    from hookrunner.embedded import serve_embedded, write_kubeconfig
+    from hookrunner.embedded import serve_sandbox, write_kubeconfig
 
-    sandbox = await stack.enter_async_context(serve_embedded(settings.sandbox, settings.hooks.tmp_dir))
+    sandbox = await stack.enter_async_context(serve_sandbox(settings.sandbox, settings.hooks.tmp_dir))
     kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
     write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")

@@ -18,7 +18,7 @@ from kubesandbox.sandbox import Options, Sandbox, serving
 
 
 @asynccontextmanager
-async def serve_embedded(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sandbox]:
+async def serve_sandbox(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sandbox]:
     """A sandbox that serves inside the `with`; its kubeconfig is written and printed. Raises BadSetting, BadConfig for
     seeds, StartRefused."""
     kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"

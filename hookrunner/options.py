@@ -1,6 +1,6 @@
 """What one setting is, where its text is looked for, and how that becomes a value.
 
-Which settings there are stands in `settings.py`.
+The settings themselves are in `settings/`.
 """
 
 import math

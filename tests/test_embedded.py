@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.embedded import serve_embedded
+from hookrunner.embedded import serve_sandbox
 from hookrunner.errors import BadConfig, StartRefused
 from hookrunner.settings import SandboxSettings
 
@@ -13,7 +13,7 @@ async def test_the_line_for_the_shell_is_one_that_a_shell_can_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kubeconfig = tmp_path / "it's mine"
-    async with serve_embedded(SandboxSettings(kubeconfig=kubeconfig), tmp_path):
+    async with serve_sandbox(SandboxSettings(kubeconfig=kubeconfig), tmp_path):
         assert kubeconfig.is_file()
     assert capsys.readouterr().out == f"export KUBECONFIG='{tmp_path}/it'\"'\"'s mine'\n"
 
@@ -21,7 +21,7 @@ async def test_the_line_for_the_shell_is_one_that_a_shell_can_run(
 async def test_a_kubeconfig_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     with pytest.raises(StartRefused, match="choose another place with --sandbox-kubeconfig"):
-        async with serve_embedded(SandboxSettings(kubeconfig=tmp_path / "directory"), tmp_path):
+        async with serve_sandbox(SandboxSettings(kubeconfig=tmp_path / "directory"), tmp_path):
             pass
     assert list(tmp_path.iterdir()) == [tmp_path / "directory"]
 
@@ -31,7 +31,7 @@ async def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) ->
     other, config = tmp_path / "other", tmp_path / "config"
     other.write_text("precious")
     config.symlink_to(other)
-    async with serve_embedded(SandboxSettings(kubeconfig=config), tmp_path):
+    async with serve_sandbox(SandboxSettings(kubeconfig=config), tmp_path):
         assert (other.read_text(), config.is_symlink(), config.stat().st_mode & 0o777) == ("precious", False, 0o600)
     assert sorted(tmp_path.iterdir()) == [config, other]
 
@@ -39,5 +39,5 @@ async def test_a_kubeconfig_is_not_written_where_a_link_leads(tmp_path: Path) ->
 async def test_a_bad_seed_is_an_error_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "seed.yaml").write_text("a: 1")
     with pytest.raises(BadConfig, match=r"seed\.yaml: a document is no Kubernetes object"):
-        async with serve_embedded(SandboxSettings(seed=(tmp_path / "seed.yaml",)), tmp_path):
+        async with serve_sandbox(SandboxSettings(seed=(tmp_path / "seed.yaml",)), tmp_path):
             pass

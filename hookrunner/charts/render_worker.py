@@ -51,7 +51,7 @@ _GRACE = 1.0
 _PACKED = 64
 """Packed charts that are kept; some have megabytes."""
 
-LENGTH = struct.Struct("!I")  # as in hookrunner/worker.py, which would load asyncio here
+LENGTH = struct.Struct("!I")  # as in process/worker.py, which would load asyncio here
 
 
 def main() -> None:

@@ -107,13 +107,13 @@ class _Sandbox(click.Command):
 
 async def _serve_sandbox(loaded: Settings) -> int:
     # 0.2 s, and `--help` needs none of it.
-    from hookrunner.embedded import serve_embedded
+    from hookrunner.embedded import serve_sandbox
 
     log.configure(loaded.log.type, loaded.log.level, sys.stderr)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    async with serve_embedded(loaded.sandbox, loaded.hooks.tmp_dir):
+    async with serve_sandbox(loaded.sandbox, loaded.hooks.tmp_dir):
         await stopping.wait()
     log.flush(1.0)
     return 0

@@ -9,7 +9,7 @@ How much hooks may export is bounded, so that a slip (a label with a value of it
 neither the memory of the program nor that of Prometheus. What exceeds a bound is refused and reported; existing series
 stay.
 
-Not here: reading the file (`hooks/outputs`), and what a refusal means for the run (the engine says).
+Not here: reading the file (`hooks/metric_operations.py`), and what a refusal means for the run (the engine says).
 """
 
 import re

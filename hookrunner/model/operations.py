@@ -1,6 +1,6 @@
 """What a hook answers: operations on objects, on metrics and on values, already validated.
 
-`hooks/outputs` is the only maker of these, `kube/objects` and `metrics` carry them out.
+`hooks/hook_process.py` is the only maker of these, `kube/objects` and `metrics` carry them out.
 """
 
 from dataclasses import dataclass, field

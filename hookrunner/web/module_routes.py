@@ -2,7 +2,7 @@
 
 Values are shown as hooks and templates get them, those from a Secret too: a user who may open the socket runs as the
 operator and can read them anyway. Only the explanation, which people pass around, leaves them out. Over TCP
-`value_routes` are refused where there is a Secret (`over_tcp.py`).
+`value_routes` are refused where there is a Secret (`debug.OverTcp`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -11,7 +11,7 @@ from tests.flows.scripts import HOLD, hook
 from tests.flows.waiting import until
 from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
 from tests.web.connecting import connected, head
-from tests.web.reviewing import Setup, Told, conversion, served
+from tests.web.reviewing import ScriptedReviewer, Setup, conversion, served
 
 MIB = 1 << 20
 PARSED = 4 * ReviewLimits().admission_body // MIB
@@ -41,31 +41,31 @@ async def test_reviews_of_many_small_values_stay_below_the_documented_memory(tmp
 
 @pytest.mark.parametrize("path", ["/hooks/stranger", "/strangers.example.com", "/stranger"])
 async def test_bodies_for_unknown_paths_are_not_read(path: str) -> None:
-    told = Told()
-    told.strangers = {"stranger", "strangers.example.com"}
-    async with served(told) as server, asyncio.timeout(60), connected(server) as (reader, writer):
+    reviewer = ScriptedReviewer()
+    reviewer.undeclared = {"stranger", "strangers.example.com"}
+    async with served(reviewer) as server, asyncio.timeout(60), connected(server) as (reader, writer):
         writer.write(b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n" % path.encode())
         assert (await head(reader)).startswith(b"HTTP/1.1 404")
-    assert told.asked == []
+    assert reviewer.reviews == []
 
 
 async def test_a_conversion_is_parsed_when_there_is_room_for_it() -> None:
     """Each takes 25 times its text for as long as it runs."""
-    told, many = Told(), conversion(*[{}] * 10_000)
-    told.going_on.clear()
-    async with served(told, Setup(memory=3 * MIB)) as server, asyncio.timeout(60):
+    reviewer, many = ScriptedReviewer(), conversion(*[{}] * 10_000)
+    reviewer.unpaused.clear()
+    async with served(reviewer, Setup(memory=3 * MIB)) as server, asyncio.timeout(60):
         asked = [asyncio.create_task(server.post("/a.example.com", many)) for _ in range(3)]
-        await told.until_asked(1)
+        await reviewer.wait_for_reviews(1)
         while b"webhook_running 3\n" not in server.metrics.exposition():  # noqa: ASYNC110  # nothing tells of it
             await asyncio.sleep(0.005)
-        assert len(told.asked) == 1
+        assert len(reviewer.reviews) == 1
         status, text = await server.post("/a.example.com?timeout=300ms", many)
         assert (status, "for parsing: no more are taken now" in text) == (429, True)
-        told.going_on.set()
+        reviewer.unpaused.set()
         assert [status for status, _ in await asyncio.gather(*asked)] == [200] * 3
 
 
 async def test_a_conversion_that_never_has_room_is_refused() -> None:
-    async with served(Told(), Setup(memory=2 * MIB)) as server:
+    async with served(ScriptedReviewer(), Setup(memory=2 * MIB)) as server:
         status, text = await server.post("/a.example.com", conversion(*[{}] * 50_000))
     assert (status, "more than 1048576 bytes of memory" in text) == (413, True)

@@ -23,57 +23,57 @@ from tests.web.certificates import Authority
 BOTH: tuple[ReviewKind, ...] = ("admission", "conversion")
 
 
-class Told:
+class ScriptedReviewer:
     """A reviewer that gives scripted answers, records the reviews that it gets, and can be paused."""
 
     def __init__(self, verdict: Verdict | Exception | None = None, objects: Sequence[JSON] | Exception = ()) -> None:
         self.verdict: Verdict | Exception = verdict or Verdict(True)
         self.objects = objects
         self.lacks = ""
-        self.strangers = set[str]()
-        self.asked: list[AdmissionReview | ConversionReview] = []
+        self.undeclared = set[str]()
+        self.reviews: list[AdmissionReview | ConversionReview] = []
         self.cancelled = 0
-        self.going_on = asyncio.Event()
-        self.going_on.set()
+        self.unpaused = asyncio.Event()
+        self.unpaused.set()
         self.changed = asyncio.Condition()
 
     async def admit(self, review: AdmissionReview) -> Verdict:
-        await self._heard(review)
+        await self._record(review)
         if isinstance(self.verdict, Exception):
             raise self.verdict
         return self.verdict
 
     async def convert(self, review: ConversionReview) -> Sequence[JSON]:
-        await self._heard(review)
+        await self._record(review)
         if isinstance(self.objects, Exception):
             raise self.objects
         return self.objects
 
     def unknown(self, kind: ReviewKind, name: str) -> str:
-        return "" if name not in self.strangers else f"no hook answers '{name}'"
+        return "" if name not in self.undeclared else f"no hook answers '{name}'"
 
     def missing(self) -> str:
         return self.lacks
 
-    async def until_asked(self, times: int) -> None:
+    async def wait_for_reviews(self, times: int) -> None:
         async with self.changed:
-            await self.changed.wait_for(lambda: len(self.asked) >= times)
+            await self.changed.wait_for(lambda: len(self.reviews) >= times)
 
-    async def until_cancelled(self, times: int = 1) -> None:
+    async def wait_for_cancellations(self, times: int = 1) -> None:
         async with self.changed:
             await self.changed.wait_for(lambda: self.cancelled >= times)
 
-    async def _heard(self, review: AdmissionReview | ConversionReview) -> None:
-        self.asked.append(review)
+    async def _record(self, review: AdmissionReview | ConversionReview) -> None:
+        self.reviews.append(review)
         try:
-            await self._tell()
-            await self.going_on.wait()
+            await self._notify()
+            await self.unpaused.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
-            await self._tell()
+            await self._notify()
             raise
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self.changed:
             self.changed.notify_all()
 
@@ -107,7 +107,7 @@ class Setup:
 
 
 @asynccontextmanager
-async def served(reviewer: Told, setup: Setup | None = None) -> AsyncIterator[Served]:
+async def served(reviewer: ScriptedReviewer, setup: Setup | None = None) -> AsyncIterator[Served]:
     setup = setup or Setup()
     metrics, ca = Metrics(), Authority()
     reviews = Reviews(

@@ -17,7 +17,7 @@ from hookrunner.model.reviews import AdmissionReview, Verdict
 from hookrunner.web import reviews
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.rest import Reply
-from tests.web.reviewing import Served, Setup, Told, failed, served
+from tests.web.reviewing import ScriptedReviewer, Served, Setup, failed, served
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -44,10 +44,10 @@ def client_config(server: Served, path: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def asking(
-    cluster: Cluster, namespace: str, told: Told, setup: Setup | None = None, **more: Any
+    cluster: Cluster, namespace: str, reviewer: ScriptedReviewer, setup: Setup | None = None, **more: Any
 ) -> AsyncIterator[Asking]:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
-    async with served(told, setup) as server, asyncio.timeout(60):
+    async with served(reviewer, setup) as server, asyncio.timeout(60):
         webhook = {
             "name": "policy.example.com",
             "rules": [rule],
@@ -61,9 +61,9 @@ async def asking(
         await asyncio.to_thread(cluster.create, HOOKS, body)
         try:
             asks = Asking(cluster, namespace, server)
-            while not told.asked:  # the API server adopts a new webhook with a delay
+            while not reviewer.reviews:  # the API server adopts a new webhook with a delay
                 await asks.create()
-            told.asked.clear()
+            reviewer.reviews.clear()
             yield asks
         finally:
             await asyncio.to_thread(cluster.request, "DELETE", f"{HOOKS}/{name}")
@@ -73,28 +73,28 @@ async def asking(
 async def test_api_server_sends_the_timeout_of_an_admission_webhook(
     cluster: Cluster, namespace: str, setting: dict[str, Any], seconds: float
 ) -> None:
-    told, clock = Told(), asyncio.get_running_loop().time
-    async with asking(cluster, namespace, told, **setting) as asks:
+    reviewer, clock = ScriptedReviewer(), asyncio.get_running_loop().time
+    async with asking(cluster, namespace, reviewer, **setting) as asks:
         earliest = clock() + seconds
         name = (await asks.create()).body["metadata"]["name"]  # controllers make ConfigMaps as well
         deadlines = [
             one.deadline
-            for one in told.asked
+            for one in reviewer.reviews
             if isinstance(one, AdmissionReview) and one.request.subject["name"] == name
         ]
         assert [earliest <= deadline <= clock() + seconds for deadline in deadlines] == [True]
 
 
 async def test_refusal_reaches_the_client_with_code_message_and_warnings(cluster: Cluster, namespace: str) -> None:
-    told = Told(Verdict(False, "two\nlines", 418, warnings=("be\ncareful",), audit={"a/b": "v"}))
-    async with asking(cluster, namespace, told) as asks:
+    reviewer = ScriptedReviewer(Verdict(False, "two\nlines", 418, warnings=("be\ncareful",), audit={"a/b": "v"}))
+    async with asking(cluster, namespace, reviewer) as asks:
         reply = await asks.create()
     message = 'admission webhook "policy.example.com" denied the request: two\nlines'
     assert (reply.status, reply.body["message"]) == (418, message)
 
 
 async def test_warning_of_two_lines_reaches_the_client(cluster: Cluster, namespace: str) -> None:
-    async with asking(cluster, namespace, Told(Verdict(False, "no", warnings=("be\ncareful",)))):
+    async with asking(cluster, namespace, ScriptedReviewer(Verdict(False, "no", warnings=("be\ncareful",)))):
         create = ("create", "configmap", "warned", "-n", namespace)
         with contextlib.suppress(Exception):
             await asyncio.to_thread(cluster.kubectl, *create)
@@ -106,32 +106,34 @@ async def test_warning_of_two_lines_reaches_the_client(cluster: Cluster, namespa
 async def test_failed_call_is_decided_by_the_failure_policy(
     cluster: Cluster, namespace: str, policy: str, status: int
 ) -> None:
-    async with asking(cluster, namespace, Told(failed("Hook failed", ignorable=True)), failurePolicy=policy) as asks:
+    async with asking(
+        cluster, namespace, ScriptedReviewer(failed("Hook failed", ignorable=True)), failurePolicy=policy
+    ) as asks:
         reply = await asks.create()
     assert (reply.status, "Hook failed" in str(reply.body)) == (status, status == 500)
 
 
 async def test_api_server_repeats_a_review_that_found_no_room(cluster: Cluster, namespace: str) -> None:
-    told = Told()
-    async with asking(cluster, namespace, told, Setup(most=1)) as asks:
-        told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    async with asking(cluster, namespace, reviewer, Setup(most=1)) as asks:
+        reviewer.unpaused.clear()
         first = asyncio.create_task(asks.create())
-        await told.until_asked(1)
+        await reviewer.wait_for_reviews(1)
         second = asyncio.create_task(asks.create())
         while b'result="limit"' not in asks.server.metrics.exposition():
             await asyncio.wait({second}, timeout=0.01)
-        told.going_on.set()
+        reviewer.unpaused.set()
         assert [(await task).status for task in (first, second)] == [201, 201]
 
 
 async def test_api_server_closes_the_connection_at_the_timeout(cluster: Cluster, namespace: str) -> None:
-    told = Told()
-    async with asking(cluster, namespace, told, timeoutSeconds=1) as asks:
-        told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    async with asking(cluster, namespace, reviewer, timeoutSeconds=1) as asks:
+        reviewer.unpaused.clear()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "MARGIN", -10.0)
             reply = await asks.create()
-        await told.until_cancelled()
+        await reviewer.wait_for_cancellations()
     assert (reply.status, "context deadline exceeded" in reply.body["message"]) == (500, True)
 
 
@@ -140,8 +142,8 @@ async def test_api_server_sends_half_a_minute_for_a_conversion(
 ) -> None:
     monkeypatch.setitem(reviews.DEFAULT_TIMEOUT, "conversion", 5.0)
     group = f"x{secrets.token_hex(4)}.example.com"
-    told = Told(objects=failed("no way to v2"))
-    async with served(told) as server, asyncio.timeout(60):
+    reviewer = ScriptedReviewer(objects=failed("no way to v2"))
+    async with served(reviewer) as server, asyncio.timeout(60):
         try:
             await asyncio.to_thread(cluster.create, CRDS, definition(group, server))
             await established(cluster, group)
@@ -150,7 +152,7 @@ async def test_api_server_sends_half_a_minute_for_a_conversion(
             clock = asyncio.get_running_loop().time
             earliest = clock() + 29.8
             reply = await asyncio.to_thread(cluster.request, "GET", f"/apis/{group}/v2/things/a")
-            assert earliest <= told.asked[-1].deadline <= clock() + 29.8
+            assert earliest <= reviewer.reviews[-1].deadline <= clock() + 29.8
             assert (reply.status, "no way to v2" in reply.body["message"]) == (500, True)
         finally:
             await asyncio.to_thread(cluster.request, "DELETE", f"{CRDS}/things.{group}")

@@ -17,7 +17,7 @@ from hookrunner.web.listen import on_port
 from hookrunner.web.review_limits import ReviewLimits
 from hookrunner.web.tls import listening
 from tests.web.connecting import WHOLE, connected, head
-from tests.web.reviewing import Setup, Told, admission, served
+from tests.web.reviewing import ScriptedReviewer, Setup, admission, served
 
 # ── rude clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -40,19 +40,19 @@ def descriptors() -> int:
 
 @pytest.mark.parametrize("sent", [b"P", b"POST /hooks/a HTTP/1.1\r\nHost: x\r\n", WHOLE[:-1]])
 async def test_incomplete_request_is_cut(sent: bytes) -> None:
-    told = Told()
+    reviewer = ScriptedReviewer()
     async with (
-        served(told, Setup(limits=HASTY)) as server,
+        served(reviewer, Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, writer),
     ):
         writer.write(sent)
-        assert (await reader.read(), told.asked) == (b"", [])
+        assert (await reader.read(), reviewer.reviews) == (b"", [])
 
 
 async def test_single_bytes_do_not_extend_the_time_limit() -> None:
     async with (
-        served(Told(), Setup(limits=HASTY)) as server,
+        served(ScriptedReviewer(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, writer),
     ):
@@ -67,7 +67,7 @@ async def test_single_bytes_do_not_extend_the_time_limit() -> None:
 
 async def test_incomplete_request_after_another_one_is_cut() -> None:
     async with (
-        served(Told(), Setup(limits=HASTY)) as server,
+        served(ScriptedReviewer(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, writer),
     ):
@@ -78,7 +78,7 @@ async def test_incomplete_request_after_another_one_is_cut() -> None:
 
 async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
     async with (
-        served(Told(), Setup(limits=HASTY)) as server,
+        served(ScriptedReviewer(), Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, writer),
     ):
@@ -89,23 +89,23 @@ async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
 
 
 async def test_answer_may_take_longer_than_a_request() -> None:
-    told = Told()
-    told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
     async with (
-        served(told, Setup(limits=HASTY)) as server,
+        served(reviewer, Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, writer),
     ):
         writer.write(WHOLE)
-        await told.until_asked(1)
+        await reviewer.wait_for_reviews(1)
         await asyncio.sleep(2 * HASTY.arrival)
-        told.going_on.set()
+        reviewer.unpaused.set()
         assert (await head(reader)).startswith(b"HTTP/1.1 200")
 
 
 async def test_idle_connection_is_closed_eventually() -> None:
     async with (
-        served(Told(), Setup(limits=replace(PATIENT, idle=0.05))) as server,
+        served(ScriptedReviewer(), Setup(limits=replace(PATIENT, idle=0.05))) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (reader, _),
     ):
@@ -113,8 +113,8 @@ async def test_idle_connection_is_closed_eventually() -> None:
 
 
 async def test_unread_answer_is_abandoned() -> None:
-    told = Told(Verdict(False, "x" * 16_000_000))
-    async with served(told, Setup(limits=HASTY)) as server, asyncio.timeout(PATIENCE):
+    reviewer = ScriptedReviewer(Verdict(False, "x" * 16_000_000))
+    async with served(reviewer, Setup(limits=HASTY)) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         async with connected(server) as (_, writer):
             reading = writer.transport
@@ -126,7 +126,10 @@ async def test_unread_answer_is_abandoned() -> None:
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00garbage", b"\x00" * 1000, b""])
 async def test_connection_without_tls_is_closed(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(Told(), Setup(limits=replace(PATIENT, handshake=0.1))) as server, asyncio.timeout(PATIENCE):
+    async with (
+        served(ScriptedReviewer(), Setup(limits=replace(PATIENT, handshake=0.1))) as server,
+        asyncio.timeout(PATIENCE),
+    ):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(sent)
@@ -141,7 +144,7 @@ async def test_connection_without_tls_is_closed(sent: bytes, caplog: pytest.LogC
     "sent", [b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", b"\x16\x03\x01\r\n\r\n"]
 )
 async def test_request_that_is_not_http_is_answered_400(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(Told()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
         writer.write(sent)
         assert b" 400 Bad Request" in await reader.readline()
     assert caplog.records == []
@@ -149,23 +152,23 @@ async def test_request_that_is_not_http_is_answered_400(sent: bytes, caplog: pyt
 
 @pytest.mark.parametrize("sent", [b"", b"POST", WHOLE[:-1], WHOLE])
 async def test_vanished_clients_leave_nothing_behind(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    told = Told()
-    told.going_on.clear()
-    async with served(told, Setup(limits=PATIENT)) as server, asyncio.timeout(PATIENCE):
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
+    async with served(reviewer, Setup(limits=PATIENT)) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         for round_ in range(10):
             async with connected(server) as (_, writer):
                 writer.write(sent)
                 if sent == WHOLE:
-                    await told.until_asked(round_ + 1)
-        await told.until_cancelled(len(told.asked))
+                    await reviewer.wait_for_reviews(round_ + 1)
+        await reviewer.wait_for_cancellations(len(reviewer.reviews))
         await quiet(before, tasks)
     assert caplog.records == []
 
 
 async def test_clients_wait_while_the_system_is_out_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
-    async with served(Told()) as server, asyncio.timeout(PATIENCE):
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(PATIENCE):
         context, limits = server.ca.client_context(), resource.getrlimit(resource.RLIMIT_NOFILE)
         sock = socket.create_connection(("127.0.0.1", server.port))
         with closing(os.fdopen(os.dup(0))) as free:
@@ -181,7 +184,7 @@ async def test_clients_wait_while_the_system_is_out_of_descriptors(monkeypatch: 
 
 async def test_idle_connection_with_the_fewest_requests_gives_way() -> None:
     async with (
-        served(Told(), Setup(limits=ReviewLimits(connections=2))) as server,
+        served(ScriptedReviewer(), Setup(limits=ReviewLimits(connections=2))) as server,
         asyncio.timeout(PATIENCE),
         connected(server) as (known_reader, known),
     ):
@@ -195,7 +198,10 @@ async def test_idle_connection_with_the_fewest_requests_gives_way() -> None:
 
 
 async def test_silent_clients_do_not_shut_out_others() -> None:
-    async with served(Told(), Setup(limits=ReviewLimits(connections=10))) as server, asyncio.timeout(PATIENCE):
+    async with (
+        served(ScriptedReviewer(), Setup(limits=ReviewLimits(connections=10))) as server,
+        asyncio.timeout(PATIENCE),
+    ):
         silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(50)]
         assert (await server.post("/hooks/a", admission()))[0] == 200
         for _, writer in silent:
@@ -204,7 +210,7 @@ async def test_silent_clients_do_not_shut_out_others() -> None:
 
 async def test_clients_with_incomplete_requests_do_not_shut_out_others() -> None:
     setup = Setup(limits=ReviewLimits(connections=2))
-    async with served(Told(), setup) as server, asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
+    async with served(ScriptedReviewer(), setup) as server, asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
         for _ in range(2):
             reader, writer = await stack.enter_async_context(connected(server))
             writer.write(WHOLE + WHOLE[:-1])
@@ -214,15 +220,15 @@ async def test_clients_with_incomplete_requests_do_not_shut_out_others() -> None
 
 async def test_new_clients_wait_while_all_connections_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
-    told = Told()
-    told.going_on.clear()
-    async with served(told, Setup(limits=ReviewLimits(connections=2))) as server, asyncio.timeout(PATIENCE):
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
+    async with served(reviewer, Setup(limits=ReviewLimits(connections=2))) as server, asyncio.timeout(PATIENCE):
         asked = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
-        await told.until_asked(2)
+        await reviewer.wait_for_reviews(2)
         asked.append(asyncio.create_task(server.post("/hooks/a", admission())))
         await asyncio.sleep(5 * tls.PAUSE)
-        assert len(told.asked) == 2
-        told.going_on.set()
+        assert len(reviewer.reviews) == 2
+        reviewer.unpaused.set()
         assert [status for status, _ in await asyncio.gather(*asked)] == [200, 200, 200]
 
 
@@ -230,65 +236,65 @@ async def test_new_clients_wait_while_all_connections_are_busy(monkeypatch: pyte
 
 
 async def test_running_review_is_answered_after_the_stop_request() -> None:
-    told = Told()
-    told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
-        async with served(told) as server:
+        async with served(reviewer) as server:
             url = f"https://127.0.0.1:{server.port}/hooks/a"
             asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await told.until_asked(1)
-            asyncio.get_running_loop().call_soon(told.going_on.set)
+            await reviewer.wait_for_reviews(1)
+            asyncio.get_running_loop().call_soon(reviewer.unpaused.set)
         answer = await asking
         assert (answer.status, answer.headers["Connection"]) == (200, "close")
 
 
 async def test_review_that_outlives_the_grace_is_cancelled() -> None:
-    told = Told()
-    told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
-        async with served(told, Setup(limits=replace(PATIENT, grace=0.05))) as server:
+        async with served(reviewer, Setup(limits=replace(PATIENT, grace=0.05))) as server:
             url = f"https://127.0.0.1:{server.port}/hooks/a"
             asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await told.until_asked(1)
+            await reviewer.wait_for_reviews(1)
         with pytest.raises(aiohttp.ClientError):
             await asking
-    assert told.cancelled == 1
+    assert reviewer.cancelled == 1
 
 
 async def test_review_can_still_be_answered_after_the_grace() -> None:
-    told = Told()
-    told.going_on.clear()
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
-        async with served(told) as server:
+        async with served(reviewer) as server:
             url = f"https://127.0.0.1:{server.port}/hooks/a"
             asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await told.until_asked(1)
+            await reviewer.wait_for_reviews(1)
             await server.listener.finish(0.01)
-            told.going_on.set()
+            reviewer.unpaused.set()
         assert (await asking).status == 200
 
 
 @pytest.mark.looptime
 async def test_stop_waits_for_a_review_no_longer_than_the_grace() -> None:
     """Its own deadline, 25 s for most, may be far away."""
-    told, now = Told(), asyncio.get_running_loop().time
-    told.going_on.clear()
-    async with aiohttp.ClientSession() as session, served(told, Setup(limits=PATIENT)) as server:
+    reviewer, now = ScriptedReviewer(), asyncio.get_running_loop().time
+    reviewer.unpaused.clear()
+    async with aiohttp.ClientSession() as session, served(reviewer, Setup(limits=PATIENT)) as server:
         url = f"https://127.0.0.1:{server.port}/hooks/a"
         asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-        await told.until_asked(1)
+        await reviewer.wait_for_reviews(1)
         began = now()
         async with asyncio.timeout(3600):
             await server.listener.finish(3.0)
         assert now() - began == pytest.approx(3.0, abs=0.1)
         assert not asking.done()
-        told.going_on.set()
+        reviewer.unpaused.set()
         assert (await asking).status == 200
 
 
 async def test_descriptor_of_a_finished_handshake_is_kept() -> None:
     """Its next owner could not use it, nor could the connection."""
-    async with served(Told()) as server, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         context, greeting = server.ca.client_context(), server.listener._greeting
         connecting = tasks.create_task(asyncio.open_connection("127.0.0.1", server.port, ssl=context))
         while not any(task.done() for task in greeting):  # noqa: ASYNC110  # it is so for one turn of the loop
@@ -302,7 +308,7 @@ async def test_descriptor_of_a_finished_handshake_is_kept() -> None:
 
 
 async def test_certificate_after_the_stop_is_not_used() -> None:
-    async with served(Told()) as server:
+    async with served(ScriptedReviewer()) as server:
         pass
     pair = server.ca.server()
     server.listener.use(pair.certificate, pair.key)
@@ -311,7 +317,7 @@ async def test_certificate_after_the_stop_is_not_used() -> None:
 
 
 async def test_unfinished_handshake_does_not_delay_the_stop() -> None:
-    async with asyncio.timeout(PATIENCE), served(Told(), Setup(limits=PATIENT)) as server:
+    async with asyncio.timeout(PATIENCE), served(ScriptedReviewer(), Setup(limits=PATIENT)) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         _, late = await asyncio.open_connection("127.0.0.1", server.port)
     for one in (writer, late):
@@ -330,7 +336,7 @@ async def test_listener_without_a_certificate_can_be_closed() -> None:
 
 
 async def test_leaving_listener_answers_and_closes_each_connection() -> None:
-    async with served(Told()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(PATIENCE), connected(server) as (reader, writer):
         server.listener.leave()
         async with connected(server) as (fresh_reader, fresh):
             for answers, asks in ((reader, writer), (fresh_reader, fresh)):
@@ -347,7 +353,7 @@ def still(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
 async def test_stop_closes_the_sockets_of_clients_that_stay() -> None:
     before = descriptors()
     limits = replace(PATIENT, parting=0.05)  # shorter than `farewell`, within which TLS would end by itself
-    async with asyncio.timeout(PATIENCE), served(Told(), Setup(limits=limits)) as server:
+    async with asyncio.timeout(PATIENCE), served(ScriptedReviewer(), Setup(limits=limits)) as server:
         client = await asyncio.to_thread(still, server.port, server.ca.client_context())
     with closing(client):
         assert descriptors() == before + 1

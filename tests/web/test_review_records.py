@@ -3,13 +3,13 @@
 import pytest
 
 from hookrunner.model.reviews import Verdict
-from tests.web.reviewing import Told, admission, conversion, count, failed, served
+from tests.web.reviewing import ScriptedReviewer, admission, conversion, count, failed, served
 
 
 async def test_reviews_are_counted_by_result() -> None:
-    told = Told()
-    async with served(told) as server:
-        for told.verdict in (Verdict(True), Verdict(False), failed(), failed(ignorable=True), RuntimeError()):
+    reviewer = ScriptedReviewer()
+    async with served(reviewer) as server:
+        for reviewer.verdict in (Verdict(True), Verdict(False), failed(), failed(ignorable=True), RuntimeError()):
             await server.post("/hooks/a", admission())
         await server.post("/a.example.com", conversion())
         shown = server.metrics.exposition()
@@ -19,7 +19,7 @@ async def test_reviews_are_counted_by_result() -> None:
 
 
 async def test_unknown_paths_create_no_labels() -> None:
-    async with served(Told(failed("no hook answers"))) as server:
+    async with served(ScriptedReviewer(failed("no hook answers"))) as server:
         for n in range(5):
             await server.post(f"/hooks/made-up-{n}", admission())
         shown = server.metrics.exposition()
@@ -28,11 +28,11 @@ async def test_unknown_paths_create_no_labels() -> None:
 
 async def test_denied_review_is_logged_with_user_object_and_reason(capfd: pytest.CaptureFixture[str]) -> None:
     request = {"kind": {"kind": "Pod"}, "namespace": "shop", "name": "a", "operation": "CREATE"}
-    told = Told(Verdict(False, "not today"), failed("h.sh: came back with metadata.name b"))
-    async with served(told) as server:
+    reviewer = ScriptedReviewer(Verdict(False, "not today"), failed("h.sh: came back with metadata.name b"))
+    async with served(reviewer) as server:
         await server.post("/hooks/a", admission(**request, userInfo={"username": "ann"}))
         await server.post("/a.example.com", conversion())
-        told.verdict = failed("Hook failed: h.sh: no answer")
+        reviewer.verdict = failed("Hook failed: h.sh: no answer")
         await server.post("/hooks/a", admission())
     denied, unconverted, undecided = (line for line in capfd.readouterr().err.splitlines() if "review " in line)
     for words in ("review denied", "not today", "CREATE", "Pod", "shop", "username=ann"):

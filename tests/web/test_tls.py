@@ -19,7 +19,7 @@ from hookrunner.web.tls import TlsListener, listening
 from tests.tables import each
 from tests.web.certificates import Authority, Pair
 from tests.web.connecting import WHOLE, connected, head, serial
-from tests.web.reviewing import Served, Setup, Told, admission, served
+from tests.web.reviewing import ScriptedReviewer, Served, Setup, admission, served
 
 
 def use(server: Served, pair: Pair) -> None:
@@ -30,7 +30,7 @@ def use(server: Served, pair: Pair) -> None:
 
 
 async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_after_an_answer() -> None:
-    async with served(Told()) as server, asyncio.timeout(60):
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(60):
         new = server.ca.server()
         async with connected(server) as (reader, writer):
             use(server, new)
@@ -42,13 +42,13 @@ async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_a
 
 
 async def test_review_during_a_certificate_exchange_is_answered() -> None:
-    told = Told()
-    told.going_on.clear()
-    async with served(told) as server, asyncio.timeout(60):
+    reviewer = ScriptedReviewer()
+    reviewer.unpaused.clear()
+    async with served(reviewer) as server, asyncio.timeout(60):
         running = asyncio.create_task(server.post("/hooks/a", admission()))
-        await told.until_asked(1)
+        await reviewer.wait_for_reviews(1)
         use(server, server.ca.server())
-        told.going_on.set()
+        reviewer.unpaused.set()
         assert (await running)[0] == 200
 
 
@@ -88,7 +88,7 @@ class Busy:
 @pytest.mark.slow
 async def test_fifty_exchanges_under_new_connections_lose_no_review() -> None:
     other = Authority("another CA")
-    async with served(Told()) as server, asyncio.timeout(60):
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(60):
         busy = Busy(server, server.ca.client_context(other))
         pairs = [(server.ca, other)[n % 2].server() for n in range(50)]
         async with asyncio.TaskGroup() as group:
@@ -104,7 +104,7 @@ async def test_fifty_exchanges_under_new_connections_lose_no_review() -> None:
 
 @each("what", ["key of another", "no key", "no certificate", "nonsense", "encrypted key"])
 async def test_unusable_pair_is_refused_and_the_old_one_stays(what: str) -> None:
-    async with served(Told()) as server:
+    async with served(ScriptedReviewer()) as server:
         one, two = server.ca.server(), server.ca.server()
         wrong = {
             "key of another": (one.certificate, two.key),
@@ -167,7 +167,7 @@ def test_key_files_are_removed_at_once_without_memory_files(tmp_path: Path, monk
 )
 @pytest.mark.filterwarnings(r"ignore:ssl.TLSVersion.TLSv1\S* is deprecated:DeprecationWarning")
 async def test_tls_1_2_is_the_oldest(version: ssl.TLSVersion, accepted: bool) -> None:
-    async with served(Told()) as server:
+    async with served(ScriptedReviewer()) as server:
         context = server.ca.client_context()
         context.set_ciphers("ALL:@SECLEVEL=0")
         context.minimum_version = ssl.TLSVersion.TLSv1
@@ -181,7 +181,7 @@ async def test_tls_1_2_is_the_oldest(version: ssl.TLSVersion, accepted: bool) ->
     ("offered", "agreed"), [(["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], None)]
 )
 async def test_client_that_offers_http_2_falls_back(offered: list[str], agreed: str | None) -> None:
-    async with served(Told()) as server:
+    async with served(ScriptedReviewer()) as server:
         context = server.ca.client_context()
         if offered:
             context.set_alpn_protocols(offered)
@@ -212,7 +212,7 @@ class Clients:
 
 
 async def test_client_ca_admits_only_its_clients(tmp_path: Path) -> None:
-    clients, told = Clients(tmp_path), Told()
+    clients, reviewer = Clients(tmp_path), ScriptedReviewer()
     pairs = {
         "right": clients.ca.client(),
         "none": None,
@@ -220,9 +220,9 @@ async def test_client_ca_admits_only_its_clients(tmp_path: Path) -> None:
         "foreign": Authority("a stranger").client(),
         "a server's": clients.ca.server(),
     }
-    async with served(told, clients.setup) as server, asyncio.timeout(60):
+    async with served(reviewer, clients.setup) as server, asyncio.timeout(60):
         let_in = [name for name, pair in pairs.items() if await clients.let_in(server, pair)]
-    assert (let_in, len(told.asked)) == (["right"], 1)
+    assert (let_in, len(reviewer.reviews)) == (["right"], 1)
 
 
 @pytest.mark.parametrize("given", ["the CA between", "the root, and the client shows what is between"])
@@ -234,7 +234,7 @@ async def test_client_certificate_of_an_intermediate_ca_is_accepted(tmp_path: Pa
         clients.file.write_bytes(between.certificate)
     else:
         pair = replace(pair, certificate=pair.certificate + between.certificate)
-    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
+    async with served(ScriptedReviewer(), clients.setup) as server, asyncio.timeout(60):
         assert await clients.let_in(server, pair)
         assert not await clients.let_in(server, Authority("between").client())
 
@@ -243,7 +243,7 @@ async def test_changed_client_cas_are_adopted(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tls, "FOLLOW_EVERY", 0.001)
     clients, new = Clients(tmp_path), Authority("new CA")
     old_pair, new_pair = clients.ca.client(), new.client()
-    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
+    async with served(ScriptedReviewer(), clients.setup) as server, asyncio.timeout(60):
         following = asyncio.create_task(server.listener.follow_client_cas())
         assert (await clients.let_in(server, old_pair), await clients.let_in(server, new_pair)) == (True, False)
         clients.file.write_bytes(new.certificate)
@@ -258,7 +258,7 @@ async def test_changed_client_cas_are_adopted(tmp_path: Path, monkeypatch: pytes
 
 async def test_new_certificate_keeps_the_client_cas(tmp_path: Path) -> None:
     clients = Clients(tmp_path)
-    async with served(Told(), clients.setup) as server, asyncio.timeout(60):
+    async with served(ScriptedReviewer(), clients.setup) as server, asyncio.timeout(60):
         use(server, server.ca.server())
         assert [await clients.let_in(server, pair) for pair in (None, clients.ca.client())] == [False, True]
 
