@@ -109,6 +109,7 @@ def test_a_list_that_began_before_compaction_cannot_go_on(cluster: Cluster, name
     assert cluster.request("GET", f"{templates}?limit=1&continue={first['metadata']['continue']}").status == 410
 
 
+@pytest.mark.nightly
 def test_after_a_restart_compaction_gives_watches_of_any_kind_a_true_410(own_cluster: OwnCluster) -> None:
     configmaps = "/api/v1/namespaces/default/configmaps"
     version = own_cluster.create(configmaps, {"metadata": {"name": "a"}})["metadata"]["resourceVersion"]

@@ -47,6 +47,7 @@ def have_ended(pidfds: list[int]) -> bool:
     return all(ended)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_it_prints_one_line_and_stops_as_asked(command: subprocess.Popen[str], signum: int) -> None:
     lines = output(command)
@@ -59,6 +60,7 @@ def test_it_prints_one_line_and_stops_as_asked(command: subprocess.Popen[str], s
     assert have_ended(started)
 
 
+@pytest.mark.nightly
 def test_killing_it_kills_its_programs(command: subprocess.Popen[str]) -> None:
     next(output(command))
     started = programs(command)
@@ -67,6 +69,7 @@ def test_killing_it_kills_its_programs(command: subprocess.Popen[str]) -> None:
     assert have_ended(started)
 
 
+@pytest.mark.nightly
 def test_the_death_of_a_program_ends_it_with_the_reason(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "tests.controlplane", "--no-controllers", "--keep", str(tmp_path)]
     with subprocess.Popen(line, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -119,6 +122,7 @@ def test_cluster(cluster, worker_id):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_workers_of_a_run_share_its_cluster(tmp_path: Path) -> None:
     (tmp_path / "test_run.py").write_text(RUN)

@@ -204,6 +204,7 @@ async def test_a_client_that_leaves_ends_its_watch_at_the_api_server(
     assert await proxy.inject({}, configmaps) == 0
 
 
+@pytest.mark.nightly
 async def test_a_dead_api_server_looks_like_a_broken_connection(own_cluster: OwnCluster, tmp_path: Path) -> None:
     async with Proxy(own_cluster.access, tmp_path) as proxy, client_of(proxy.kubeconfig) as client:
         async with watching(client, "/api/v1/secrets") as lines:
