@@ -36,7 +36,7 @@ from kubesandbox.server import SandboxServer
 from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Store, StoreChange
 from kubesandbox.verbs.api import Api
-from kubetypes.crowd import Crowd
+from kubetypes.http_connections import Crowd
 
 __all__ = ["Options", "Sandbox", "serving"]
 

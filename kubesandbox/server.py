@@ -30,7 +30,7 @@ from kubesandbox.verbs.rules import Object
 from kubesandbox.verbs.verbs import Verbs, Written
 from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
 from kubetypes import foreign_pages
-from kubetypes.pieces import AT_ONCE, Pieces
+from kubetypes.http_connections import AT_ONCE, Pieces
 
 WATCH_SECONDS = 3600
 """How long a watch lasts whose client names no timeout; real servers take 30 to 60 minutes."""

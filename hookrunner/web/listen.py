@@ -21,7 +21,7 @@ from aiohttp.typedefs import Handler
 from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.safe_files import use_directory
-from kubetypes.crowd import Crowd
+from kubetypes.http_connections import Crowd
 
 TIMEOUT = 90.0
 """Seconds for answering a request."""

@@ -27,8 +27,8 @@ from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, R
 from hookrunner.web import review_answers, review_bodies
 from hookrunner.web.review_bodies import Most
 from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits
+from kubetypes.http_connections import Pieces
 from kubetypes.json_values import JSON
-from kubetypes.pieces import Pieces
 
 Outcome: TypeAlias = tuple[web.Response, str]
 """An answer, and the word for it in the metrics."""
