@@ -232,7 +232,7 @@ async def test_five_thousand_objects_come_back_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [ScriptedReviewer(RuntimeError("boom")), ScriptedReviewer(Verdict(True, patch=({"op": object()},)))]
+    "reviewer", [ScriptedReviewer(RuntimeError("boom")), ScriptedReviewer(Verdict(True, patch=({"op": object()},)))]
 )
 async def test_bug_becomes_a_failed_call_and_the_connection_stays(
     reviewer: ScriptedReviewer, caplog: pytest.LogCaptureFixture
