@@ -157,7 +157,7 @@ async def test_killed_idle_worker_is_replaced(renderer: Renderer, write: Write) 
 
 
 @pytest.mark.slow
-async def test_an_idle_worker_ends_and_a_deadline_of_zero_is_none(write: Write) -> None:
+async def test_an_idle_worker_ends_and_zero_means_no_deadline(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer(RenderLimits(deadline=0, idle=0.01)) as renderer:
         await renderer.render(order(directory))

@@ -22,7 +22,7 @@ async def test_a_filter_that_uses_all_memory_affects_only_its_binding(operator: 
 
 
 async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operator: Start) -> None:
-    """The program, not only its reader of lines: 200 MiB in `tests/process/test_children.py`."""
+    """The program, and not only its reader of lines (`tests/process/test_children.py`)."""
     flood = "head -c 20000000 /dev/zero | tr '\\0' x\nhead -c 20000000 /dev/zero | tr '\\0' y >&2\n"
     one = await operator({"h.sh": hook({"onStartup": 1}, flood)})
     assert one.metric("hook_run_success_total", hook="h.sh") == 1

@@ -28,7 +28,7 @@ def test_a_configuration_is_read_leniently(text: bytes) -> None:
 
 
 @each("text", [b"", b"\n\n", b"# a remark\n", b"null"])
-def test_a_configuration_that_says_nothing_is_none(text: bytes) -> None:
+def test_a_configuration_without_content_is_read_as_none(text: bytes) -> None:
     assert first(text) is None
 
 

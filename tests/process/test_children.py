@@ -293,7 +293,7 @@ async def test_many_runs_leave_no_descriptor_behind(script: Script) -> None:
 
 
 @pytest.mark.slow
-async def test_endless_output_fills_no_memory_and_stops_nobody(script: Script) -> None:
+async def test_endless_output_fills_no_memory_and_delays_no_other_hook(script: Script) -> None:
     """50 MiB without a newline on both streams at once."""
     flood = "head -c 50M /dev/zero | tr '\\0' x"
     children, printed, quick = Children(BRIEF), Printed(), Printed()

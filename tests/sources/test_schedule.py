@@ -146,7 +146,7 @@ async def test_a_clock_set_back_fires_no_minute_again(back: float) -> None:
     assert await due_times(schedules, back + 121) == [180, 240]
 
 
-async def test_a_clock_set_back_by_years_silences_nobody() -> None:
+async def test_schedules_go_on_after_a_clock_is_set_back_by_years() -> None:
     clock = SetClock()
     schedules = Schedules(clock)
     schedules.arm(MINUTELY)
