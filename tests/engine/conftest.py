@@ -84,8 +84,8 @@ class Bench:
         written = path.read_bytes() if path.exists() else b""  # its last line perhaps not to the end
         return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
 
-    async def ran(self, hook: str, times: int) -> list[list[Any]]:
-        """Wait for so many runs."""
+    async def wait_for_runs(self, hook: str, times: int) -> list[list[Any]]:
+        """Wait until the hook has run this many times; the contexts of all its runs."""
         await until(lambda: len(self.runs(hook)) >= times)
         return self.runs(hook)
 

@@ -35,7 +35,7 @@ async def test_after_many_comings_and_goings_a_schedule_fires_once_per_tick(
     await bench.start(jq, client)
     await come_and_go(bench, several(100))
     before, began = len(bench.runs("h.sh")), asyncio.get_running_loop().time()
-    runs = (await bench.ran("h.sh", before + 3))[before:]
+    runs = (await bench.wait_for_runs("h.sh", before + 3))[before:]
     assert all(len(run) == 1 for run in runs)
     assert asyncio.get_running_loop().time() - began > 1.9
 
@@ -45,7 +45,7 @@ async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Be
     await bench.start(jq, client)
     await come_and_go(bench, several(100))
     bench.cluster.put(configmap("new"))
-    contexts = [context for run in (await bench.ran("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
+    contexts = [context for run in (await bench.wait_for_runs("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
     await bench.idle()
     assert [context["type"] for context in contexts].count("Event") == 1
     assert bench.cluster.open_watches == 1
@@ -54,7 +54,7 @@ async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Be
 async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("h.sh", BOTH)
     await bench.start(jq, client)
-    await bench.ran("h.sh", 2)
+    await bench.wait_for_runs("h.sh", 2)
     bench.engine.unregister(bench.engine.hooks["h.sh"])
     await bench.idle()
     runs = len(bench.runs("h.sh"))
@@ -72,7 +72,7 @@ async def test_a_hook_that_goes_while_its_lists_are_awaited_holds_nothing_up(
     await bench.start(jq, client)
     await settle()
     bench.engine.unregister(bench.engine.hooks["a.sh"])
-    await bench.ran("b.sh", 1)
+    await bench.wait_for_runs("b.sh", 1)
     assert [monitor.id.hook for monitor in bench.monitors] == ["b.sh"]
 
 
@@ -81,11 +81,11 @@ async def test_a_run_of_a_hook_that_went_and_came_again_opens_nothing(bench: Ben
     binding = {"name": "cms", "kind": "ConfigMap", "queue": "q", "waitForSynchronization": False}
     bench.hook("h.sh", {"kubernetes": [binding]}, 'until [ -e "$0.go" ]; do sleep 0.02; done; rm "$0.go"')
     await bench.start(jq, client)
-    await bench.ran("h.sh", 1)
+    await bench.wait_for_runs("h.sh", 1)
     come_again(bench, "h.sh")
     await settle()
     (bench.directory / "hooks" / "h.sh.go").touch()
-    runs = await bench.ran("h.sh", 2)
+    runs = await bench.wait_for_runs("h.sh", 2)
     (monitor,) = bench.monitors
     assert [context["type"] for run in runs for context in run] == ["Synchronization"] * 2
     assert monitor.locked
@@ -98,10 +98,10 @@ async def test_a_failure_of_a_hook_that_went_and_came_again_is_not_tried_again(
 ) -> None:
     bench.hook("h.sh", {"onStartup": 1}, 'until [ -e "$0.go" ]; do sleep 0.02; done; rm "$0.go"; exit 1')
     await bench.start(jq, client)
-    await bench.ran("h.sh", 1)
+    await bench.wait_for_runs("h.sh", 1)
     come_again(bench, "h.sh")
     (bench.directory / "hooks" / "h.sh.go").touch()
-    await bench.ran("h.sh", 2)
+    await bench.wait_for_runs("h.sh", 2)
     (bench.directory / "hooks" / "h.sh.go").touch()
     await bench.idle()
     assert len(bench.shown()) == 1
@@ -112,10 +112,10 @@ async def test_a_hook_that_comes_again_has_the_rate_limit_that_it_asks_for_now(
 ) -> None:
     bench.hook("h.sh", {"onStartup": 1, "settings": {"executionMinInterval": "1h", "executionBurst": 1}})
     await bench.start(jq, client)
-    await bench.ran("h.sh", 1)
+    await bench.wait_for_runs("h.sh", 1)
     await bench.idle()
     come_again(bench, "h.sh")
-    assert len(await bench.ran("h.sh", 2)) == 2
+    assert len(await bench.wait_for_runs("h.sh", 2)) == 2
 
 
 def come_again(bench: Bench, name: str) -> None:

@@ -21,9 +21,9 @@ async def test_synchronization_comes_before_events_and_each_comes_once(bench: Be
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
     bench.cluster.put(configmap("old"))
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     bench.cluster.put(configmap("new"))
-    (synchronization,), (event,) = await bench.ran("a.sh", 2)
+    (synchronization,), (event,) = await bench.wait_for_runs("a.sh", 2)
     assert [item["object"]["metadata"]["name"] for item in synchronization["objects"]] == ["old"]
     assert (event["watchEvent"], event["object"]["metadata"]["name"]) == ("Added", "new")
 
@@ -34,7 +34,7 @@ async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: 
     await bench.start(jq, client)
     await bench.idle()
     bench.cluster.put(configmap("new"))
-    ((event,),) = await bench.ran("a.sh", 1)
+    ((event,),) = await bench.wait_for_runs("a.sh", 1)
     assert event["type"] == "Event"
 
 
@@ -45,7 +45,7 @@ async def test_two_unnamed_bindings_keep_their_own_objects(bench: Bench, jq: Jq,
     bench.cluster.put(configmap("a"))
     bench.cluster.put({**configmap("b"), "kind": "Secret"})
     await bench.start(jq, client)
-    runs = await bench.ran("a.sh", 2)
+    runs = await bench.wait_for_runs("a.sh", 2)
     assert [[item["object"]["kind"] for item in run[0]["objects"]] for run in runs] == [["ConfigMap"], ["Secret"]]
 
 
@@ -54,7 +54,7 @@ async def test_a_failure_is_shown_with_its_reason_and_keeps_the_events_locked(
 ) -> None:
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]}, "echo no luck >&2; exit 3")
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert bench.shown() == ["HookRun:main:kubernetes:a.sh:cms:failures 1:a.sh FAILED: no luck"]
     bench.cluster.put(configmap("new"))
@@ -66,17 +66,17 @@ async def test_a_failure_is_shown_with_its_reason_and_keeps_the_events_locked(
 async def test_an_allowed_failure_counts_as_done(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "allowFailure": True}]}, "exit 1")
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     bench.cluster.put(configmap("new"))
-    assert (await bench.ran("a.sh", 2))[1][0]["type"] == "Event"
+    assert (await bench.wait_for_runs("a.sh", 2))[1][0]["type"] == "Event"
     assert b'hook_run_allowed_errors_total{binding="cms",hook="a.sh",queue="main"}' in bench.metrics.exposition()
 
 
 async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"onStartup": 1, "settings": {"maxAttempts": 1}}, "exit 1")
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert bench.shown() == []
     ready, message = bench.status.conditions()["tasks"]
@@ -87,7 +87,7 @@ async def test_a_parked_failure_lets_other_hooks_run(bench: Bench, jq: Jq, clien
     bench.hook("a.sh", {"onStartup": 1, "settings": {"onFailure": "park"}}, "exit 1")
     bench.hook("b.sh", {"onStartup": 2})
     await bench.start(jq, client)
-    await bench.ran("b.sh", 1)
+    await bench.wait_for_runs("b.sh", 1)
     await bench.idle()
     assert "a.sh" in bench.shown()[0]
 
@@ -97,7 +97,7 @@ async def test_a_rate_limit_lets_other_hooks_run(bench: Bench, jq: Jq, client: C
     bench.hook("a.sh", {"onStartup": 1, "settings": settings, "kubernetes": [CONFIGMAPS]})
     bench.hook("b.sh", {"kubernetes": [CONFIGMAPS]})
     await bench.start(jq, client)
-    await bench.ran("b.sh", 1)
+    await bench.wait_for_runs("b.sh", 1)
     await bench.idle()
     assert len(bench.runs("a.sh")) == 1
     (shown,) = bench.shown()
@@ -109,8 +109,8 @@ async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, 
     bench.hook("a.sh", {"kubernetes": [{"name": "secrets", "kind": "Secret"}, CONFIGMAPS]})
     bench.hook("b.sh", {"kubernetes": [CONFIGMAPS]})
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
-    await bench.ran("b.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
+    await bench.wait_for_runs("b.sh", 1)
     await bench.idle()
     assert [run[0]["binding"] for run in bench.runs("a.sh")] == ["cms"]
     assert "waiting for snapshot of secrets (forbidden: Secret)" in bench.shown()[0]
@@ -132,7 +132,7 @@ async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "group": "g"}, {"name": "s", "kind": "Secret", "group": "g"}]})
     bench.cluster.put(configmap("old"))
     await bench.start(jq, client)
-    ((context,),) = await bench.ran("a.sh", 1)
+    ((context,),) = await bench.wait_for_runs("a.sh", 1)
     assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "s"})
     assert len(context["snapshots"]["cms"]) == 1
 
@@ -150,14 +150,14 @@ async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
     }
     bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {json.dumps(bad)}' {PATCH}")
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert bench.api.get(configmap("made"))
     assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
     (task,) = bench.queues["main"]
     task.due = 0.0
     bench.queues.wake()
-    await bench.ran("a.sh", 2)
+    await bench.wait_for_runs("a.sh", 2)
     await bench.idle()
     assert len(bench.api.asked("POST")) == 1
 
@@ -166,7 +166,7 @@ async def test_an_unreadable_patch_file_applies_nothing(bench: Bench, jq: Jq, cl
     good = {"operation": "Create", "object": configmap("made")}
     bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {{\"operation\": ' {PATCH}")
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert bench.api.asked("POST") == []
     assert "failures 1" in bench.shown()[0]
@@ -175,7 +175,7 @@ async def test_an_unreadable_patch_file_applies_nothing(bench: Bench, jq: Jq, cl
 async def test_metrics_of_a_hook_are_exported(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"onStartup": 1}, """echo '{"name": "m", "add": 1.5}' > "$METRICS_PATH" """)
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert b'm{hook="a.sh"} 1.5' in bench.hook_metrics.exposition()
 
@@ -183,7 +183,7 @@ async def test_metrics_of_a_hook_are_exported(bench: Bench, jq: Jq, client: Clie
 async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS], "schedule": [{"crontab": "0 0 1 1 *"}]})
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     bench.engine.unregister(bench.engine.hooks["a.sh"])
     bench.cluster.put(configmap("new"))
@@ -195,14 +195,14 @@ async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Ben
     """The others are reported at once, the broken one when it is repaired."""
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     bench.cluster.put(configmap("bad", n="many"))
     bench.cluster.put(configmap("good", n="1"))
-    assert (await bench.ran("a.sh", 2))[1][0]["filterResult"] == 1
+    assert (await bench.wait_for_runs("a.sh", 2))[1][0]["filterResult"] == 1
     await bench.idle()
     assert "cms default/ConfigMap/bad:failures 1" in bench.shown()[0]
     bench.cluster.put(configmap("bad", n="2"))
-    assert (await bench.ran("a.sh", 3))[2][0]["filterResult"] == 2
+    assert (await bench.wait_for_runs("a.sh", 3))[2][0]["filterResult"] == 2
     assert bench.monitors.get(next(iter(bench.monitors)).id) is not None
 
 
@@ -210,7 +210,7 @@ async def test_dumps_change_nothing(bench: Bench, jq: Jq, client: Client) -> Non
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
     bench.cluster.put(configmap("old"))
     await bench.start(jq, client)
-    await bench.ran("a.sh", 1)
+    await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     dumps = [(bench.status.queues(), str(bench.status.snapshots("a.sh"))) for _ in range(2)]
     assert dumps[0] == dumps[1]

@@ -11,7 +11,7 @@ from hookrunner.model.operations import ObjectOperation, Verb
 from tests.tables import each
 
 
-def one(**document: Any) -> ObjectOperation:
+def parse_one(**document: Any) -> ObjectOperation:
     (operation,) = parse(orjson.dumps(document))
     return operation
 
@@ -22,7 +22,7 @@ def refusal(text: str | bytes) -> str:
     return str(error.value)
 
 
-def refused(**document: Any) -> str:
+def error_of(**document: Any) -> str:
     return refusal(orjson.dumps(document))
 
 
@@ -32,13 +32,13 @@ TARGET = {"kind": "Pod", "name": "a", "namespace": "ns"}
 
 @each("verb", ["Create", "CreateOrUpdate", "CreateIfNotExists", "Apply"])
 def test_what_creates_takes_its_coordinates_from_the_object(verb: str) -> None:
-    operation = one(operation=verb, object=CONFIG_MAP, namespace="ignored", name="ignored")
+    operation = parse_one(operation=verb, object=CONFIG_MAP, namespace="ignored", name="ignored")
     assert operation == ObjectOperation(Verb(verb), "ConfigMap", "a", "v1", "ns", body=CONFIG_MAP)
 
 
 @pytest.mark.parametrize("verb", ["Delete", "DeleteInBackground", "DeleteNonCascading"])
 def test_what_deletes_names_its_object(verb: str) -> None:
-    assert one(operation=verb, apiVersion="v1", **TARGET) == ObjectOperation(Verb(verb), "Pod", "a", "v1", "ns")
+    assert parse_one(operation=verb, apiVersion="v1", **TARGET) == ObjectOperation(Verb(verb), "Pod", "a", "v1", "ns")
 
 
 @pytest.mark.parametrize(
@@ -50,44 +50,46 @@ def test_what_deletes_names_its_object(verb: str) -> None:
 )
 def test_a_body_may_be_given_as_it_is_or_as_text(verb: str, key: str, body: Any) -> None:
     expected = ObjectOperation(Verb(verb), "Pod", "a", namespace="ns", body=body)
-    assert one(operation=verb, **TARGET, **{key: body}) == expected
-    assert one(operation=verb, **TARGET, **{key: orjson.dumps(body).decode()}) == expected
+    assert parse_one(operation=verb, **TARGET, **{key: body}) == expected
+    assert parse_one(operation=verb, **TARGET, **{key: orjson.dumps(body).decode()}) == expected
 
 
 def test_a_text_body_may_be_yaml() -> None:
-    operation = one(operation="MergePatch", **TARGET, mergePatch="data:\n  y: on\n  n: 007\n")
+    operation = parse_one(operation="MergePatch", **TARGET, mergePatch="data:\n  y: on\n  n: 007\n")
     assert operation.body == {"data": {"y": "on", "n": 7}}
-    assert one(operation="Create", object="kind: Pod\nmetadata: {generateName: a-}").name == ""
-    assert one(operation="JSONPatch", **TARGET, jsonPatch="- {op: test, path: /a, value: 1}").body[0]["op"] == "test"
+    assert parse_one(operation="Create", object="kind: Pod\nmetadata: {generateName: a-}").name == ""
+    assert (
+        parse_one(operation="JSONPatch", **TARGET, jsonPatch="- {op: test, path: /a, value: 1}").body[0]["op"] == "test"
+    )
 
 
 def test_a_jq_patch_carries_its_program() -> None:
-    operation = one(operation="JQPatch", **TARGET, jqFilter=".spec.a = 1", subresource="/status")
+    operation = parse_one(operation="JQPatch", **TARGET, jqFilter=".spec.a = 1", subresource="/status")
     assert (operation.jq_filter, operation.subresource, operation.body) == (".spec.a = 1", "status", None)
 
 
 def test_flags_belong_to_patches() -> None:
     flags = {"ignoreMissingObject": True, "ignoreHookError": True}
-    patch = one(operation="JQPatch", **TARGET, jqFilter=".", **flags)
-    deletion = one(operation="Delete", **TARGET, **flags)
+    patch = parse_one(operation="JQPatch", **TARGET, jqFilter=".", **flags)
+    deletion = parse_one(operation="Delete", **TARGET, **flags)
     assert (patch.ignore_missing, patch.ignore_hook_error) == (True, True)
     assert (deletion.ignore_missing, deletion.ignore_hook_error) == (False, False)
 
 
 def test_the_subresource_is_kept_for_every_operation() -> None:
-    assert one(operation="CreateOrUpdate", object=CONFIG_MAP, subresource="status").subresource == "status"
-    assert one(operation="Delete", **TARGET, subresource="/scale").subresource == "scale"
+    assert parse_one(operation="CreateOrUpdate", object=CONFIG_MAP, subresource="status").subresource == "status"
+    assert parse_one(operation="Delete", **TARGET, subresource="/scale").subresource == "scale"
 
 
 def test_integers_are_exact_in_json_and_yaml() -> None:
     big = 2**63 - 1
-    assert one(operation="MergePatch", **TARGET, mergePatch={"a": big}).body == {"a": big}
+    assert parse_one(operation="MergePatch", **TARGET, mergePatch={"a": big}).body == {"a": big}
     yaml = f"operation: MergePatch\nkind: Pod\nname: a\nmergePatch: {{a: {big}}}"
     assert parse(yaml.encode())[0].body == {"a": big}
 
 
 def test_keys_of_json_are_taken_in_any_case_those_of_yaml_are_not() -> None:
-    assert one(Operation="Delete", KIND="Pod", Name="a").kind == "Pod"
+    assert parse_one(Operation="Delete", KIND="Pod", Name="a").kind == "Pod"
     assert "operation is required" in refusal("Operation: Delete\nkind: Pod\nname: a")
     assert parse(b"operation: Delete\nkind: Pod\nname: a\napiversion: v1")[0].api_version == ""
 
@@ -103,19 +105,19 @@ def test_flags_in_yaml_know_the_old_words(word: str, meaning: bool) -> None:
 
 def test_only_flags_and_only_in_yaml_know_them() -> None:
     assert parse(b"operation: Delete\nkind: yes\nname: no")[0].kind == "yes"
-    assert "ignoreMissingObject must be of type boolean" in refused(
+    assert "ignoreMissingObject must be of type boolean" in error_of(
         operation="JQPatch", **TARGET, jqFilter=".", ignoreMissingObject="yes"
     )
 
 
 def test_keys_that_mean_nothing_to_an_operation_are_ignored() -> None:
     deletion = ObjectOperation(Verb.DELETE, "Pod", "a", namespace="ns")
-    assert one(operation="Delete", **TARGET, more=1, jqFilter=".", mergePatch={"a": 1}) == deletion
+    assert parse_one(operation="Delete", **TARGET, more=1, jqFilter=".", mergePatch={"a": 1}) == deletion
 
 
 def test_an_object_may_have_any_metadata() -> None:
     labelled = {"kind": "Pod", "metadata": {"name": "a", "labels": {"a": "b"}, "finalizers": ["x"]}, "spec": {}}
-    assert one(operation="Create", object=labelled).body == labelled
+    assert parse_one(operation="Create", object=labelled).body == labelled
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# nothing\n"])
@@ -157,7 +159,7 @@ def test_an_empty_file_asks_for_nothing(text: str) -> None:
     ],
 )
 def test_a_document_that_cannot_be_carried_out_is_named_with_the_reason(document: Any, reason: str) -> None:
-    text = refused(**document)
+    text = error_of(**document)
     assert text.startswith("can't validate document 1 of the patch file: ")
     assert reason in text
     assert "nothing was applied. The document is a" in text
@@ -176,20 +178,20 @@ def test_a_half_written_file_is_refused_by_number() -> None:
 
 
 def test_a_refused_document_is_shown_without_what_may_be_secret() -> None:
-    text = refused(operation="Delete", kind="Secret", object={"data": {"password": "c2VjcmV0"}}, more="x" * 10_000)
+    text = error_of(operation="Delete", kind="Secret", object={"data": {"password": "c2VjcmV0"}}, more="x" * 10_000)
     assert text.endswith("The document is a map with the keys operation, kind, object, more; it is about Secret")
 
 
 def test_the_error_of_a_refused_document_names_its_object() -> None:
-    assert refused(operation="Delete", kind="Pod", namespace="ns", name="a", subresource=1).endswith(
+    assert error_of(operation="Delete", kind="Pod", namespace="ns", name="a", subresource=1).endswith(
         "; it is about Pod ns/a"
     )
     inside = {"kind": "Pod", "metadata": {"namespace": "ns", "name": "a", "generateName": 1}}
-    assert refused(operation="Create", object=inside).endswith("; it is about Pod ns/a")
+    assert error_of(operation="Create", object=inside).endswith("; it is about Pod ns/a")
 
 
 def test_the_error_of_a_long_document_is_short() -> None:
-    text = refused(operation="Delete", kind="x" * 10_000, **{f"key{number}": number for number in range(1000)})
+    text = error_of(operation="Delete", kind="x" * 10_000, **{f"key{number}": number for number in range(1000)})
     assert text.endswith("key7 and 992 more")
 
 

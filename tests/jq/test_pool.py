@@ -22,7 +22,7 @@ def children() -> set[int]:
     return {pid for pid in pids if b"jq/worker.py" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
-async def one(pool: Pool, program: str, text: bytes = b"null") -> bytes | FilterFailed:
+async def first_result(pool: Pool, program: str, text: bytes = b"null") -> bytes | FilterFailed:
     [result] = await pool.results(program, [text])
     return result
 
@@ -30,7 +30,7 @@ async def one(pool: Pool, program: str, text: bytes = b"null") -> bytes | Filter
 async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
     pool = Pool(2, PATIENCE, MEMORY, 60)
     assert children() == set()
-    assert await one(pool, "1+1") == b"2"
+    assert await first_result(pool, "1+1") == b"2"
     assert len(children()) == 1
     await pool.close()
     assert children() == set()
@@ -38,25 +38,25 @@ async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
 
 async def test_an_idle_worker_ends_and_the_next_request_starts_another() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 0.0)
-    assert await one(pool, "1+1") == b"2"
+    assert await first_result(pool, "1+1") == b"2"
     ended = os.pidfd_open(children().pop())
     assert await asyncio.to_thread(select.select, [ended], [], [], PATIENCE) == ([ended], [], [])
     os.close(ended)
-    assert await one(pool, "1+1") == b"2"
+    assert await first_result(pool, "1+1") == b"2"
     await pool.close()
 
 
 async def test_a_worker_killed_from_outside_costs_nothing() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
-    assert await one(pool, "1+1") == b"2"
+    assert await first_result(pool, "1+1") == b"2"
     os.kill(children().pop(), signal.SIGKILL)
-    assert await one(pool, "1+2") == b"3"
+    assert await first_result(pool, "1+2") == b"3"
     await pool.close()
 
 
 async def test_at_most_so_many_workers_run() -> None:
     pool = Pool(2, PATIENCE, MEMORY, 60)
-    results = await asyncio.gather(*(one(pool, f"[range(20000)] | length + {number}") for number in range(6)))
+    results = await asyncio.gather(*(first_result(pool, f"[range(20000)] | length + {number}") for number in range(6)))
     assert results == [b"%d" % (20000 + number) for number in range(6)]
     assert len(children()) == 2
     await pool.close()
@@ -66,8 +66,8 @@ async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
-            await one(pool, "def f: f; f")
-    assert await one(pool, "1+1") == b"2"
+            await first_result(pool, "def f: f; f")
+    assert await first_result(pool, "1+1") == b"2"
     await pool.close()
 
 
@@ -87,10 +87,10 @@ async def test_a_batch_of_any_size_is_answered_in_order(texts: Sequence[bytes]) 
 
 async def test_ctrl_c_ends_no_worker() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
-    await one(pool, "1+1")
+    await first_result(pool, "1+1")
     [worker] = children()
     os.kill(worker, signal.SIGINT)
-    assert await one(pool, "1+1") == b"2"
+    assert await first_result(pool, "1+1") == b"2"
     assert children() == {worker}
     await pool.close()
 

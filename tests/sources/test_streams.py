@@ -31,14 +31,14 @@ async def background() -> AsyncIterator[Background]:
             background.stop()
 
 
-def shown(report: Report) -> str:
+def name_of(report: Report) -> str:
     return f"{report.key.name}{report.version}" if isinstance(report, ObjectSeen) else type(report).__name__
 
 
 async def collect(streams: Streams, received: list[str]) -> None:
     async with aclosing(streams.read(CONFIGMAPS)) as story:
         async for reports in story:
-            received += map(shown, reports)
+            received += map(name_of, reports)
 
 
 async def test_reader_that_joins_during_a_list_gets_nothing_older_than_its_own_list(
@@ -94,7 +94,7 @@ async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothin
             cluster.put(configmap(name))
         await until(lambda: has_all(received, names))
         while not has_all(slowly, names):
-            slowly += map(shown, await anext(stuck))
+            slowly += map(name_of, await anext(stuck))
         other.cancel()
     await settle()
     assert (len(streams), cluster.open_watches) == (0, 0)

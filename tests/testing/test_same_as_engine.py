@@ -161,10 +161,10 @@ async def test_waiting_contexts_are_combined_as_in_a_running_operator(
     wait = f"[ $(wc -l < {bench.directory}/runs.h.sh) -eq 1 ] || until [ -e {go} ]; do sleep 0.01; done"
     bench.hook("h.sh", config, wait)
     await bench.start(jq, client)
-    await bench.ran("h.sh", 1)
+    await bench.wait_for_runs("h.sh", 1)
     first, *others = [one for one in HAPPENINGS if isinstance(one, Changed) or "schedule" in config]
     let_happen(bench, first)
-    await bench.ran("h.sh", 2)
+    await bench.wait_for_runs("h.sh", 2)
     for happening in others:
         let_happen(bench, happening)
         await settle()
@@ -172,6 +172,6 @@ async def test_waiting_contexts_are_combined_as_in_a_running_operator(
     await until(lambda: key_of(A) not in [entry.key for entry in monitor.snapshot.read()])
     await settle()
     go.touch()
-    run = (await bench.ran("h.sh", 3))[2]
+    run = (await bench.wait_for_runs("h.sh", 3))[2]
     found = await contexts(bench.engine.hooks["h.sh"], (*OBJECTS, C), [*others], jq)
     assert found == [_without_versions(context) for context in run]

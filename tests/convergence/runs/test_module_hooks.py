@@ -65,7 +65,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
     began = now()
     await turn_on(hooks, state)
     bench.cluster.put(configmap("new"))
-    runs = await bench.ran("h.sh", 4)
+    runs = await bench.wait_for_runs("h.sh", 4)
     assert now() - began > 1.9
     told = [context["binding"] for run in runs for context in run]
     assert (told.count("cms"), bench.cluster.open_watches) == (1, 1)
@@ -74,7 +74,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
 async def test_a_rate_limit_holds_back_runs_on_behalf_of_the_module_too(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("h.sh", {"onStartup": 1, "settings": {"executionMinInterval": "500ms", "executionBurst": 1}})
     await bench.start(jq, client)
-    await bench.ran("h.sh", 1)
+    await bench.wait_for_runs("h.sh", 1)
     hook, now = bench.engine.hooks["h.sh"], asyncio.get_running_loop().time
     direct, began = InlineRuns(bench.executor, bench.gate), now()
     for order in dispatch.startup_runs([hook]) * 3:

@@ -13,7 +13,7 @@ from tests.tables import each
 CRD = "crontabs.example.com"
 
 
-def found(watched: Kubernetes, *snapshots: str) -> str:
+def cycle_of(watched: Kubernetes, *snapshots: str) -> str:
     conversion = ConversionBinding("up", CRD, (("v1", "v2"),), snapshots=snapshots)
     hook = Hook("h", Path("/h"), HookConfig("v1", kubernetes=(watched,), conversions=(conversion,)))
     request = {"desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
@@ -25,7 +25,7 @@ def found(watched: Kubernetes, *snapshots: str) -> str:
     ("kind", "version"), [("CronTab", "example.com/v2"), ("crontabs", "example.com/v2"), ("crontab", "")]
 )
 def test_a_snapshot_of_the_desired_version_makes_a_cycle(kind: str, version: str) -> None:
-    reason = found(Kubernetes("tabs", kind, version), "tabs")
+    reason = cycle_of(Kubernetes("tabs", kind, version), "tabs")
     assert reason.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")
 
 
@@ -34,8 +34,8 @@ def test_a_snapshot_of_the_desired_version_makes_a_cycle(kind: str, version: str
     [("CronTab", "example.com/v1"), ("CronTab", "other.com/v2"), ("Pod", ""), ("Tea", "example.com/v2")],
 )
 def test_other_snapshots_do_not(kind: str, version: str) -> None:
-    assert found(Kubernetes("tabs", kind, version), "tabs") == ""
+    assert cycle_of(Kubernetes("tabs", kind, version), "tabs") == ""
 
 
 def test_a_binding_that_is_not_included_does_not() -> None:
-    assert found(Kubernetes("tabs", "CronTab", "example.com/v2")) == ""
+    assert cycle_of(Kubernetes("tabs", "CronTab", "example.com/v2")) == ""

@@ -132,10 +132,10 @@ async def test_a_hook_is_ended_at_the_deadline(bench: Bench, start: Any) -> None
             await reviewed.admit(seconds)
         if (bench.directory / "running").exists():
             break
-    await ended(bench)
+    await wait_for_end(bench)
 
 
-async def ended(bench: Bench) -> None:
+async def wait_for_end(bench: Bench) -> None:
     await until((bench.directory / "ended").exists)
     await until(lambda: not bench.executor.running)
 
@@ -237,7 +237,7 @@ async def test_a_client_that_gives_up_ends_the_hook(bench: Bench, start: Any) ->
     task = asyncio.create_task(reviewed.admit(seconds=60))
     await until((bench.directory / "running").exists)
     task.cancel()
-    await ended(bench)
+    await wait_for_end(bench)
 
 
 async def test_hooks_convert_in_steps(bench: Bench, start: Any) -> None:
@@ -267,7 +267,7 @@ async def test_a_conversion_does_not_wait_for_admission_hooks(bench: Bench, star
     bench.hook("b", {"kubernetesCustomResourceConversion": [binding]}, convert)
     reviewed = await start(concurrency=1)
     admitted = asyncio.create_task(reviewed.admit(seconds=60))
-    await bench.ran("a", 1)
+    await bench.wait_for_runs("a", 1)
     with pytest.raises(ReviewFailed, match="enough"):
         await reviewed.convert("v2", {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}})
     assert (await admitted).allowed

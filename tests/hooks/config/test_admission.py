@@ -11,7 +11,7 @@ from tests.tables import each
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
 
 
-def found(**keys: Any) -> list[str]:
+def problems_of(**keys: Any) -> list[str]:
     binding = {"name": "policy.example.com", "rules": [RULE]} | keys
     lines = [str(problem) for problem in problems({"configVersion": "v1", "kubernetesValidating": [binding]})]
     mutating = [str(problem) for problem in problems({"configVersion": "v1", "kubernetesMutating": [binding]})]
@@ -21,7 +21,7 @@ def found(**keys: Any) -> list[str]:
 
 @each("name", ["policy", "example.com", "Policy.example.com", "a..b", "a.b.c.", "a_b.example.com", ""])
 def test_a_webhook_needs_a_fully_qualified_name(name: str) -> None:
-    (line,) = found(name=name)
+    (line,) = problems_of(name=name)
     assert line.startswith(f"kubernetesValidating[0].name '{name}' is not a fully qualified name; write at least three")
 
 
@@ -36,7 +36,7 @@ def test_names_are_unique_within_a_hook() -> None:
     [["pods", "pods/status"], ["*"], ["*/*"], ["pods/*", "pods"], ["*", "*/scale"], ["pods/status", "pods/*"]],
 )
 def test_resources_that_do_not_overlap_are_fine(resources: list[str]) -> None:
-    assert found(rules=[RULE | {"resources": resources}]) == []
+    assert problems_of(rules=[RULE | {"resources": resources}]) == []
 
 
 @each(
@@ -54,20 +54,20 @@ def test_resources_that_do_not_overlap_are_fine(resources: list[str]) -> None:
     ],
 )
 def test_rules_that_overlap_themselves_are_refused(keys: dict[str, Any], where: str, what: str) -> None:
-    (line,) = found(rules=[RULE | keys])
+    (line,) = problems_of(rules=[RULE | keys])
     assert line.startswith(f"kubernetesValidating[0].rules[0].{where} is invalid: {what}")
 
 
 @pytest.mark.parametrize("seconds", [0, 31, -1])
 def test_the_api_server_waits_one_to_thirty_seconds(seconds: int) -> None:
-    (line,) = found(timeoutSeconds=seconds)
+    (line,) = problems_of(timeoutSeconds=seconds)
     assert line.startswith("kubernetesValidating[0].timeoutSeconds must be at ")
 
 
 @pytest.mark.parametrize("where", ["labelSelector", "namespace"])
 def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}
-    (line,) = found(**{where: selector if where == "labelSelector" else {"labelSelector": selector}})
+    (line,) = problems_of(**{where: selector if where == "labelSelector" else {"labelSelector": selector}})
     assert "labelSelector is invalid: 'a': the operator Exists takes no values" in line
 
 
@@ -85,13 +85,13 @@ def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
 def test_conditions_that_the_api_server_would_refuse_are_refused(
     conditions: list[tuple[str, str]], problem: str
 ) -> None:
-    (line,) = found(matchConditions=[{"name": name, "expression": text} for name, text in conditions])
+    (line,) = problems_of(matchConditions=[{"name": name, "expression": text} for name, text in conditions])
     assert line.startswith(f"kubernetesValidating[0].matchConditions{problem}")
 
 
 @pytest.mark.parametrize("name", ["a", "Not-a_lease.1", "example.com/Mine"])
 def test_conditions_have_qualified_names(name: str) -> None:
-    assert found(matchConditions=[{"name": name, "expression": "true"}]) == []
+    assert problems_of(matchConditions=[{"name": name, "expression": "true"}]) == []
 
 
 def conversion(**keys: Any) -> list[str]:

@@ -8,7 +8,7 @@ from hookrunner.hooks.config.rules import problems
 from tests.tables import each
 
 
-def found(**keys: Any) -> list[str]:
+def problems_of(**keys: Any) -> list[str]:
     return [str(problem) for problem in problems({"configVersion": "v1", **keys})]
 
 
@@ -18,53 +18,53 @@ BY_NAME = {"field": "metadata.name", "operator": "=", "value": "a"}
 
 @each("crontab", ["* * * * *", "*/5 * * * * *", "@every 10m", "TZ=UTC 0 3 * * 7", "+5 * * * *"])
 def test_a_crontab_that_can_be_read_is_fine(crontab: str) -> None:
-    assert found(schedule=[{"crontab": crontab}]) == []
+    assert problems_of(schedule=[{"crontab": crontab}]) == []
 
 
 @each("crontab", ["", "* * *", "60 * * * *", "@Yearly", "* * * * mon-sun", "*/0 * * * *", "L * * * *"])
 def test_a_crontab_that_cannot_be_read_is_invalid(crontab: str) -> None:
-    (problem,) = found(schedule=[{"crontab": "* * * * *"}, {"crontab": crontab}])
+    (problem,) = problems_of(schedule=[{"crontab": "* * * * *"}, {"crontab": crontab}])
     assert problem.startswith("schedule[1].crontab is invalid: crontab: ")
 
 
 def test_a_time_zone_must_be_known() -> None:
-    assert found(schedule=[{"crontab": "* * * * *", "timezone": "Europe/Berlin"}]) == []
-    (problem,) = found(schedule=[{"crontab": "* * * * *", "timezone": "Mars"}])
+    assert problems_of(schedule=[{"crontab": "* * * * *", "timezone": "Europe/Berlin"}]) == []
+    (problem,) = problems_of(schedule=[{"crontab": "* * * * *", "timezone": "Mars"}])
     assert problem.startswith("schedule[0].timezone is invalid: time zone is not known; write an IANA name")
 
 
 @each("version", ["", "v1", "apps/v1", "/v1"])
 def test_an_api_version_has_at_most_a_group(version: str) -> None:
-    assert found(kubernetes=[POD | {"apiVersion": version}]) == []
+    assert problems_of(kubernetes=[POD | {"apiVersion": version}]) == []
 
 
 @pytest.mark.parametrize("version", ["a/b/c", "apps/", "//"])
 def test_an_api_version_of_other_parts_is_invalid(version: str) -> None:
-    assert found(kubernetes=[POD | {"apiVersion": version}]) == [
+    assert problems_of(kubernetes=[POD | {"apiVersion": version}]) == [
         "kubernetes[0].apiVersion is invalid: not `version` or `group/version`, such as v1 or apps/v1"
     ]
 
 
 def test_two_ways_to_select_by_name_exclude_each_other_in_each_expression() -> None:
     fields = {"matchExpressions": [BY_NAME, BY_NAME | {"field": "status.phase"}, BY_NAME]}
-    lines = found(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": ["a"]}}])
+    lines = problems_of(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": ["a"]}}])
     assert [line.split()[0] for line in lines] == [
         f"kubernetes[0].fieldSelector.matchExpressions[{index}]" for index in (0, 2)
     ]
     assert all("mutually exclusive" in line for line in lines)
-    assert found(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": []}}]) == []
+    assert problems_of(kubernetes=[POD | {"fieldSelector": fields, "nameSelector": {"matchNames": []}}]) == []
 
 
 @each("key", ["executionMinInterval", "timeout"])
 @each("text", ["", "5", "1d", "1m30", "fast"])
 def test_durations_are_written_as_in_go(key: str, text: str) -> None:
-    (problem,) = found(settings={key: text})
+    (problem,) = problems_of(settings={key: text})
     assert problem == f"settings.{key} is invalid: not a duration; write one such as 30s or 1m30s"
 
 
 def test_a_selector_that_cannot_be_sent_is_invalid_for_objects_and_namespaces() -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "In"}]}
-    lines = found(kubernetes=[POD | {"labelSelector": selector, "namespace": {"labelSelector": selector}}])
+    lines = problems_of(kubernetes=[POD | {"labelSelector": selector, "namespace": {"labelSelector": selector}}])
     assert [line.partition(":")[0] for line in lines] == [
         "kubernetes[0].labelSelector is invalid",
         "kubernetes[0].namespace.labelSelector is invalid",
@@ -72,7 +72,9 @@ def test_a_selector_that_cannot_be_sent_is_invalid_for_objects_and_namespaces() 
 
 
 def test_a_problem_of_the_tables_hides_no_other_problem_of_the_same_binding() -> None:
-    lines = found(kubernetes=[{"kind": 5, "apiVersion": "a/b/c", "jqfilter": "."}, "x"], schedule=[{"crontab": "x"}])
+    lines = problems_of(
+        kubernetes=[{"kind": 5, "apiVersion": "a/b/c", "jqfilter": "."}, "x"], schedule=[{"crontab": "x"}]
+    )
     assert [line.split()[0] for line in lines] == [
         "kubernetes[0].kind",
         "kubernetes[0].jqfilter",
@@ -83,12 +85,14 @@ def test_a_problem_of_the_tables_hides_no_other_problem_of_the_same_binding() ->
 
 
 def test_no_include_is_called_missing_while_a_name_cannot_be_read() -> None:
-    lines = found(kubernetes=[POD | {"name": 5}], schedule=[{"crontab": "* * * * *", "includeSnapshotsFrom": ["five"]}])
+    lines = problems_of(
+        kubernetes=[POD | {"name": 5}], schedule=[{"crontab": "* * * * *", "includeSnapshotsFrom": ["five"]}]
+    )
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
 def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
-    lines = found(kubernetes=[POD | {"name": 5, "group": "g"}, {"kind": "Node", "group": "g"}])
+    lines = problems_of(kubernetes=[POD | {"name": 5, "group": "g"}, {"kind": "Node", "group": "g"}])
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
@@ -105,11 +109,11 @@ def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
     ],
 )
 def test_what_the_predecessor_accepts_is_accepted(keys: dict[str, Any]) -> None:
-    assert found(**keys) == []
+    assert problems_of(**keys) == []
 
 
 @each("key", ["settings", "onStartup", "schedule", "kubernetes", "kubernetesValidating"])
 def test_an_explicit_null_is_refused(key: str) -> None:
-    (problem,) = found(**{key: None})
+    (problem,) = problems_of(**{key: None})
     assert problem.startswith(f"{key} must be of type")
     assert ': "null"' in problem
