@@ -3,20 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kubesandbox.simulate import (
-    daemonsets,
-    deployments,
-    endpoints,
-    jobs,
-    kubelet,
-    nodes,
-    replicasets,
-    scheduler,
-    statefulsets,
-    volumes,
-)
-from kubesandbox.simulate.steps import PlannedStep
-from kubesandbox.simulate.world import World, controller
+from kubesandbox.simulate import endpoints, kubelet, nodes, scheduler, volumes
+from kubesandbox.simulate.workloads import daemonsets, deployments, jobs, replicasets, statefulsets
+from kubesandbox.simulate.world import PlannedStep, World, controller
 from kubesandbox.store import Key
 from kubesandbox.verbs.rules import Object
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Update, World, Write
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
 

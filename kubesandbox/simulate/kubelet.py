@@ -12,8 +12,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from kubesandbox.simulate.owned_objects import is_ending, with_condition
-from kubesandbox.simulate.steps import Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.status import shown
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object

@@ -17,8 +17,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.simulate.controllers import CONTROLLERS, NODES, Controller
 from kubesandbox.simulate.nodes import first_nodes
-from kubesandbox.simulate.steps import USUAL, Bind, Create, Delete, Pace, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import USUAL, Bind, Create, Delete, Pace, PlannedStep, Tell, Update, World, Write
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, StoreChange
 from kubesandbox.times import rfc3339

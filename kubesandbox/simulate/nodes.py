@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesandbox.simulate.owned_objects import condition
-from kubesandbox.simulate.steps import PlannedStep, Update
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import PlannedStep, Update, World
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
 

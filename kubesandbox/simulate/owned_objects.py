@@ -13,8 +13,7 @@ import orjson
 
 from kubesandbox.names import ALPHABET
 from kubesandbox.query.selectors import from_object
-from kubesandbox.simulate.steps import Create, Delete, Update, Write
-from kubesandbox.simulate.world import World, controller
+from kubesandbox.simulate.world import Create, Delete, Update, World, Write, controller
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
 

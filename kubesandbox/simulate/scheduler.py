@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from kubesandbox.query.selectors import Requirement
 from kubesandbox.simulate.owned_objects import condition, is_ending, is_ready, with_condition
-from kubesandbox.simulate.steps import Bind, PlannedStep, Tell, Update
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Bind, PlannedStep, Tell, Update, World
 from kubesandbox.verbs.rules import Object
 from kubetypes.quantities import quantity
 

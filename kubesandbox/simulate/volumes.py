@@ -4,8 +4,7 @@ https://kubernetes.io/docs/concepts/storage/persistent-volumes/#lifecycle-of-a-v
 """
 
 from kubesandbox.simulate.owned_objects import is_ending
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World
 from kubesandbox.verbs.rules import Object
 
 PROTECTION = "kubernetes.io/pvc-protection"

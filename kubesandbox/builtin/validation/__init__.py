@@ -13,7 +13,6 @@ from kubesandbox.builtin.validation import (
     endpoints,
     jobs,
     network,
-    pods,
     policy,
     rbac,
     services,
@@ -21,6 +20,7 @@ from kubesandbox.builtin.validation import (
     webhooks,
     workloads,
 )
+from kubesandbox.builtin.validation.templates import pods
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Cause
 

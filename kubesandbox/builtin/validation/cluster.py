@@ -2,7 +2,6 @@
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.builtin.validation import volumes
 from kubesandbox.builtin.validation.common import (
     UNCHANGEABLE,
     Causes,
@@ -12,8 +11,9 @@ from kubesandbox.builtin.validation.common import (
     one_of,
 )
 from kubesandbox.builtin.validation.network import network
-from kubesandbox.builtin.validation.scheduling import EFFECTS, node_selector, tolerations
-from kubesandbox.builtin.validation.volumes import source_fields
+from kubesandbox.builtin.validation.templates import volumes
+from kubesandbox.builtin.validation.templates.scheduling import EFFECTS, node_selector, tolerations
+from kubesandbox.builtin.validation.templates.volumes import source_fields
 from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
 from kubetypes.quantities import quantity
 

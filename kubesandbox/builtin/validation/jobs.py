@@ -5,7 +5,6 @@ import zoneinfo
 from collections.abc import Iterator
 
 from kubesandbox import names
-from kubesandbox.builtin.validation import pods
 from kubesandbox.builtin.validation.common import (
     UNCHANGEABLE,
     Causes,
@@ -18,6 +17,7 @@ from kubesandbox.builtin.validation.common import (
     unchanged,
     usable,
 )
+from kubesandbox.builtin.validation.templates import pods
 from kubesandbox.builtin.validation.workloads import MISMATCH
 from kubesandbox.status import Cause, required, unsupported, wrong
 

@@ -1,7 +1,6 @@
 """Deployments, ReplicaSets, DaemonSets, StatefulSets, ReplicationControllers, PodTemplates."""
 
 from kubesandbox import names
-from kubesandbox.builtin.validation import pods, volumes
 from kubesandbox.builtin.validation.common import (
     NOT_NEGATIVE,
     Causes,
@@ -18,6 +17,7 @@ from kubesandbox.builtin.validation.common import (
     unchanged,
     usable,
 )
+from kubesandbox.builtin.validation.templates import pods, volumes
 from kubesandbox.status import forbidden_field, required, unsupported, wrong
 
 MISMATCH = "`selector` does not match template `labels`"

@@ -7,7 +7,7 @@ import pytest
 
 from kubesandbox.sandbox import Options, serving
 from kubesandbox.simulate.loop import simulating
-from kubesandbox.simulate.steps import Pace
+from kubesandbox.simulate.world import Pace
 from tests.controlplane.tools import find_tool
 from tests.kubesandbox.simulate.test_deployments import DEPLOYMENT
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesandbox.simulate import rollouts
+from kubesandbox.simulate.workloads import rollouts
 from tests.tables import each
 
 COUNTS = st.integers(0, 6)

@@ -5,9 +5,8 @@ https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
 
 from kubesandbox.simulate import owned_objects, scheduler
 from kubesandbox.simulate.owned_objects import claimed, is_active, is_available, is_ending, is_ready
-from kubesandbox.simulate.rollouts import resolved
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.workloads.rollouts import resolved
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
 
 HASH = "controller-revision-hash"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import condition, is_active, is_ending, is_ready, when
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
 

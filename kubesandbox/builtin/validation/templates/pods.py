@@ -2,7 +2,6 @@
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.builtin.validation import containers, scheduling
 from kubesandbox.builtin.validation.common import (
     HIGHEST_INT32,
     Causes,
@@ -11,7 +10,8 @@ from kubesandbox.builtin.validation.common import (
     one_of,
 )
 from kubesandbox.builtin.validation.network import address
-from kubesandbox.builtin.validation.volumes import usable, volumes
+from kubesandbox.builtin.validation.templates import containers, scheduling
+from kubesandbox.builtin.validation.templates.volumes import usable, volumes
 from kubesandbox.status import duplicate, forbidden_field, required, wrong
 
 RESTARTS = ("Always", "OnFailure", "Never")

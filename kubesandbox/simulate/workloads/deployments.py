@@ -6,10 +6,10 @@ https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
 
 from dataclasses import dataclass
 
-from kubesandbox.simulate import owned_objects, rollouts
+from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_ending
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.workloads import rollouts
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
 
 SETS = "replicasets.apps"

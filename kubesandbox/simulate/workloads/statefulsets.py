@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_available, is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
 
 HASH = "controller-revision-hash"

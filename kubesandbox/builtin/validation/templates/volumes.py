@@ -13,7 +13,7 @@ from kubesandbox.builtin.validation.common import (
     named,
     one_of,
 )
-from kubesandbox.builtin.validation.containers import VOLUME_FIELDS, field_ref, no_backsteps, resource_field
+from kubesandbox.builtin.validation.templates.containers import VOLUME_FIELDS, field_ref, no_backsteps, resource_field
 from kubesandbox.status import duplicate, forbidden_field, required, unsupported, wrong
 from kubetypes.quantities import quantity
 

@@ -5,8 +5,7 @@ https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
 
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_active, is_available, is_ending, is_ready
-from kubesandbox.simulate.steps import Create, Delete, PlannedStep, Tell, Update, Write
-from kubesandbox.simulate.world import World
+from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
 
 BURST = 50

@@ -1,0 +1,1 @@
+"""Pods and what their templates are made of: containers, volumes and claims, scheduling."""

@@ -1,0 +1,1 @@
+"""Controllers of workloads: what keeps Pods running, by ReplicaSets, revisions and indexes."""
