@@ -58,6 +58,10 @@ class Tally:
         if excess := self.excess():
             raise TooLarge(excess)
 
+    def restore(self, size: int, values: int) -> None:
+        """Forget what was counted since these were the counts: it was refused."""
+        self.size, self.values = size, values
+
     def excess(self) -> str:
         """Which bound is exceeded, and what to do; empty if none is."""
         if self.size > self._bounds.size:

@@ -141,6 +141,24 @@ MUTATIONS = (
         "tests/engine/test_run_gate.py",
     ),
     Mutation(
+        "hookrunner/convergence/decisions/configuration.py",
+        "if state.live and flags[state.module.name].choice is Choice.OFF:",
+        "if False:",
+        "tests/convergence/decisions/test_module_decisions.py",
+    ),
+    Mutation(
+        "hookrunner/convergence/reactions.py",
+        "                elif cause:\n",
+        "                elif True:\n",
+        "tests/convergence/test_reactions.py",
+    ),
+    Mutation(
+        "hookrunner/convergence/converge.py",
+        "for state in reversed(going):",
+        "for state in going:",
+        "tests/convergence/test_converge.py",
+    ),
+    Mutation(
         "hookrunner/convergence/turns.py",
         " and state.began_at < ready_at",
         "",

@@ -127,7 +127,7 @@ def _section(key: str, text: str, as_addon: bool, tally: Tally) -> JSON:
         first, *others = [*yaml_values.documents(text.encode(), dialect(key, as_addon), tally)] or [None]
         orjson.dumps([[first]])  # deeper, because others put it into documents
     except (BadDocument, orjson.JSONEncodeError) as error:
-        tally.size, tally.values = size, values
+        tally.restore(size, values)
         raise _Unreadable(f"cannot be read: {error}") from None
     if any(other is not None for other in others):
         raise _Unreadable("holds more than one document; leave the lines '---' out")

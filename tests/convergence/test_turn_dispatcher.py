@@ -143,6 +143,10 @@ async def test_a_module_that_is_off_or_still_to_come_is_given_no_turn(world: Wor
     world.turns.give(world.states["c"], "edit")
     await world.ends("gate")
     assert await world.ends("a") == ["c first"]
+    world.states["a"].decide(OFF)
+    world.turns.give(world.states["a"], "edit")
+    world.states["a"].decide(ON)
+    assert await world.after() == [], "the round that turns it on again gives it one"
 
 
 async def test_a_round_is_over_when_all_had_their_turn_or_wait_for_what_fails(world: World) -> None:

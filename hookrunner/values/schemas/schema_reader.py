@@ -91,7 +91,8 @@ class Reader:
         return list(self._read.values())
 
     def node(self, raw: JSON, at: str) -> Node:
-        """The schema at a place, which is a file and a JSON pointer: `openapi/values.yaml#/properties/a`."""
+        """The schema at a place, which is a file and a JSON pointer: `openapi/values.yaml#/properties/a`. A node exists
+        before its parts are read, since these may refer to it."""
         raw, at = self._resolve(raw, at)
         node = self._read.get(id(raw))
         if node is None:
