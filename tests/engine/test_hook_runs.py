@@ -117,7 +117,7 @@ async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, 
     assert not bench.status.conditions()["watches"][0]
 
 
-async def test_a_hook_never_runs_on_a_snapshot_that_is_not_there(bench: Bench, jq: Jq, client: Client) -> None:
+async def test_a_hook_never_runs_on_a_missing_snapshot(bench: Bench, jq: Jq, client: Client) -> None:
     """An unknown snapshot is not `[]`: the task waits."""
     bench.cluster.forbidden.add("Secret")
     secrets = {"name": "secrets", "kind": "Secret", "executeHookOnSynchronization": False}

@@ -185,7 +185,7 @@ def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
     assert bench.next() == "a"
 
 
-def test_a_missing_snapshot_sets_a_task_aside_until_it_is_there() -> None:
+def test_a_missing_snapshot_sets_a_task_aside_until_it_exists() -> None:
     bench = Bench(gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     bench.queue.enqueue(run("h1", "b"))
     bench.queue.enqueue(run("h2", "c"))

@@ -31,13 +31,13 @@ TARGET = {"kind": "Pod", "name": "a", "namespace": "ns"}
 
 
 @each("verb", ["Create", "CreateOrUpdate", "CreateIfNotExists", "Apply"])
-def test_what_creates_takes_its_coordinates_from_the_object(verb: str) -> None:
+def test_create_operations_take_their_coordinates_from_the_object(verb: str) -> None:
     operation = parse_one(operation=verb, object=CONFIG_MAP, namespace="ignored", name="ignored")
     assert operation == ObjectOperation(Verb(verb), "ConfigMap", "a", "v1", "ns", body=CONFIG_MAP)
 
 
 @pytest.mark.parametrize("verb", ["Delete", "DeleteInBackground", "DeleteNonCascading"])
-def test_what_deletes_names_its_object(verb: str) -> None:
+def test_delete_operations_name_their_object(verb: str) -> None:
     assert parse_one(operation=verb, apiVersion="v1", **TARGET) == ObjectOperation(Verb(verb), "Pod", "a", "v1", "ns")
 
 

@@ -127,7 +127,7 @@ async def test_a_v0_hook_reads_names_instead_of_objects(runs: Runs) -> None:
     ]
 
 
-async def test_everything_that_a_hook_wrote_comes_back_with_what_it_took(runs: Runs) -> None:
+async def test_all_files_of_a_hook_come_back_with_its_usage(runs: Runs) -> None:
     ran = await runs(
         """
         echo '{"name":"m","set":1}' > $METRICS_PATH

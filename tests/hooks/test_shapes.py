@@ -80,7 +80,7 @@ def test_an_open_table_lets_unknown_keys_pass() -> None:
     assert problems({"zzz": 1}, Table({}, open=True)) == []
 
 
-def test_what_must_not_be_empty_is_not() -> None:
+def test_empty_lists_and_tables_are_refused_where_items_are_required() -> None:
     assert problems([], Many(TEXT)) == ["x should have at least 1 items; add one, or leave the key out"]
     assert problems([], Many(TEXT, at_least=0)) == []
     assert problems({}, Table({"a": TEXT}, at_least=1)) == ["x should have at least 1 properties; known are a"]

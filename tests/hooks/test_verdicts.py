@@ -122,7 +122,7 @@ def test_an_unknown_key_is_ignored_with_a_warning(capfd: pytest.CaptureFixture[s
     )
 
 
-def test_a_run_that_was_asked_must_have_answered() -> None:
+def test_a_review_needs_an_answer() -> None:
     with pytest.raises(BadOutput, match="wrote nothing to VALIDATING_RESPONSE_PATH"):
         verdicts.verdict_of(Answer(), ContextType.VALIDATING)
     with pytest.raises(BadOutput, match="wrote nothing to CONVERSION_RESPONSE_PATH"):

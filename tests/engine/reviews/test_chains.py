@@ -154,7 +154,7 @@ def test_a_missing_conversion_is_reported_with_the_reachable_versions() -> None:
         plan(chains, CRD, ["example.com/v1"], "example.com/v9")
 
 
-def test_nowhere_at_all_is_said() -> None:
+def test_a_version_without_any_conversion_is_reported() -> None:
     with pytest.raises(ReviewFailed, match="to nowhere; declare"):
         plan(Chains([]), CRD, ["example.com/v1"], "example.com/v2")
 

@@ -30,9 +30,7 @@ def test_a_v0_binding_never_synchronizes_and_keeps_no_objects() -> None:
         ({"event": ["update", "delete"]}, {Change.MODIFIED, Change.DELETED}),
     ],
 )
-def test_events_have_names_of_their_own_and_all_are_meant_if_none_is_said(
-    keys: dict[str, Any], changes: set[Change]
-) -> None:
+def test_events_have_names_of_their_own_and_all_are_the_default(keys: dict[str, Any], changes: set[Change]) -> None:
     assert binding(**keys).changes == changes
 
 

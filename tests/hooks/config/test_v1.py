@@ -17,7 +17,7 @@ def config(**keys: Any) -> HookConfig:
     return parse("hook", orjson.dumps({"configVersion": "v1", **keys}))
 
 
-def test_a_binding_that_says_little_gets_the_defaults() -> None:
+def test_a_minimal_binding_gets_the_defaults() -> None:
     assert kubernetes() == Kubernetes(name="kubernetes", kind="Pod")
     assert config(schedule=[{"crontab": "@daily"}]).schedules == (Schedule("schedule", "@daily"),)
     assert kubernetes(name="", queue="", group="", jqFilter="", apiVersion="") == kubernetes()
