@@ -29,10 +29,7 @@ from hookrunner.settings import Settings
     help="Check the modules in DIR, too. May be repeated, or DIR:DIR.",
 )
 @finding_options
-@click.pass_context
-def module_lint(
-    ctx: click.Context, paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool
-) -> int:
+def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool) -> int:
     """Check modules. DIR is a module, or a directory of modules (default: the modules directory).
 
     \b
@@ -44,7 +41,7 @@ def module_lint(
     values, and hooks as by `hookrunner hook lint`. Errors are what would be refused. A comment
     `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
-    loaded = settings.load({}, ctx.find_root().info_name or "")
+    loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     named = (*paths, *module_options.paths(directories)) or loaded.modules.directories
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
