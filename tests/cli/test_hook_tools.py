@@ -42,7 +42,7 @@ CM: dict[str, Any] = {
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory to work in, with a hook and objects."""
     (tmp_path / "hooks").mkdir()
     hook = tmp_path / "hooks" / "copy.sh"
@@ -56,7 +56,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_config_table_shows_every_default(place: Path, command: Command) -> None:
+def test_config_table_shows_every_default(workdir: Path, command: Command) -> None:
     ended = command("hook", "config", "hooks")
     rows = dict(line.split(maxsplit=1) for line in ended.out.splitlines() if len(line.split(maxsplit=1)) == 2)
     assert ended.code == 0
@@ -65,22 +65,22 @@ def test_config_table_shows_every_default(place: Path, command: Command) -> None
     assert rows["schedule[0].includeSnapshotsFrom"] == '["cms"]'
 
 
-def test_config_as_json_and_yaml(place: Path, command: Command) -> None:
-    (found,) = json.loads(command("hook", "config", "hooks/copy.sh", "-o", "json").out)
-    assert found["kubernetes"][0]["executeHookOnEvent"] == ["Added", "Deleted", "Modified"]
+def test_config_as_json_and_yaml(workdir: Path, command: Command) -> None:
+    (document,) = json.loads(command("hook", "config", "hooks/copy.sh", "-o", "json").out)
+    assert document["kubernetes"][0]["executeHookOnEvent"] == ["Added", "Deleted", "Modified"]
     assert "  schedule:\n    - name: hourly\n" in command("hook", "config", "hooks/copy.sh", "-o", "yaml").out
 
 
-def test_config_of_a_bad_hook_ends_with_1_and_shows_the_others(place: Path, command: Command) -> None:
-    (place / "hooks" / "bad.sh").write_text("#!/bin/sh\necho '{}'\n")
-    (place / "hooks" / "bad.sh").chmod(0o755)
+def test_config_of_a_bad_hook_ends_with_1_and_shows_the_others(workdir: Path, command: Command) -> None:
+    (workdir / "hooks" / "bad.sh").write_text("#!/bin/sh\necho '{}'\n")
+    (workdir / "hooks" / "bad.sh").chmod(0o755)
     ended = command("hook", "config", "hooks")
     assert (ended.code, "copy.sh" in ended.out) == (1, True)
     assert "Error: hook 'bad.sh'" in ended.err
     assert command("hook", "config", "hooks/bad.sh").out == ""
 
 
-def test_run_shows_output_and_wanted_changes_as_a_diff(place: Path, command: Command) -> None:
+def test_run_shows_output_and_wanted_changes_as_a_diff(workdir: Path, command: Command) -> None:
     ended = command("hook", "run", "hooks/copy.sh", "--event", "added", "--object", "cm.json")
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -92,15 +92,15 @@ def test_run_shows_output_and_wanted_changes_as_a_diff(place: Path, command: Com
     assert "  - name: seen" in lines
 
 
-def test_run_json_is_complete(place: Path, command: Command) -> None:
+def test_run_json_is_complete(workdir: Path, command: Command) -> None:
     ended = command("hook", "run", "hooks/copy.sh", "-e", "Added", "--object", "cm.json", "-o", "json")
-    found = json.loads(ended.out)
-    assert (found["run"], found["exit"], found["logs"]) == (True, 0, ["hello from the hook"])
-    assert found["contexts"][0]["filterResult"] == "1"
-    assert found["changes"][0]["after"]["data"] == {"x": "1", "y": "2"}
+    document = json.loads(ended.out)
+    assert (document["run"], document["exit"], document["logs"]) == (True, 0, ["hello from the hook"])
+    assert document["contexts"][0]["filterResult"] == "1"
+    assert document["changes"][0]["after"]["data"] == {"x": "1", "y": "2"}
 
 
-def test_context_only_prints_the_context_without_a_run(place: Path, command: Command) -> None:
+def test_context_only_prints_the_context_without_a_run(workdir: Path, command: Command) -> None:
     words = ["hook", "run", "hooks/copy.sh", "--binding", "hourly", "--given", "*.json", "--context-only"]
     (context,) = json.loads(command(*words).out)
     assert (context["binding"], [entry["object"] for entry in context["snapshots"]["cms"]]) == ("hourly", [CM])
@@ -108,7 +108,7 @@ def test_context_only_prints_the_context_without_a_run(place: Path, command: Com
     assert len(json.loads(command(*words).out)[0]["snapshots"]["cms"]) == 1
 
 
-def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
+def test_values_are_shown_as_a_diff(workdir: Path, command: Command) -> None:
     out = command("hook", "run", "hooks/copy.sh", "-e", "Startup", "--values", "values.yaml").out
     assert out.splitlines()[-6:] == [
         "--- values",
@@ -121,7 +121,7 @@ def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("-e Deleted --object cm.json", 1, "failed: copy.sh FAILED: not that"),
         (
@@ -141,10 +141,12 @@ def test_values_are_shown_as_a_diff(place: Path, command: Command) -> None:
         ("-e Startup --timeout soon", 2, "'soon' is not a duration"),
     ],
 )
-def test_exit_code_of_a_run_tells_its_outcome(words: str, code: int, said: str, place: Path, command: Command) -> None:
+def test_exit_code_of_a_run_tells_its_outcome(
+    words: str, code: int, message: str, workdir: Path, command: Command
+) -> None:
     ended = command("hook", "run", "hooks/copy.sh", *words.split())
     assert ended.code == code
-    assert said in (ended.err if code == 2 else ended.out)
+    assert message in (ended.err if code == 2 else ended.out)
 
 
 CASES = """\
@@ -159,8 +161,8 @@ CASES = """\
 
 
 @pytest.fixture
-def cases(place: Path) -> Path:
-    path = place / "hooks" / "copy.sh.test.yaml"
+def cases(workdir: Path) -> Path:
+    path = workdir / "hooks" / "copy.sh.test.yaml"
     path.write_text(CASES)
     return path
 
@@ -195,9 +197,9 @@ def test_test_update_rewrites_wrong_expectations(cases: Path, command: Command) 
 
 def test_test_writes_junit_and_json(cases: Path, command: Command) -> None:
     ended = command("hook", "test", "--junit", "out.xml", "-o", "json")
-    found = json.loads(ended.out)
-    assert (ended.code, found["passed"], found["failed"]) == (1, 1, 1)
-    assert found["cases"][1]["differences"] == {"logs": ["- bye", "+ hello from the hook"]}
+    document = json.loads(ended.out)
+    assert (ended.code, document["passed"], document["failed"]) == (1, 1, 1)
+    assert document["cases"][1]["differences"] == {"logs": ["- bye", "+ hello from the hook"]}
     assert Xml.parse("out.xml").getroot().get("failures") == "1"
 
 
@@ -219,9 +221,9 @@ def test_colours_are_for_terminals_without_no_color(
     command = [sys.executable, "-m", "hookrunner", "hook", "test"]
     subprocess.run(command, stdout=theirs, env={**os.environ, **environment}, check=False)
     os.close(theirs)
-    said = os.read(ours, 10_000)
+    message = os.read(ours, 10_000)
     os.close(ours)
-    assert (b"FAILED" in said, b"\x1b[" in said) == (True, colours)
+    assert (b"FAILED" in message, b"\x1b[" in message) == (True, colours)
 
 
 def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:
@@ -233,7 +235,7 @@ def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:
     )
 
 
-def test_new_hook_lists_its_files_and_the_next_steps(place: Path, command: Command) -> None:
+def test_new_hook_lists_its_files_and_the_next_steps(workdir: Path, command: Command) -> None:
     ended = command("new", "hook", "mine", "--lang", "python", "--dir", "h")
     assert ended.out.startswith("h/mine.py\nh/mine.py.test.yaml\n\nNext:\n  hookrunner hook test h/mine.py ")
     assert (ended.code, command("hook", "test", "h").code) == (0, 0)
@@ -242,35 +244,35 @@ def test_new_hook_lists_its_files_and_the_next_steps(place: Path, command: Comma
 
 @pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize(
-    ("number", "said", "code"),
+    ("number", "message", "code"),
     [(signal.SIGINT, "\n", 130), (signal.SIGTERM, "", -signal.SIGTERM), (signal.SIGHUP, "", -signal.SIGHUP)],
 )
 @pytest.mark.parametrize("words", [["hook", "run", "hooks/slow.sh"], ["hook", "test"]])
 def test_signal_ends_the_hook_and_removes_its_files(
-    words: list[str], number: signal.Signals, said: str, code: int, place: Path
+    words: list[str], number: signal.Signals, message: str, code: int, workdir: Path
 ) -> None:
-    hook = place / "hooks" / "slow.sh"
-    begun, config = place / "begun", '{"configVersion": "v1", "onStartup": 1}'
+    hook = workdir / "hooks" / "slow.sh"
+    begun, config = workdir / "begun", '{"configVersion": "v1", "onStartup": 1}'
     hook.write_text(
         f"#!/bin/bash\n[ \"$1\" = --config ] && {{ echo '{config}'; exit; }}\nsleep 1000 & echo $! > {begun}\nwait\n"
     )
     hook.chmod(0o755)
-    (place / "hooks" / "slow.sh.test.yaml").write_text("- {name: a, when: {event: Startup}}\n")
+    (workdir / "hooks" / "slow.sh.test.yaml").write_text("- {name: a, when: {event: Startup}}\n")
     command = [sys.executable, "-m", "hookrunner", *words]
-    (place / "tmp").mkdir()
+    (workdir / "tmp").mkdir()
     running = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "TMPDIR": str(place / "tmp")},
+        env={**os.environ, "TMPDIR": str(workdir / "tmp")},
     )
     while not (begun.exists() and begun.read_text().strip()):
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(number)
-    assert (running.communicate(timeout=60)[0], running.returncode) == (said, code)
-    assert list((place / "tmp").iterdir()) == []
+    assert (running.communicate(timeout=60)[0], running.returncode) == (message, code)
+    assert list((workdir / "tmp").iterdir()) == []
     looks = itertools.count()
     while Path(f"/proc/{begun.read_text().strip()}/cwd").exists():  # what is killed lives on for a moment
         assert next(looks) < 1000
@@ -296,7 +298,7 @@ def test_each_tool_has_help_and_the_same_line_in_the_overview(name: str, command
 
 
 @pytest.mark.usefixtures("launcher")
-def test_the_tools_start_without_http_and_the_debug_commands_without_the_tools(place: Path) -> None:
+def test_the_tools_start_without_http_and_the_debug_commands_without_the_tools(workdir: Path) -> None:
     loaded = imported_by("hook", "config", "hooks")
     assert not loaded & {"aiohttp", "hookrunner.app", "kubernetes"}
     assert not imported_by("hook", "list") & {"hookrunner.testing", "asyncio", "structlog", "yaml"}

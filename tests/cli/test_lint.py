@@ -63,7 +63,9 @@ def test_next_runs_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None
 def test_json_is_all_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAMPLES)
     done = run("-o", "json", "crlf")
-    assert [(one["path"], one["line"], one["code"]) for one in json.loads(done.stdout)] == [("crlf/bad.sh", 2, "crlf")]
+    assert [(finding["path"], finding["line"], finding["code"]) for finding in json.loads(done.stdout)] == [
+        ("crlf/bad.sh", 2, "crlf")
+    ]
     assert done.stderr == ""
 
 

@@ -29,7 +29,7 @@ def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, comm
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], "No such command 'nonsense'.\n"),
         (["sandbx"], "No such command 'sandbx'. Did you mean 'sandbox'?\n"),
@@ -38,10 +38,10 @@ def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, comm
         (["start", "--listen-port", "http"], "--listen-port: 'http'"),
     ],
 )
-def test_bad_usage_ends_with_2_and_names_the_mistake(words: list[str], said: str, command: Command) -> None:
+def test_bad_usage_ends_with_2_and_names_the_mistake(words: list[str], message: str, command: Command) -> None:
     ended = command(*words)
     assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
+    assert message in ended.err
 
 
 def test_bad_variable_is_bad_usage(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_bad_variable_is_bad_usage(command: Command, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (StartRefused("port 9115 is taken"), 1, "Error: port 9115 is taken\n"),
         (RuntimeError("oops"), 1, "unexpected RuntimeError: oops. This is a bug"),
@@ -60,7 +60,7 @@ def test_bad_variable_is_bad_usage(command: Command, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_every_end_has_its_exit_code(
-    error: BaseException, code: int, said: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    error: BaseException, code: int, message: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise error
@@ -68,7 +68,7 @@ def test_every_end_has_its_exit_code(
     monkeypatch.setattr(main.Commands, "get_command", fail)
     ended = command("anything")
     assert ended.code == code
-    assert said in ended.err
+    assert message in ended.err
 
 
 @pytest.mark.parametrize("program", ["shell-operator", "addon-operator"])

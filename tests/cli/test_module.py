@@ -168,7 +168,7 @@ def test_graph_of_files_shows_all_modules_without_a_config(modules: Path, comman
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("module values dn --modules-dir modules", 2, "there is no module 'dn'; did you mean 'dns'?"),
         (
@@ -183,13 +183,13 @@ def test_graph_of_files_shows_all_modules_without_a_config(modules: Path, comman
     ],
 )
 def test_unreadable_modules_are_reported(
-    words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    words: str, code: int, message: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (modules / "bad.yaml").write_text("dns: {replicas: many}")
     monkeypatch.chdir(modules)
     ended = command(*words.split())
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert message in ended.err
 
 
 @pytest.mark.parametrize(("typed", "found"), [("d", ["dns"]), ("", ["dns", "web"]), ("x", [])])

@@ -20,7 +20,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("modules/010-warned", 0, "1 module, 0 hooks: 1 warning"),
         ("modules/010-warned --strict", 1, "1 module, 0 hooks: 1 warning"),
@@ -32,18 +32,18 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_exit_code_follows_the_worst_severity(
-    words: str, code: int, said: str, modules: Path, command: Command
+    words: str, code: int, message: str, modules: Path, command: Command
 ) -> None:
     (modules.parent / "empty").mkdir()
     ended = command("module", "lint", *words.split())
     assert ended.code == code
-    assert said in ended.err
+    assert message in ended.err
     assert "level=" not in ended.err, "findings are printed, not logged"
 
 
 def test_findings_are_printed_as_json(modules: Path, command: Command) -> None:
-    found = orjson.loads(command("module", "lint", "-o", "json").out)
-    assert [(one["path"], one["line"], one["code"]) for one in found] == [
+    findings = orjson.loads(command("module", "lint", "-o", "json").out)
+    assert [(finding["path"], finding["line"], finding["code"]) for finding in findings] == [
         ("modules/010-warned/module.yaml", 1, "key-unknown"),
         ("modules/020-refused/module.yaml", 1, "module-refused"),
     ]

@@ -67,7 +67,7 @@ def test_files_are_rendered_for_a_made_up_cluster(modules: Path, command: Comman
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("dns --modules-dir m", 1, "dns/templates/dns.yaml:6:15: say how many"),
         ("hooks --modules-dir m", 0, "nothing to render"),
@@ -76,12 +76,12 @@ def test_files_are_rendered_for_a_made_up_cluster(modules: Path, command: Comman
     ],
 )
 def test_render_errors_are_reported(
-    words: str, code: int, said: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    words: str, code: int, message: str, modules: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(modules)
     ended = command("module", "render", *words.split())
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert message in ended.err
 
 
 @pytest.fixture

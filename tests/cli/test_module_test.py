@@ -67,8 +67,8 @@ def test_directories_are_given_as_for_other_commands(
     elsewhere = modules.parent / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    told = command("module", "test", "--modules-dir", "../modules:../modules/010-dns", "-k", "hook sets")
-    assert (told.code, "1 passed" in told.out) == (0, True), "each module once"
+    ended_by_flag = command("module", "test", "--modules-dir", "../modules:../modules/010-dns", "-k", "hook sets")
+    assert (ended_by_flag.code, "1 passed" in ended_by_flag.out) == (0, True), "each module once"
     missing = command("module", "test")
     assert (missing.code, "there is no directory 'modules'; name a DIR, or --modules-dir DIR" in missing.err) == (
         2,
@@ -77,7 +77,7 @@ def test_directories_are_given_as_for_other_commands(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("modules --modules-dir nowhere", "there is no directory 'nowhere'"),
         ("modules -k absent", "no case has 'absent' in its name"),
@@ -85,8 +85,8 @@ def test_directories_are_given_as_for_other_commands(
         ("empty", "no test cases"),
     ],
 )
-def test_no_test_cases_is_bad_usage(words: str, said: str, modules: Path, command: Command) -> None:
+def test_no_test_cases_is_bad_usage(words: str, message: str, modules: Path, command: Command) -> None:
     (modules.parent / "empty/hooks").mkdir(parents=True)
     ended = command("module", "test", *words.split())
     assert ended.code == 2
-    assert said in ended.err
+    assert message in ended.err

@@ -67,8 +67,8 @@ async def test_sandbox_listens_on_loopback_and_prints_that(tmp_path: Path) -> No
     async with sandbox(tmp_path) as (child, _):
         assert server(tmp_path).startswith("http://127.0.0.1:")
         child.terminate()
-        _, said = await child.communicate()
-        assert b"for only this machine" in said
+        _, output = await child.communicate()
+        assert b"for only this machine" in output
 
 
 async def test_kubeconfig_is_readable_by_its_owner_only(tmp_path: Path) -> None:
@@ -122,14 +122,14 @@ async def test_bad_sandbox_flags_are_reported(tmp_path: Path, name: str) -> None
     (tmp_path / "broken.yaml").write_text("a: }")
     (tmp_path / "kind.yaml").write_text("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}}")
     async with sandbox(tmp_path, *flags) as (child, line):
-        _, said = await child.communicate()
-        assert (line, child.returncode) == ("", code), said
-        assert message in said.decode()
+        _, output = await child.communicate()
+        assert (line, child.returncode) == ("", code), output
+        assert message in output.decode()
 
 
 async def test_occupied_sandbox_port_is_reported(tmp_path: Path) -> None:
     async with sandbox(tmp_path):
         port = server(tmp_path).rpartition(":")[2]
         async with sandbox(tmp_path, "--port", port) as (child, _):
-            _, said = await child.communicate()
-            assert (child.returncode, b"choose another place with --sandbox-port" in said) == (1, True)
+            _, output = await child.communicate()
+            assert (child.returncode, b"choose another place with --sandbox-port" in output) == (1, True)

@@ -46,10 +46,10 @@ def refused(*flags: str) -> str:
 
 @pytest.mark.usefixtures("launcher")
 def test_refused_start_ends_with_1_and_a_reason() -> None:
-    said = refused()
-    assert said.startswith("Error: ")
-    assert "/nowhere" in said
-    assert "Traceback" not in said
+    message = refused()
+    assert message.startswith("Error: ")
+    assert "/nowhere" in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.usefixtures("launcher")

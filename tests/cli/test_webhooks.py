@@ -66,14 +66,14 @@ def test_list_shows_every_registration_of_hookrunner(installation: Installation,
     lines = command("webhooks", "list", flag).out
     assert f"ValidatingWebhookConfiguration {installation.name}\n  one.example.com Fail → {service}/hooks/one-" in lines
     assert f"CustomResourceDefinition {installation.definition}\n  → {service}/{installation.definition}\n" in lines
-    found = orjson.loads(command("webhooks", "list", flag, "--output", "json").out)
+    rows = orjson.loads(command("webhooks", "list", flag, "--output", "json").out)
     assert {
         "kind": "MutatingWebhookConfiguration",
         "name": installation.name,
         "webhooks": [
             {"name": "two.example.com", "failurePolicy": "Fail", "leadsTo": f"{service}/hooks/two-example-com"}
         ],
-    } in found
+    } in rows
 
 
 def test_missing_permission_is_named(
@@ -104,9 +104,9 @@ async def test_remove_warns_that_a_running_hookrunner_repairs_registrations(inst
     async with installation.running():
         for _ in range(5):  # on a busy machine the repair may come after the command's look
             child = await asyncio.create_subprocess_exec(*command, stderr=PIPE)
-            _, said = await child.communicate()
+            _, output = await child.communicate()
             if child.returncode:
                 break
         assert child.returncode == 1
     back = f"ValidatingWebhookConfiguration {installation.name} is back: a running hookrunner repairs it."
-    assert back in said.decode()
+    assert back in output.decode()

@@ -20,19 +20,19 @@ def test_every_code_has_a_section_in_the_order_of_the_code() -> None:
 
 
 def test_page_states_severities_other_than_warning() -> None:
-    told = {code: re.search(r"^\*(Error|Info)", text, re.MULTILINE) for code, text in SECTIONS.items()}
-    assert {code: found[1].lower() if found else "warning" for code, found in told.items()} == CODES
+    severities = {code: re.search(r"^\*(Error|Info)", text, re.MULTILINE) for code, text in SECTIONS.items()}
+    assert {code: found[1].lower() if found else "warning" for code, found in severities.items()} == CODES
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code not in NOT_SHOWN])
 async def test_page_examples_are_reported_and_accepted(linter: Linter, write: Write, code: str) -> None:
     bad, good = re.findall(r"^```(?:sh|python)\n(.*?)^```$", SECTIONS[code], re.MULTILINE | re.DOTALL)
     # What is wrong with a first line is also why the hook cannot be asked.
-    assert {code} <= await told(linter, write("hook", bad)) <= {code, "refused"}
-    assert await told(linter, write("hook", good)) == set()
+    assert {code} <= await severities(linter, write("hook", bad)) <= {code, "refused"}
+    assert await severities(linter, write("hook", good)) == set()
 
 
-async def told(linter: Linter, path: Path) -> set[str]:
+async def severities(linter: Linter, path: Path) -> set[str]:
     return {finding.code for finding in (await linter.lint([path])).findings} - {"next-runs"}
 
 
@@ -45,4 +45,4 @@ HOOKS = [
 
 @pytest.mark.parametrize(("page", "text"), HOOKS, ids=[page for page, _ in HOOKS])
 async def test_the_hooks_of_other_pages_are_good_examples(linter: Linter, write: Write, page: str, text: str) -> None:
-    assert await told(linter, write("hook", text)) == set()
+    assert await severities(linter, write("hook", text)) == set()

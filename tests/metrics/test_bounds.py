@@ -16,9 +16,9 @@ def numbered(count: int, action: str = "set", **rest: Any) -> list[Any]:
 
 def test_samples_beyond_the_bound_of_a_metric_are_refused_at_once() -> None:
     metrics = HookMetrics(SampleBounds(metric=3))
-    (told,) = metrics.apply("h", numbered(10))
-    assert "m has the most samples that --hook-metric-samples allows (3)" in told
-    assert told.endswith(" (7 times)")
+    (refusal_text,) = metrics.apply("h", numbered(10))
+    assert "m has the most samples that --hook-metric-samples allows (3)" in refusal_text
+    assert refusal_text.endswith(" (7 times)")
     assert (len(lines(metrics)), metrics.refused["h", ""]) == (3, 7)
 
 
@@ -33,8 +33,8 @@ def test_histogram_counts_each_of_its_lines() -> None:
     metrics = HookMetrics(SampleBounds(metric=10))
     metrics.apply("h", numbered(3, "observe", buckets=(1.0, 2.0)))
     assert len(lines(metrics)) == 10
-    (told,) = metrics.apply("h", [op("observe", "many", buckets=tuple(map(float, range(1000))))])
-    assert "many has the most samples" in told
+    (refusal_text,) = metrics.apply("h", [op("observe", "many", buckets=tuple(map(float, range(1000))))])
+    assert "many has the most samples" in refusal_text
 
 
 def test_samples_of_all_metrics_have_a_common_bound() -> None:
@@ -66,7 +66,7 @@ def test_long_labels_count_for_more() -> None:
 
 
 @each(
-    ("name", "labels", "told"),
+    ("name", "labels", "refusal_text"),
     [
         ("m" * 201, {}, "a name may have 200 characters, this one has 201"),
         ("m", {"l" * 201: "x"}, "a name may have 200 characters"),
@@ -74,10 +74,10 @@ def test_long_labels_count_for_more() -> None:
         ("m", {f"l{number}": "x" for number in range(64)}, "m would have more than 64 labels"),
     ],
 )
-def test_names_and_labels_have_a_length(name: str, labels: dict[str, str], told: str) -> None:
+def test_names_and_labels_have_a_length(name: str, labels: dict[str, str], refusal_text: str) -> None:
     metrics = HookMetrics()
     (refusal,) = metrics.apply("h", [op("set", name, labels=labels)])
-    assert told in refusal
+    assert refusal_text in refusal
     assert len(refusal) < 500
     assert metrics.exposition() == b""
 
@@ -86,4 +86,4 @@ def test_label_names_of_a_metric_are_bounded_over_all_series() -> None:
     """Each series shows all labels of its metric."""
     metrics = HookMetrics()
     refused = metrics.apply("h", [op("set", labels={f"l{number}": "x"}) for number in range(100)])
-    assert (len(lines(metrics)), sum("more than 64 labels" in told for told in refused)) == (63, 1)
+    assert (len(lines(metrics)), sum("more than 64 labels" in refusal_text for refusal_text in refused)) == (63, 1)

@@ -47,5 +47,5 @@ def test_a_metric_without_series_is_left_out() -> None:
 
 
 def test_a_long_text_comes_in_pieces() -> None:
-    made = list(pieces(["x" * 10_000] * 20))
-    assert (len(made), max(map(len, made)) < 80_000, sum(map(len, made))) == (3, True, 200_000)
+    parts = list(pieces(["x" * 10_000] * 20))
+    assert (len(parts), max(map(len, parts)) < 80_000, sum(map(len, parts))) == (3, True, 200_000)

@@ -47,7 +47,7 @@ async def test_hook_runs_in_its_directory_with_our_environment(tools: Bench, wri
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "said"),
+    ("script", "code", "message"),
     [
         ("echo 'no such thing' >&2; exit 3", 3, "hook.sh FAILED: no such thing"),
         ("kill -9 $$", None, "hook.sh FAILED: killed by SIGKILL"),
@@ -57,11 +57,11 @@ async def test_hook_runs_in_its_directory_with_our_environment(tools: Bench, wri
     ],
 )
 async def test_failed_run_states_its_reason(
-    script: str, code: int | None, said: str, tools: Bench, write_hook: Author
+    script: str, code: int | None, message: str, tools: Bench, write_hook: Author
 ) -> None:
     result = await ran(tools, write_hook, script)
     assert (result.ran, result.ok, result.exit_code, result.patches) == (True, False, code, [])
-    assert said in result.failure
+    assert message in result.failure
 
 
 async def test_failed_hook_keeps_operations_with_ignore_hook_error(tools: Bench, write_hook: Author) -> None:
@@ -139,7 +139,7 @@ async def test_missing_config_values_are_empty_sections(tools: Bench, write_hook
 
 
 @pytest.mark.parametrize(
-    ("patch", "said"),
+    ("patch", "message"),
     [
         ('{"op": "replace", "path": "/m", "value": 1}', "got bad values patch: unsupported patch operation 'replace'"),
         ('{"op": "add", "path": "m"}', "the path of a patch operation begins with '/'"),
@@ -149,9 +149,11 @@ async def test_missing_config_values_are_empty_sections(tools: Bench, write_hook
         ('{"op": "test", "path": "/m", "value": 1}', "test /m does not fit"),
     ],
 )
-async def test_inapplicable_values_patch_fails_the_run(patch: str, said: str, tools: Bench, write_hook: Author) -> None:
+async def test_inapplicable_values_patch_fails_the_run(
+    patch: str, message: str, tools: Bench, write_hook: Author
+) -> None:
     result = await ran(tools, write_hook, f"echo '{patch}' > $VALUES_JSON_PATCH_PATH", Given(values={"m": {}}))
-    assert said in result.failure
+    assert message in result.failure
 
 
 async def test_hook_without_a_matching_binding_is_not_run(tools: Bench, write_hook: Author, tmp_path: Path) -> None:
@@ -177,5 +179,8 @@ async def test_directory_holds_the_hooks_that_a_start_finds(tools: Bench, write_
     directory = write_hook(CONFIG, name="a.sh").parent
     write_hook({"nothing": 1}, name="b.sh")
     (directory / "a.sh.test.yaml").write_text("[]")
-    found = await tools.catalog(directory)
-    assert ([hook.name for hook in found.hooks], [one.hook for one in found.problems]) == (["a.sh"], ["b.sh"])
+    catalog_found = await tools.catalog(directory)
+    assert ([hook.name for hook in catalog_found.hooks], [one.hook for one in catalog_found.problems]) == (
+        ["a.sh"],
+        ["b.sh"],
+    )

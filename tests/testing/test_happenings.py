@@ -93,7 +93,7 @@ def test_single_kind_of_binding_needs_no_options(alone: Hook, meant: Happening) 
 
 
 @each(
-    ("asked", "words", "said"),
+    ("asked", "words", "message"),
     [
         (EVERYTHING, HappeningOptions(), "Say it by the event or by the binding; the hook has onStartup"),
         (hook(), HappeningOptions(), "the hook has no bindings"),
@@ -103,7 +103,7 @@ def test_single_kind_of_binding_needs_no_options(alone: Hook, meant: Happening) 
         (EVERYTHING, HappeningOptions("Review", objects=(A, B)), "a review is about one object, not 2"),
     ],
 )
-def test_ambiguous_happening_is_refused(asked: Hook, words: HappeningOptions, said: str) -> None:
+def test_ambiguous_happening_is_refused(asked: Hook, words: HappeningOptions, message: str) -> None:
     with pytest.raises(BadInput) as found:
         parse_happening(asked, words)
-    assert said in str(found.value)
+    assert message in str(found.value)

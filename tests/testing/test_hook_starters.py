@@ -15,9 +15,9 @@ from hookrunner.testing.starters.starters import KINDS, LANGUAGES, starter
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:
-    made = starter("10-teams/label", language, kind, tmp_path / "hooks")
-    made.write()
-    assert made.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
+    files = starter("10-teams/label", language, kind, tmp_path / "hooks")
+    files.write()
+    assert files.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
     outcomes = [
         outcome
         async for outcome in case_runner.run(tools, case_runner.load(case_runner.find([tmp_path / "hooks"])), "", 2)
@@ -30,28 +30,28 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_starter_passes_the_linter_and_syntax_checks(language: str, kind: str, tmp_path: Path) -> None:
-    made = starter("label", language, kind, tmp_path)
-    made.write()
+    files = starter("label", language, kind, tmp_path)
+    files.write()
     linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
     assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: nothing to tell")
     command = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
-    subprocess.run([*command, made.hook], check=True)
+    subprocess.run([*command, files.hook], check=True)
 
 
 def test_names_with_shell_characters_are_quoted(tmp_path: Path) -> None:
-    made = starter("my hook", "bash", "events", tmp_path)
-    made.write()
-    assert f"hookrunner hook test '{made.hook}'" in made.hook.read_text()
+    files = starter("my hook", "bash", "events", tmp_path)
+    files.write()
+    assert f"hookrunner hook test '{files.hook}'" in files.hook.read_text()
 
 
 def test_the_hook_is_executable_as_the_umask_allows(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        made = starter("a", "bash", "events", tmp_path)
-        made.write()
+        files = starter("a", "bash", "events", tmp_path)
+        files.write()
     finally:
         os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (made.hook, made.tests)] == [0o750, 0o640]
+    assert [path.stat().st_mode & 0o777 for path in (files.hook, files.tests)] == [0o750, 0o640]
 
 
 @pytest.mark.parametrize("there", ["a.sh", "a.sh.test.yaml"])
@@ -72,11 +72,11 @@ def test_starter_is_created_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_starter_texts_name_the_new_hook(kind: str, tmp_path: Path) -> None:
-    made = starter("b.py", "python", kind, tmp_path)
-    made.write()
-    assert made.hook.name == "b.py"
-    for path in (made.hook, made.tests):
-        assert f"hookrunner hook test {made.hook}" in path.read_text()
+    files = starter("b.py", "python", kind, tmp_path)
+    files.write()
+    assert files.hook.name == "b.py"
+    for path in (files.hook, files.tests):
+        assert f"hookrunner hook test {files.hook}" in path.read_text()
         assert "@" not in path.read_text()
 
 
@@ -91,6 +91,6 @@ def test_invalid_hook_name_is_refused(name: str, tmp_path: Path) -> None:
     [("a/My_hook", "my-hook.example.com"), ("10-x", "10-x.example.com"), ("ü", "hook.example.com")],
 )
 def test_a_webhook_is_named_after_its_hook(name: str, webhook: str, tmp_path: Path) -> None:
-    made = starter(name, "bash", "validating", tmp_path)
-    made.write()
-    assert f"- name: {webhook}\n" in made.hook.read_text()
+    files = starter(name, "bash", "validating", tmp_path)
+    files.write()
+    assert f"- name: {webhook}\n" in files.hook.read_text()

@@ -45,7 +45,7 @@ def test_dash_reads_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("kind: [", "a.yaml: document 1: not YAML: line 2: "),
         ("kind: Pod\nmetadata: {name: a}\n---\n\nmetadata: {name: b}\n", "a.yaml:5: `kind` is missing"),
@@ -55,11 +55,11 @@ def test_dash_reads_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("kind: List\nitems: [{kind: 1}]", "a.yaml:1: `kind` is missing"),
     ],
 )
-def test_document_that_is_no_object_is_refused_with_file_and_line(text: str, said: str, tmp_path: Path) -> None:
+def test_document_that_is_no_object_is_refused_with_file_and_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(BadInput) as found:
         manifests.load(["a.yaml"], tmp_path)
-    assert str(found.value).startswith(f"{tmp_path}/{said}")
+    assert str(found.value).startswith(f"{tmp_path}/{message}")
 
 
 def test_load_one_refuses_other_counts(tmp_path: Path) -> None:

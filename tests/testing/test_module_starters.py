@@ -46,7 +46,7 @@ def test_new_module_comes_last_by_default(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("HelloWorld", "take 'hello-world'"),
         ("a_b", "take 'a-b'"),
@@ -56,10 +56,10 @@ def test_new_module_comes_last_by_default(
         ("a" * 54, "too long"),
     ],
 )
-def test_invalid_module_name_is_refused(name: str, said: str, tmp_path: Path) -> None:
+def test_invalid_module_name_is_refused(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         module_starter(name, None, tmp_path)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_failed_module_starter_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ TEAM_A = {"matchLabels": {"team": "a"}}
 
 
 @pytest.mark.parametrize(
-    ("binding", "said"),
+    ("binding", "message"),
     [
         ({"kind": "Secret"}, "kind: the object is a ConfigMap, the binding watches Secret"),
         ({"apiVersion": "v2"}, "apiVersion: the object is v1, the binding watches v2"),
@@ -163,9 +163,9 @@ TEAM_A = {"matchLabels": {"team": "a"}}
     ],
 )
 async def test_unmatched_event_names_the_condition(
-    binding: dict[str, Any], said: str, tools: Bench, write_hook: Author
+    binding: dict[str, Any], message: str, tools: Bench, write_hook: Author
 ) -> None:
-    assert said in await reason(tools, write_hook, {"kubernetes": [WATCH | binding]}, added(A))
+    assert message in await reason(tools, write_hook, {"kubernetes": [WATCH | binding]}, added(A))
 
 
 @pytest.mark.parametrize(
@@ -212,19 +212,19 @@ async def test_object_that_begins_or_ceases_to_match_is_added_or_deleted(tools: 
     assert (await contexts(tools, write_hook, config, come))[0]["watchEvent"] == "Added"
     assert (await contexts(tools, write_hook, config, gone))[0]["watchEvent"] == "Deleted"
     config = {"kubernetes": [WATCH | {"labelSelector": TEAM_A, "executeHookOnEvent": ["Added"]}]}
-    said = "executeHookOnEvent: it is Deleted (the object ceases to match the selectors), wanted is Added"
-    assert await reason(tools, write_hook, config, gone) == said
+    message = "executeHookOnEvent: it is Deleted (the object ceases to match the selectors), wanted is Added"
+    assert await reason(tools, write_hook, config, gone) == message
 
 
 async def test_failing_filter_blocks_the_snapshot(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"jqFilter": ".data.x | tonumber"}]}
-    said = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
-    assert "its filter fails on default/ConfigMap/bad: " in said
-    assert "cannot be parsed as a number" in said
+    message = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
+    assert "its filter fails on default/ConfigMap/bad: " in message
+    assert "cannot be parsed as a number" in message
 
 
 @pytest.mark.parametrize(
-    ("config", "happening", "said"),
+    ("config", "happening", "message"),
     [
         ({"kubernetes": [WATCH | {"executeHookOnSynchronization": False}]}, Synchronization(), "executeHookOnSynchron"),
         ({"kubernetes": [WATCH]}, Startup(), "onStartup: the hook's configuration does not have it"),
@@ -232,13 +232,13 @@ async def test_failing_filter_blocks_the_snapshot(tools: Bench, write_hook: Auth
     ],
 )
 async def test_undeclared_happening_causes_no_run(
-    config: dict[str, Any], happening: Happening, said: str, tools: Bench, write_hook: Author
+    config: dict[str, Any], happening: Happening, message: str, tools: Bench, write_hook: Author
 ) -> None:
-    assert said in await reason(tools, write_hook, config, happening)
+    assert message in await reason(tools, write_hook, config, happening)
 
 
 @pytest.mark.parametrize(
-    ("happening", "said"),
+    ("happening", "message"),
     [
         (Tick(), "the hook has no schedule binding"),
         (Tick("hourly"), "no schedule binding is named 'hourly'; the hook has none of that kind"),
@@ -252,10 +252,10 @@ async def test_undeclared_happening_causes_no_run(
     ],
 )
 async def test_ambiguous_happening_is_refused(
-    happening: Happening, said: str, tools: Bench, write_hook: Author
+    happening: Happening, message: str, tools: Bench, write_hook: Author
 ) -> None:
     config = {"kubernetes": [WATCH, {"name": "same", "kind": "Pod"}, {"name": "same", "kind": "ConfigMap"}]}
-    with pytest.raises(BadInput, match=said.replace("[", r"\[").replace("?", r"\?")):
+    with pytest.raises(BadInput, match=message.replace("[", r"\[").replace("?", r"\?")):
         await contexts(tools, write_hook, config, happening)
 
 

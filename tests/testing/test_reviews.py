@@ -87,7 +87,7 @@ async def test_namespaced_rule_needs_an_object_with_a_namespace(tools: Bench, wr
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("own", "message"),
     [
         ({"rules": [RULE | {"apiGroups": ["apps"]}]}, "rules: apiGroups: '' is none of ['apps']"),
         ({"rules": [RULE | {"apiVersions": ["v2"]}]}, "apiVersions: 'v1' is none of ['v2']"),
@@ -99,12 +99,12 @@ async def test_namespaced_rule_needs_an_object_with_a_namespace(tools: Bench, wr
     ],
 )
 async def test_review_outside_the_rules_names_the_condition(
-    own: dict[str, Any], said: str, tools: Bench, write_hook: Author
+    own: dict[str, Any], message: str, tools: Bench, write_hook: Author
 ) -> None:
     config = {"kubernetesValidating": [binding(**own)]}
     with pytest.raises(NotRun) as found:
         await contexts(tools, write_hook, config, Review("CREATE", POD), namespace("n", t="a"))
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 @pytest.mark.parametrize("resources", [["*"], ["*/*"], ["pods/*"], ["nodes", "pods"]])
@@ -125,15 +125,15 @@ async def test_binding_with_fitting_rules_is_chosen(tools: Bench, write_hook: Au
 
 
 @pytest.mark.parametrize(
-    ("review", "said"),
+    ("review", "message"),
     [
         (Review("PATCH", POD), "operation 'PATCH' is none of CREATE"),
         (Review("CREATE"), "a review needs an object"),
         (Review("UPDATE", POD), "an UPDATE needs the object as it was, too"),
     ],
 )
-async def test_contradictory_review_is_refused(review: Review, said: str, tools: Bench, write_hook: Author) -> None:
-    with pytest.raises(BadInput, match=said):
+async def test_contradictory_review_is_refused(review: Review, message: str, tools: Bench, write_hook: Author) -> None:
+    with pytest.raises(BadInput, match=message):
         await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, review)
 
 
@@ -199,7 +199,7 @@ def conditional(expression: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         (conditional('object.metadata.name != "p"'), "matchConditions: 'c' is false: object"),
         (conditional("object.spec.x == 1"), "resulted in error: no such key: spec; with failurePolicy Fail the API"),
@@ -207,11 +207,11 @@ def conditional(expression: str, **more: Any) -> dict[str, Any]:
     ],
 )
 async def test_false_match_condition_skips_the_review(
-    config: dict[str, Any], said: str, tools: Bench, write_hook: Author
+    config: dict[str, Any], message: str, tools: Bench, write_hook: Author
 ) -> None:
     with pytest.raises(NotRun) as found:
         await contexts(tools, write_hook, config, Review("CREATE", POD))
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 async def test_true_match_conditions_have_no_effect(tools: Bench, write_hook: Author) -> None:
@@ -268,7 +268,7 @@ async def test_conversion_uses_the_fitting_rule(tools: Bench, write_hook: Author
 
 
 @pytest.mark.parametrize(
-    ("to", "said"),
+    ("to", "message"),
     [
         ("v1", r"the way from .*/v1alpha1 to v1 has 2 steps \(v1alpha1→v1beta1→v1\), each a run: convert to v1beta1;"),
         ("v1alpha1", r"the objects are in stable.example.com/v1alpha1 already: the API server does not ask; it has"),
@@ -276,9 +276,9 @@ async def test_conversion_uses_the_fitting_rule(tools: Bench, write_hook: Author
     ],
 )
 async def test_conversion_without_a_rule_lists_existing_rules(
-    to: str, said: str, tools: Bench, write_hook: Author
+    to: str, message: str, tools: Bench, write_hook: Author
 ) -> None:
-    with pytest.raises(NotRun, match=said):
+    with pytest.raises(NotRun, match=message):
         await contexts(tools, write_hook, {"kubernetesCustomResourceConversion": [UP]}, Conversion((CRON,), to=to))
 
 
@@ -336,7 +336,7 @@ async def test_verdict_is_part_of_the_result(
 
 
 @pytest.mark.parametrize(
-    ("script", "happening", "said"),
+    ("script", "happening", "message"),
     [
         ("true", Review("CREATE", POD), "wrote nothing to VALIDATING_RESPONSE_PATH"),
         ("true", Conversion((CRON,)), "wrote nothing to CONVERSION_RESPONSE_PATH"),
@@ -354,6 +354,6 @@ async def test_verdict_is_part_of_the_result(
     ],
 )
 async def test_run_without_a_verdict_fails(
-    script: str, happening: Review | Conversion, said: str, tools: Bench, write_hook: Author
+    script: str, happening: Review | Conversion, message: str, tools: Bench, write_hook: Author
 ) -> None:
-    assert said in (await ran(tools, write_hook, script, happening)).failure
+    assert message in (await ran(tools, write_hook, script, happening)).failure

@@ -97,7 +97,7 @@ async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
     """The contexts of the same happenings on the bench, one by one, each with the objects after the one before."""
     config = hook.config
     happenings: list[Happening] = [Startup()]
-    happenings += [Synchronization(f"kubernetes[{place}]") for place in range(len(config.kubernetes))]
+    happenings += [Synchronization(f"kubernetes[{index}]") for index in range(len(config.kubernetes))]
     happenings += [one for one in HAPPENINGS if (config.schedules if isinstance(one, Tick) else config.kubernetes)]
     objects: tuple[Any, ...] = OBJECTS
     found: list[Any] = []
@@ -121,8 +121,8 @@ def _of_every_binding(hook: Hook, happening: Happening) -> list[Happening]:
     """A running hookrunner dispatches a change to each binding, the bench to the named one."""
     if not isinstance(happening, Changed):
         return [happening]
-    places = [place for place, one in enumerate(hook.config.kubernetes) if one.kind == "ConfigMap"]
-    return [Changed(happening.change, happening.obj, binding=f"kubernetes[{place}]") for place in places]
+    places = [index for index, one in enumerate(hook.config.kubernetes) if one.kind == "ConfigMap"]
+    return [Changed(happening.change, happening.obj, binding=f"kubernetes[{index}]") for index in places]
 
 
 def _without_versions(value: Any) -> Any:

@@ -78,9 +78,9 @@ async def test_api_server_sends_the_timeout_of_an_admission_webhook(
         earliest = clock() + seconds
         name = (await asks.create()).body["metadata"]["name"]  # controllers make ConfigMaps as well
         deadlines = [
-            one.deadline
-            for one in reviewer.reviews
-            if isinstance(one, AdmissionReview) and one.request.subject["name"] == name
+            review.deadline
+            for review in reviewer.reviews
+            if isinstance(review, AdmissionReview) and review.request.subject["name"] == name
         ]
         assert [earliest <= deadline <= clock() + seconds for deadline in deadlines] == [True]
 

@@ -17,12 +17,12 @@ PARKED = Condition("modules", True, "a: no such kind", 0.0)
 UNREADY = Condition("watches", False, "g.sh: pods: forbidden", 0.0)
 
 
-def app(found: ConvergeDump, *conditions: Condition, unready: int = 503) -> web.Application:
-    return application(Pages(list, list, lambda: conditions, lambda: found, unready))
+def app(converge: ConvergeDump, *conditions: Condition, unready: int = 503) -> web.Application:
+    return application(Pages(list, list, lambda: conditions, lambda: converge, unready))
 
 
 @pytest.mark.parametrize(
-    ("found", "status", "text"),
+    ("converge", "status", "text"),
     [
         (NOT_STARTED, 503, "Startup converge in progress\n"),
         (STARTED, 503, "Startup converge in progress\n"),
@@ -32,16 +32,16 @@ def app(found: ConvergeDump, *conditions: Condition, unready: int = 503) -> web.
 )
 @pytest.mark.parametrize("accept", ["*/*", "text/html,*/*;q=0.8"])
 async def test_readiness_uses_the_texts_of_addon_operator(
-    browse: Browse, found: ConvergeDump, status: int, text: str, accept: str
+    browse: Browse, converge: ConvergeDump, status: int, text: str, accept: str
 ) -> None:
-    async with browse(app(found, READY)) as session:
+    async with browse(app(converge, READY)) as session:
         answer = await session.get("/readyz", headers={"Accept": accept})
         assert (answer.status, answer.content_type, await answer.text()) == (status, "text/plain", text)
 
 
-@pytest.mark.parametrize(("found", "status"), [(STARTED, 500), (WAITING, 200)])
-async def test_unready_is_a_500_under_addon_operators_name(browse: Browse, found: ConvergeDump, status: int) -> None:
-    async with browse(app(found, READY, unready=500)) as session:
+@pytest.mark.parametrize(("converge", "status"), [(STARTED, 500), (WAITING, 200)])
+async def test_unready_is_a_500_under_addon_operators_name(browse: Browse, converge: ConvergeDump, status: int) -> None:
+    async with browse(app(converge, READY, unready=500)) as session:
         assert (await session.get("/readyz")).status == status
         assert (await session.get("/readyz?output=json")).status == status
 
@@ -72,7 +72,7 @@ async def test_unready_conditions_after_the_converge_are_named(browse: Browse, p
 
 
 @pytest.mark.parametrize(
-    ("found", "text", "json"),
+    ("converge", "text", "json"),
     [
         (
             NOT_STARTED,
@@ -101,9 +101,9 @@ async def test_unready_conditions_after_the_converge_are_named(browse: Browse, p
     ],
 )
 async def test_converge_page_reports_begun_done_and_tasks(
-    browse: Browse, found: ConvergeDump, text: str, json: str
+    browse: Browse, converge: ConvergeDump, text: str, json: str
 ) -> None:
-    async with browse(app(found)) as session:
+    async with browse(app(converge)) as session:
         assert await (await session.get("/status/converge")).text() == text
         assert await (await session.get("/status/converge?output=json")).text() == json
 

@@ -36,8 +36,8 @@ async def reading(sock: socket.socket) -> AsyncIterator[tuple[asyncio.StreamRead
         writer.close()
 
 
-async def ask(place: Path) -> str:
-    async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(place))) as session:
+async def ask(path: Path) -> str:
+    async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path))) as session:
         return await (await session.get("http://localhost/")).text()
 
 
@@ -65,12 +65,12 @@ async def test_ipv6_wildcard_address_answers_ipv4() -> None:
 
 
 async def test_unix_socket_is_private_and_removed_at_the_end(tmp_path: Path) -> None:
-    place = tmp_path / "deep" / "down" / "debug.socket"
-    async with listen.on_path([place]) as sock, listen.serve(hello(), sock):
-        assert await ask(place) == "hello"
-        assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
-        assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert not place.exists()
+    path = tmp_path / "deep" / "down" / "debug.socket"
+    async with listen.on_path([path]) as sock, listen.serve(hello(), sock):
+        assert await ask(path) == "hello"
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not path.exists()
 
 
 async def test_existing_directory_keeps_its_mode(tmp_path: Path) -> None:
@@ -80,20 +80,20 @@ async def test_existing_directory_keeps_its_mode(tmp_path: Path) -> None:
 
 
 async def test_socket_of_a_dead_process_is_replaced(tmp_path: Path) -> None:
-    place = tmp_path / "s"
+    path = tmp_path / "s"
     with closing(socket.socket(socket.AF_UNIX)) as dead:
-        dead.bind(str(place))
-    async with listen.on_path([place]) as sock, listen.serve(hello(), sock):
-        assert await ask(place) == "hello"
+        dead.bind(str(path))
+    async with listen.on_path([path]) as sock, listen.serve(hello(), sock):
+        assert await ask(path) == "hello"
 
 
 async def test_socket_of_a_living_process_refuses_the_start(tmp_path: Path) -> None:
-    place = tmp_path / "s"
-    async with listen.on_path([place]) as sock, listen.serve(hello("first"), sock):
+    path = tmp_path / "s"
+    async with listen.on_path([path]) as sock, listen.serve(hello("first"), sock):
         with pytest.raises(StartRefused, match="another hookrunner answers"):
-            async with listen.on_path([place]):
+            async with listen.on_path([path]):
                 pass
-        assert await ask(place) == "first"
+        assert await ask(path) == "first"
 
 
 async def test_first_usable_socket_path_is_used(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ async def test_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch:
 
 
 async def test_one_application_answers_on_several_sockets(tmp_path: Path) -> None:
-    place, tcp = tmp_path / "s", listen.on_port("127.0.0.1", 0, "--debug-http-addr")
-    async with listen.on_path([place]) as sock, listen.serve(hello(), sock, tcp), aiohttp.ClientSession() as session:
+    path, tcp = tmp_path / "s", listen.on_port("127.0.0.1", 0, "--debug-http-addr")
+    async with listen.on_path([path]) as sock, listen.serve(hello(), sock, tcp), aiohttp.ClientSession() as session:
         answer = await session.get(f"http://127.0.0.1:{tcp.getsockname()[1]}/")
-        assert (await ask(place), await answer.text()) == ("hello", "hello")
+        assert (await ask(path), await answer.text()) == ("hello", "hello")
 
 
 @pytest.mark.parametrize(("level", "logged"), [("info", False), ("debug", True)])

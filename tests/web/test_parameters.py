@@ -24,9 +24,9 @@ def recorded() -> tuple[Parameters, list[str]]:
     return Parameters([Parameter("log.level", "Level of the log.", "info", apply, (("debug", 1800.0),))]), applied
 
 
-def shown(found: Parameters) -> dict[str, str]:
-    (one,) = found.as_json()
-    return dict(one)
+def shown(parameters: Parameters) -> dict[str, str]:
+    (row,) = parameters.as_json()
+    return dict(row)
 
 
 def test_new_parameter_has_its_default() -> None:
@@ -39,35 +39,39 @@ def test_new_parameter_has_its_default() -> None:
 
 
 async def test_value_without_a_duration_is_permanent() -> None:
-    found, applied = recorded()
-    found.set("log.level", "error")
-    assert (applied, shown(found)["value"], "expireAt" in shown(found)) == (["error"], "error", False)
+    parameters, applied = recorded()
+    parameters.set("log.level", "error")
+    assert (applied, shown(parameters)["value"], "expireAt" in shown(parameters)) == (["error"], "error", False)
 
 
 @pytest.mark.looptime
 async def test_expired_value_restores_the_last_permanent_one() -> None:
-    found, applied = recorded()
-    found.set("log.level", "error")
-    found.set("log.level", "info", 60)
+    parameters, applied = recorded()
+    parameters.set("log.level", "error")
+    parameters.set("log.level", "info", 60)
     await asyncio.sleep(59.9)
-    assert shown(found)["value"] == "info"
+    assert shown(parameters)["value"] == "info"
     await asyncio.sleep(0.2)
-    assert (applied, shown(found)["value"], "expireAt" in shown(found)) == (["error", "info", "error"], "error", False)
+    assert (applied, shown(parameters)["value"], "expireAt" in shown(parameters)) == (
+        ["error", "info", "error"],
+        "error",
+        False,
+    )
 
 
 @pytest.mark.looptime
 async def test_debug_level_expires_after_half_an_hour_by_default() -> None:
-    found, applied = recorded()
-    found.set("log.level", "debug")
+    parameters, applied = recorded()
+    parameters.set("log.level", "debug")
     await asyncio.sleep(1801)
     assert applied == ["debug", "info"]
 
 
 @pytest.mark.looptime
 async def test_later_change_replaces_an_earlier_expiry() -> None:
-    found, applied = recorded()
-    found.set("log.level", "debug", 60)
-    found.set("log.level", "error")
+    parameters, applied = recorded()
+    parameters.set("log.level", "debug", 60)
+    parameters.set("log.level", "error")
     await asyncio.sleep(100)
     assert applied == ["debug", "error"]
 
@@ -75,19 +79,19 @@ async def test_later_change_replaces_an_earlier_expiry() -> None:
 @pytest.mark.looptime
 async def test_debug_level_of_the_settings_is_permanent() -> None:
     applied: list[str] = []
-    found = Parameters([Parameter("log.level", "", "debug", applied.append, (("debug", 1800.0),))])
-    found.set("log.level", "info", 60)
+    parameters = Parameters([Parameter("log.level", "", "debug", applied.append, (("debug", 1800.0),))])
+    parameters.set("log.level", "info", 60)
     await asyncio.sleep(61)
-    assert (applied, "expireAt" in shown(found)) == (["info", "debug"], False)
+    assert (applied, "expireAt" in shown(parameters)) == (["info", "debug"], False)
 
 
 def test_wrong_value_is_refused_and_shown_until_a_valid_one() -> None:
-    found, applied = recorded()
+    parameters, applied = recorded()
     with pytest.raises(BadConfig, match="'value' parameter is invalid: no level 'loud'"):
-        found.set("log.level", "loud")
-    assert (applied, shown(found)["value"], shown(found)["lastError"]) == ([], "info", "no level 'loud'")
-    found.set("log.level", "error")
-    assert "lastError" not in shown(found)
+        parameters.set("log.level", "loud")
+    assert (applied, shown(parameters)["value"], shown(parameters)["lastError"]) == ([], "info", "no level 'loud'")
+    parameters.set("log.level", "error")
+    assert "lastError" not in shown(parameters)
 
 
 def test_unknown_parameter_is_refused() -> None:
@@ -98,24 +102,24 @@ def test_unknown_parameter_is_refused() -> None:
 @pytest.mark.looptime
 async def test_parameter_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 0.0)
-    found, _ = recorded()
-    found.set("log.level", "debug", 60)
-    assert found.as_text() == (
+    parameters, _ = recorded()
+    parameters.set("log.level", "debug", 60)
+    assert parameters.as_text() == (
         f"{'NAME':30} {'VALUE':20} {'EXPIRE AT':20} {'DESCRIPTION':40}\n"
         f"{'log.level':30} {'debug':20} {'1970-01-01T00:01:00Z':20} {'Level of the log.':40}\n"
     )
     with pytest.raises(BadConfig):
-        found.set("log.level", "loud")
-    assert f"{'Error: no level ' + repr('loud'):40}\n" in found.as_text()
+        parameters.set("log.level", "loud")
+    assert f"{'Error: no level ' + repr('loud'):40}\n" in parameters.as_text()
 
 
 def test_log_level_parameter_changes_the_log() -> None:
     before = log.current_level()
-    found = Parameters([log_level(before)])
+    parameters = Parameters([log_level(before)])
     try:
-        found.set("log.level", "error")
+        parameters.set("log.level", "error")
         assert log.current_level() == "error"
         with pytest.raises(BadConfig, match="'value' parameter is invalid: unknown log level 'loud'"):
-            found.set("log.level", "loud")
+            parameters.set("log.level", "loud")
     finally:
         log.set_level(before)

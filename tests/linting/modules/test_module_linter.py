@@ -120,15 +120,15 @@ async def test_correct_module_has_no_findings(modules: ModuleLinter, tmp_path: P
     assert (linted.modules, linted.hooks, linted.findings) == (1, 0, ())
 
 
-@each(("name", "text", "code", "place", "said"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
+@each(("name", "text", "code", "place", "message"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
 async def test_each_code_is_reported_at_its_place(
-    name: str, text: str, code: str, place: str, said: str, modules: ModuleLinter, tmp_path: Path
+    name: str, text: str, code: str, place: str, message: str, modules: ModuleLinter, tmp_path: Path
 ) -> None:
     module = write(tmp_path / str(len([*tmp_path.iterdir()])), GOOD | {name: text})
     [finding] = (await modules.lint([module])).findings
     assert finding.code == code, finding
     assert f"{finding.path}:{finding.line}" == f"{module}/{place}"
-    assert said in finding.text
+    assert message in finding.text
 
 
 async def test_invalid_and_duplicate_module_names_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:

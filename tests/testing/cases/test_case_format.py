@@ -45,7 +45,7 @@ def test_case_is_read_with_given_and_when(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name: x", "1: a test file is a list of cases"),
         ("", "1: a test file is a list of cases"),
@@ -99,11 +99,11 @@ def test_case_is_read_with_given_and_when(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_bad_file_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+def test_a_bad_file_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
     path = case_file(tmp_path, text + "\n")
     with pytest.raises(BadInput) as found:
         read(path)
-    assert str(found.value).startswith(f"{path}:{said}")
+    assert str(found.value).startswith(f"{path}:{message}")
 
 
 def test_every_problem_is_reported(tmp_path: Path) -> None:
@@ -176,8 +176,10 @@ def test_the_schema_and_the_tables_know_the_same_keys_and_words() -> None:
     for name, table in tables.items():
         properties = definitions[name]["properties"]
         assert list(properties) == list(table.keys), name
-        assert {key: said["enum"] for key, said in properties.items() if "enum" in said} == _choices(table), name
-        assert all("description" in said for said in properties.values()), name
+        assert {key: message["enum"] for key, message in properties.items() if "enum" in message} == _choices(table), (
+            name
+        )
+        assert all("description" in message for message in properties.values()), name
 
 
 def _choices(table: Table) -> dict[str, list[str]]:

@@ -169,7 +169,7 @@ def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         ("{}", "a test file is a list of cases"),
         ("[{given: {}}]", ":1: [0]"),
@@ -182,11 +182,11 @@ def test_a_golden_file_is_compared_as_text(text: str | None, line: str, tmp_path
         ("[{name: a", "not YAML"),
     ],
 )
-def test_problems_of_a_file_are_reported_with_their_line(raw: str, said: str, tmp_path: Path) -> None:
+def test_problems_of_a_file_are_reported_with_their_line(raw: str, message: str, tmp_path: Path) -> None:
     (path := tmp_path / "a.test.yaml").write_text(raw)
     with pytest.raises(BadInput) as refused:
         module_case_files.read(path, tmp_path)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).startswith(f"{path}:")
 
 
