@@ -34,8 +34,8 @@ shell_lib::fail() {
 
 trap 'shell_lib::fail $?' ERR
 
-# Set shell_lib_files to what is to be sourced: those files of the framework that /frameworks/shell has not, then all that
-# it has, in the order of their names. One there may take the place of ours.
+# Set shell_lib_files to the files to source: those of the framework that /frameworks/shell lacks, then all that it has, in
+# the order of their names. A file there may replace one of the framework.
 shell_lib::find() {
   local added=/frameworks/shell own='' name file
   shell_lib_files=()
