@@ -37,6 +37,16 @@ def test_a_rich_object_becomes_what_a_real_server_makes_of_it(cluster: Cluster, 
     assert comparable(mine(obj, "default")) == answer
 
 
+def test_the_volume_in_an_attachment_gets_no_defaults_of_volumes(cluster: Cluster) -> None:
+    volume = {"accessModes": ["ReadWriteOnce"], "csi": {"driver": "a.example.com", "volumeHandle": "h"}}
+    spec = {"attacher": "a.example.com", "nodeName": "a", "source": {"inlineVolumeSpec": volume}}
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment"}
+    attachment = {**kind, "metadata": {"name": "inline-a"}, "spec": spec}
+    answer = comparable(theirs(cluster, attachment, "default"))
+    assert answer[0] == 201
+    assert comparable(mine(attachment, "default")) == answer
+
+
 def test_every_kind_that_can_be_created_has_a_least_object() -> None:
     shown = {kind_of(obj) for obj in objects("minimal.yaml")}
     lacking = [one.kind for one in kinds.builtin() if {"create", "get"} <= {*one.verbs} and one not in shown]
