@@ -106,7 +106,7 @@ class ModuleViews:
             return ""
         rendered = await releases.render(state)
         identity = releases.locator.identity(state.module)
-        return await self._sources.diffs.of(identity, rendered.objects, await releases.read_deployed(state))
+        return await self._sources.diffs.of(identity, rendered.objects, await releases.read_deployed_objects(state))
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and run the module, which may have failed before."""
@@ -138,7 +138,7 @@ class ModuleViews:
         if not releases.tracker.tracks(state.module):
             return "No monitor"
         identity = releases.locator.identity(state.module)
-        return sorted(str(object_id(obj, identity)) for obj in await releases.read_deployed(state))
+        return sorted(str(object_id(obj, identity)) for obj in await releases.read_deployed_objects(state))
 
     def _hooks(self, section: str) -> Sequence[Hook]:
         if section == GLOBAL:

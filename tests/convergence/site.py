@@ -32,6 +32,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
+from hookrunner.modules.discovery import sort_key
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors, Streams
@@ -204,9 +205,9 @@ class Site:
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
         self._background = background
-        self._data = {f"{one.name}Enabled": "true" for one in modules if one.name not in off.split()}
-        store = SectionStore({}, {one.key: NO_SCHEMAS for one in modules})
-        self.states = ModuleStates(sorted(modules, key=lambda one: (one.weight, one.name)))
+        self._data = {f"{given.name}Enabled": "true" for given in modules if given.name not in off.split()}
+        store = SectionStore({}, {given.key: NO_SCHEMAS for given in modules})
+        self.states = ModuleStates(sorted(modules, key=sort_key))
         self.releases = ReleasesAtWork(self.work)
         jq, schedules = Jq(workers=1), Schedules()
         monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
@@ -221,8 +222,8 @@ class Site:
         running = ModuleRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
         deleting = ModuleRemover(hooks_, webhooks, self.releases, store)
         self.tasks = ModuleTasks(self.states, (running, deleting), queues, metrics, clock)
-        for one in modules:
-            self.engine.open(own_queue(one.name), self.tasks.carry_out)
+        for state in self.states:
+            self.engine.open(own_queue(state.module.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
         self.served = Served()
         configuration = UserConfiguration(extenders, self.states, store, ConfigSources(self.config))
@@ -292,7 +293,7 @@ class Site:
     async def _load(self, module: Module) -> Catalog:
         hooks = self._hooks.get(module.name, {"h": BEFORE_HELM})
         config = {name: HookConfig("v1", lifecycle=bindings) for name, bindings in hooks.items()}
-        return Catalog(tuple(Hook(f"{module.name}/{name}", NOWHERE, one, module.name) for name, one in config.items()))
+        return Catalog(tuple(Hook(f"{module.name}/{name}", NOWHERE, own, module.name) for name, own in config.items()))
 
 
 class _NoSchemas:

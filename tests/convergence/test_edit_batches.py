@@ -11,13 +11,13 @@ pytestmark = pytest.mark.looptime
 
 async def answered(*edits: tuple[float, str]) -> list[tuple[float, str]]:
     """When what is answered, of edits of these keys at these times."""
-    found, all_, loop = list[tuple[float, str]](), EditBatches(), asyncio.get_running_loop()
+    batches, all_, loop = list[tuple[float, str]](), EditBatches(), asyncio.get_running_loop()
     began = loop.time()
 
     async def read() -> None:
         while True:
             changed = await all_.next_batch()
-            found.append((round(loop.time() - began, 2), " ".join(sorted(changed))))
+            batches.append((round(loop.time() - began, 2), " ".join(sorted(changed))))
 
     reading = asyncio.create_task(read())
     for at, key in edits:
@@ -25,7 +25,7 @@ async def answered(*edits: tuple[float, str]) -> list[tuple[float, str]]:
         all_.add({key} if key else set())
     await asyncio.sleep(2 * WITHIN)
     reading.cancel()
-    return found
+    return batches
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ async def test_edits_are_answered_at_once(edits: list[tuple[float, str]]) -> Non
 
 async def test_constant_edits_are_gathered_and_the_last_one_is_answered_soon() -> None:
     edits = [(number / 50, "last" if number == 149 else f"a{number}") for number in range(150)]
-    found = await answered(*edits)
-    assert len(found) <= AT_ONCE * (1 + 3 / WITHIN)
-    assert edits[-1][0] <= found[-1][0] <= edits[-1][0] + WITHIN
-    assert {key for _, keys in found for key in keys.split()} == {key for _, key in edits}
+    batches = await answered(*edits)
+    assert len(batches) <= AT_ONCE * (1 + 3 / WITHIN)
+    assert edits[-1][0] <= batches[-1][0] <= edits[-1][0] + WITHIN
+    assert {key for _, keys in batches for key in keys.split()} == {key for _, key in edits}
 
 
 async def test_an_edit_without_changes_makes_no_batch() -> None:

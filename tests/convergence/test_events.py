@@ -124,8 +124,8 @@ async def test_each_reason_subject_and_message_is_an_event_of_its_own() -> None:
         await asyncio.sleep(2)
         notices.publish(Notice("a", "ModuleFailed", "a: something else"))
         await asyncio.sleep(15)
-    told = [(body["type"], body["reason"], body["message"]) for body in server.bodies]
-    assert told == [
+    events = [(body["type"], body["reason"], body["message"]) for body in server.bodies]
+    assert events == [
         ("Warning", "ModuleFailed", "a: no such kind"),
         ("Warning", "ModuleFailed", "b: no"),
         ("Normal", "ModuleHealed", "a works again"),

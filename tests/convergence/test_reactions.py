@@ -146,7 +146,7 @@ class World:
 
     async def after(self, seconds: float, *following: Coroutine[Any, Any, None]) -> list[str]:
         """What was caused after so many seconds of following these."""
-        tasks = [asyncio.create_task(one) for one in following]
+        tasks = [asyncio.create_task(coroutine) for coroutine in following]
         await asyncio.sleep(seconds)
         for task in tasks:
             task.cancel()
@@ -291,8 +291,8 @@ def finding(name: str, *fields: str) -> ObjectDrift:
 
 async def test_objects_that_drifted_run_their_module_if_that_repairs_them(world: World) -> None:
     async def findings() -> AsyncIterator[ObjectDrift]:
-        for one in (finding("a"), finding("b", "/data/k"), finding("unknown")):
-            yield one
+        for drift in (finding("a"), finding("b", "/data/k"), finding("unknown")):
+            yield drift
 
     assert await world.after(1.0, world.cluster.follow_drift(findings())) == ["run a AbsentHelmResourcesDetected"]
     notices = [notice.message for notice in await world.states.notices.next_batch()]

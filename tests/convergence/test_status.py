@@ -16,7 +16,7 @@ ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
 
 
 @each(
-    ("phase", "wait", "said"),
+    ("phase", "wait", "expected"),
     [
         (Phase.STARTUP, True, "its onStartup hooks run"),
         (Phase.WAIT_FOR_SYNCHRONIZATION, False, "its Synchronizations run"),
@@ -24,10 +24,10 @@ ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
         (Phase.CAN_RUN_HELM, True, "its hooks run, or its release is applied and its objects get ready"),
     ],
 )
-def test_a_busy_module_shows_its_step_and_for_how_long(phase: Phase, wait: bool, said: str) -> None:
+def test_a_busy_module_shows_its_step_and_for_how_long(phase: Phase, wait: bool, expected: str) -> None:
     state = _state(ON, phase, 40.0, wait)
-    for told in (work(state), work(state, 30.0)):
-        assert re.fullmatch(rf"at it for [0-9]+ s: {said}", told)
+    for text in (work(state), work(state, 30.0)):
+        assert re.fullmatch(rf"at it for [0-9]+ s: {expected}", text)
     assert work(state, 3600.0) == ""
 
 

@@ -92,9 +92,9 @@ def test_a_failed_module_is_waited_for_until_it_fails_at_the_present_request() -
 
 @pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
 def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, expected: str) -> None:
-    found = moment(working(new("a", 1), since), new("b", 2))
-    assert " ".join(state.module.name for state in found.next) == expected
-    assert found.deadline == (None if expected else pytest.approx(100.1))
+    present = moment(working(new("a", 1), since), new("b", 2))
+    assert " ".join(state.module.name for state in present.next) == expected
+    assert present.deadline == (None if expected else pytest.approx(100.1))
 
 
 def test_patience_ends_next_with_a_module_that_is_waited_for_and_not_late_yet() -> None:
@@ -127,8 +127,8 @@ def test_retries_and_more_work_of_a_module_that_fails_give_it_no_more_time() -> 
 def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., ModuleState]) -> None:
     """Also by those that were ready before."""
     assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
-    found = moment(failed(old("a", 1, gate=True)), later("b", 2))
-    assert (found.next, found.awaited("b"), found.is_over) == ([], ("a",), True)
+    present = moment(failed(old("a", 1, gate=True)), later("b", 2))
+    assert (present.next, present.awaited("b"), present.is_over) == ([], ("a",), True)
     assert turns(ready(old("a", 1, gate=True)), later("b", 2)) == "b"
 
 
@@ -220,6 +220,6 @@ def test_overtakers_of_a_lower_weight_are_found() -> None:
 
 def test_the_cost_of_turns_grows_with_the_number_of_modules() -> None:
     """Of many that are waited for, the nearest are named."""
-    found = moment(*(new(f"m{number:03}", number) for number in range(1000)))
-    assert max(len(found.awaited(name)) for name in found.enabled) == 1
-    assert [state.module.name for state in found.next] == ["m000"]
+    present = moment(*(new(f"m{number:03}", number) for number in range(1000)))
+    assert max(len(present.awaited(name)) for name in present.enabled) == 1
+    assert [state.module.name for state in present.next] == ["m000"]

@@ -33,9 +33,9 @@ def test_the_schema_is_one_and_the_pages_example_fits_it_and_has_every_key() -> 
     VALIDATOR.validate(document)
     assert document.keys() == KEYS.keys()
     assert document["requires"].keys() == KEYS["requires"]["properties"].keys()
-    found = traits.parse(example.encode(), "module.yaml")
-    assert (found.name, found.weight, found.unknown) == ("ingress-nginx", 30, ())
-    assert found.traits.modules == (("cert-manager", ""), ("dns", ">=1.2, <2"))
+    description = traits.parse(example.encode(), "module.yaml")
+    assert (description.name, description.weight, description.unknown) == ("ingress-nginx", 30, ())
+    assert description.traits.modules == (("cert-manager", ""), ("dns", ">=1.2, <2"))
 
 
 def test_the_schema_has_every_trait_with_its_default() -> None:

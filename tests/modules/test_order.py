@@ -70,7 +70,7 @@ def test_no_module_waits_for_the_weight_of_one_with_requirements() -> None:
 
 
 @each(
-    ("modules", "told"),
+    ("modules", "expected"),
     [
         ((module("a", 1, requiring("b")), module("b", 2), module("c", 3, requiring("a", "b"))), {}),
         ((module("a", 1, requiring("a")),), {"a": "a requires a;"}),
@@ -95,11 +95,11 @@ def test_no_module_waits_for_the_weight_of_one_with_requirements() -> None:
     ],
 )
 def test_a_module_that_would_wait_for_itself_is_named_with_its_cycle(
-    modules: tuple[Module, ...], told: dict[str, str]
+    modules: tuple[Module, ...], expected: dict[str, str]
 ) -> None:
-    found = cycles(modules)
-    assert found.keys() == told.keys()
-    assert [name for name, words in told.items() if f"indefinitely: {words}" not in found[name]] == []
+    problems = cycles(modules)
+    assert problems.keys() == expected.keys()
+    assert [name for name, words in expected.items() if f"indefinitely: {words}" not in problems[name]] == []
 
 
 @pytest.mark.slow

@@ -116,8 +116,8 @@ def test_the_cost_of_decisions_grows_with_the_number_of_modules() -> None:
 async def test_one_module_is_decided_about_alone_with_the_last_decisions_about_those_before_it() -> None:
     scripts = Scripts({"c": ScriptAnswer(False, "not here")})
     modules = [module(name, weight, script=True) for name, weight in (("a", 1), ("b", 2), ("c", 3), ("d", 4))]
-    facts = Facts(config={one.key: True for one in modules})
-    documents = {one.key: ScriptValues({}, {}) for one in modules}
-    last = {one.name: Decision(Choice.OFF if one.name == "b" else Choice.ON) for one in modules}
-    found = await Recalculation(EXTENDERS, facts, documents, scripts).again(modules[2], modules, last)
-    assert (found, scripts.saw) == (Decision(Choice.OFF, SCRIPT, "not here"), {"c": ["a"]})
+    facts = Facts(config={module.key: True for module in modules})
+    documents = {module.key: ScriptValues({}, {}) for module in modules}
+    last = {module.name: Decision(Choice.OFF if module.name == "b" else Choice.ON) for module in modules}
+    decision = await Recalculation(EXTENDERS, facts, documents, scripts).again(modules[2], modules, last)
+    assert (decision, scripts.saw) == (Decision(Choice.OFF, SCRIPT, "not here"), {"c": ["a"]})

@@ -88,7 +88,7 @@ def test_of_common_flags_the_last_directorys_counts_and_names_its_file(tree: Mak
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "text"),
     [
         ({"values.yaml": "modEnabled: 1"}, "values.yaml: `modEnabled` must be true or false, not a number"),
         ({"mod/values.yaml": "modEnabled: [x]"}, "mod/values.yaml: `modEnabled` must be true or false"),
@@ -99,23 +99,25 @@ def test_of_common_flags_the_last_directorys_counts_and_names_its_file(tree: Mak
         ({"mod/values.yaml/": ""}, "mod/values.yaml: cannot be read"),
     ],
 )
-def test_an_error_in_a_modules_values_is_its_problem_alone(tree: MakeTree, files: dict[str, str], told: str) -> None:
-    found = read(tree({"mod/": "", "whole/values.yaml": "wholeEnabled: true", **files}))
-    assert found.problems.keys() == {"mod"}
-    assert told in found.problems["mod"]
-    assert found.enabled["whole"].wanted
+def test_an_error_in_a_modules_values_is_its_problem_alone(
+    tree: MakeTree, files: dict[str, str], expected: str
+) -> None:
+    statics = read(tree({"mod/": "", "whole/values.yaml": "wholeEnabled: true", **files}))
+    assert statics.problems.keys() == {"mod"}
+    assert text in statics.problems["mod"]
+    assert statics.enabled["whole"].wanted
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("a: [", r"values\.yaml: not YAML: line .*; no module can be decided about without it"),
         ("[1]", "must have keys with values"),
         ("global: 1", "`global` must have keys"),
     ],
 )
-def test_common_values_that_cannot_be_read_refuse_the_start(tree: MakeTree, text: str, told: str) -> None:
-    with pytest.raises(StartRefused, match=told):
+def test_common_values_that_cannot_be_read_refuse_the_start(tree: MakeTree, text: str, expected: str) -> None:
+    with pytest.raises(StartRefused, match=expected):
         read(tree({"values.yaml": text}))
 
 

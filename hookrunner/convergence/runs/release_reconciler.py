@@ -149,7 +149,7 @@ class ReleaseReconciler:
         """The chart with the present values, as its next revision would be. Raises BadChart, RenderFailed."""
         return await self._helm.renderer.render(await self._render_order(state.module, await self.head(state)))
 
-    async def read_deployed(self, state: ModuleState) -> tuple[JSON, ...]:
+    async def read_deployed_objects(self, state: ModuleState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, empty without one."""
         head = await self.head(state)
         return await self._helm.releases.read_manifest(head) if head else ()

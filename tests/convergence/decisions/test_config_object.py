@@ -59,8 +59,8 @@ def followed(story: Story, grace: float) -> ConfigObject:
 async def test_contents_are_yielded_after_the_list_and_at_each_change(config: ConfigObject, story: Story) -> None:
     story.tell(RelistStarted(), item(1, None, a="x: 1"), Synced("1"), item(2, a="x: 2"), item(3, Change.DELETED))
     states = config.states()
-    told = [(await anext(states)).data for _ in range(3)]
-    assert told == [{"a": "x: 1"}, {"a": "x: 2"}, {}]
+    contents_seen = [(await anext(states)).data for _ in range(3)]
+    assert contents_seen == [{"a": "x: 1"}, {"a": "x: 2"}, {}]
 
 
 async def test_a_deletion_while_the_watch_was_lost_is_noticed(config: ConfigObject, story: Story) -> None:

@@ -100,7 +100,7 @@ class World:
         return " ".join(f"{state.module.name}:{state.decision.choice}" for state in self.states)
 
     async def reasons(self) -> list[str]:
-        """Of all notices that are published now; fails if there is none."""
+        """Of all notices that were published; fails without any."""
         async with asyncio.timeout(1.0):
             return [notice.reason for notice in await self.states.notices.next_batch()]
 

@@ -67,8 +67,8 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
     bench.cluster.put(configmap("new"))
     runs = await bench.wait_for_runs("h.sh", 4)
     assert now() - began > 1.9
-    told = [context["binding"] for run in runs for context in run]
-    assert (told.count("cms"), bench.cluster.open_watches) == (1, 1)
+    bindings = [context["binding"] for run in runs for context in run]
+    assert (bindings.count("cms"), bench.cluster.open_watches) == (1, 1)
 
 
 async def test_a_rate_limit_holds_back_runs_on_behalf_of_the_module_too(bench: Bench, jq: Jq, client: Client) -> None:

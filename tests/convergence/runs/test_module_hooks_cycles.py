@@ -73,9 +73,9 @@ async def test_many_cycles_leave_no_task_watch_or_duplicate(
     before = len(bench.runs("h.sh"))
     bench.cluster.put(configmap("new"))
     began = asyncio.get_running_loop().time()
-    told = [c["type"] for run in (await bench.wait_for_runs("h.sh", before + 4))[before:] for c in run]
-    assert told.count("Event") == 2, "one for each binding"
-    assert told.count("Schedule") <= 2 + asyncio.get_running_loop().time() - began
+    types = [c["type"] for run in (await bench.wait_for_runs("h.sh", before + 4))[before:] for c in run]
+    assert types.count("Event") == 2, "one for each binding"
+    assert types.count("Schedule") <= 2 + asyncio.get_running_loop().time() - began
     hooks.forget(state)
     await bench.idle()
     assert (bench.engine.hooks, list(bench.monitors), bench.cluster.open_watches) == ({}, [], 0)

@@ -74,9 +74,9 @@ class Cluster:
     async def renew(self, mine: Sequence[Hook] = ()) -> None:
         if self.refuses:
             raise RegistrationFailed("no")
-        told = self._declared.modules
-        asked = {f"{hook.module} {kind}" for hook in told.asked for kind in hook.config.reviews}
-        kept = {one for one in self.there if told.incomplete and one.split()[0] not in told.sure}
+        modules = self._declared.modules
+        asked = {f"{hook.module} {kind}" for hook in modules.asked for kind in hook.config.reviews}
+        kept = {name for name in self.there if modules.incomplete and name.split()[0] not in modules.sure}
         self.there = asked | kept
 
 

@@ -158,8 +158,8 @@ class World:
         templates = self.directory / name / "templates"
         templates.mkdir(parents=True, exist_ok=True)
         (templates / "a.yaml").write_text(template)
-        found = Module(name, name, 1, self.directory / name, self.directory, chart=True, traits=Traits(**traits))
-        return ModuleState(found)
+        described = Module(name, name, 1, self.directory / name, self.directory, chart=True, traits=Traits(**traits))
+        return ModuleState(described)
 
     def set(self, value: int) -> None:
         self.store.patch("a", [PatchOperation("add", "/a", {"n": value})])
