@@ -104,6 +104,19 @@ async def test_a_module_that_a_new_round_turns_on_waits_for_the_runs_of_that_rou
     assert await world.opens("second") == ["a second", "b second", "gate second"]
 
 
+async def test_a_turn_that_was_given_is_used_once(world: World) -> None:
+    """Also if its module is deleted and turned on again."""
+    await world.opens("first")
+    await world.ends("a", "gate")
+    world.turns.give(world.states["a"], "edit")
+    assert await world.after() == ["a edit"]
+    await world.ends("a")
+    world.turns.close()
+    world.states["a"].remove()
+    world.states.changed.notify()
+    assert await world.after() == []
+
+
 async def test_a_turn_that_was_given_comes_also_before_a_round_gets_to_the_runs(world: World) -> None:
     await world.opens("first")
     await world.ends("a", "gate")
@@ -165,6 +178,15 @@ async def test_patience_with_a_module_that_hangs_ends_without_any_other_change()
     assert await world.opens("first") == ["hangs first"]
     assert await world.after(29.0) == []
     assert await world.after(2.0) == ["next first"]
+    world.dispatching.cancel()
+
+
+async def test_a_module_that_hangs_since_an_earlier_round_holds_up_no_other_in_the_next() -> None:
+    world = World(module("hangs", 1), module("next", 2))
+    await world.opens("first")
+    assert await world.after(31.0) == ["next first"]
+    await world.ends("next")
+    assert await world.opens("second") == ["hangs second", "next second"]
     world.dispatching.cancel()
 
 

@@ -99,9 +99,7 @@ def test_of_common_flags_the_last_directorys_counts_and_names_its_file(tree: Mak
         ({"mod/values.yaml/": ""}, "mod/values.yaml: cannot be read"),
     ],
 )
-def test_an_error_in_a_modules_values_is_its_problem_alone(
-    tree: MakeTree, files: dict[str, str], expected: str
-) -> None:
+def test_an_error_in_a_modules_values_is_its_problem_alone(tree: MakeTree, files: dict[str, str], text: str) -> None:
     statics = read(tree({"mod/": "", "whole/values.yaml": "wholeEnabled: true", **files}))
     assert statics.problems.keys() == {"mod"}
     assert text in statics.problems["mod"]
