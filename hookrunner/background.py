@@ -19,7 +19,7 @@ from hookrunner.kube.back_off import exponential
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a crashed task starts again: doubled at each crash in a row."""
 STEADY = LONGEST_PAUSE
-"""Seconds for which a task has to run until its failures before count no more."""
+"""Seconds for which a task must run until its earlier failures no longer count."""
 _MANY = 2
 """Failures in a row from which a task counts as failing: once may be bad luck."""
 _SHOWN = 3
@@ -29,8 +29,8 @@ _log = log.get("background")
 
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """How a task fares: its failures in a row, the first of them (epoch seconds), the last one's reason, and since when
-    it runs (seconds of the event loop), None during a pause."""
+    """The health of a task: its failures in a row, the first of them (epoch seconds), the last one's reason, and since
+    when it runs (seconds of the event loop), None during a pause."""
 
     name: str
     failures: int = 0

@@ -49,7 +49,7 @@ _SHIFT = 26 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """`@every <duration>`: a fixed period in whole seconds, at least 1, that knows no calendar and no zone."""
+    """`@every <duration>`: a fixed period in whole seconds, at least 1, independent of calendar and zone."""
 
     period: int
 
@@ -97,7 +97,7 @@ class Calendar:
         return None
 
     def _next_shown(self, start: int) -> int | None:
-        """The next instant at which the clock shows a matching time, be it for the second time.
+        """The next instant at which the clock shows a matching time, also for the second time.
 
         Guesses with the offset from UTC in force at the start and the one a good day later, then looks at the clock.
         A guess further away than that is only approached: other offsets may be in force on the way.
@@ -120,7 +120,7 @@ class Calendar:
         return None if wall is None else (wall - offset - _EPOCH) // _SECOND
 
     def _wall_after(self, wall: datetime) -> datetime | None:
-        """The next matching time in a world without zones."""
+        """The next matching wall-clock time, zones left out."""
         if self._is_day(wall) and (later := self._same_day_after(wall)):
             return later
         day = self._day_after(wall.date())

@@ -178,7 +178,7 @@ class RenderFailed(HookrunnerError):
 
 
 class BadManifest(RenderFailed):
-    """What a template was rendered to is no YAML, or no object. The message names template, document and line."""
+    """A rendered template is no YAML, or no object. The message names template, document and line."""
 
 
 class ReleaseFailed(HookrunnerError):
@@ -193,7 +193,7 @@ class ReleaseFailed(HookrunnerError):
 
 
 class RegistrationFailed(HookrunnerError):
-    """A webhook could not be served, registered or taken away; the message says what is missing."""
+    """A webhook could not be served, registered or removed; the message says what is missing."""
 
 
 class KubeError(HookrunnerError):
@@ -204,7 +204,7 @@ class KubeError(HookrunnerError):
 
 
 class Unreachable(KubeError):
-    """No answer came: connection refused or reset, name not found, timeout, TLS trouble."""
+    """No answer: connection refused or reset, name not found, timeout, TLS error."""
 
     brief = True
 

@@ -75,7 +75,7 @@ class Logger:
         self.log("error", msg, **fields)
 
     def fatal(self, msg: str, /, **fields: object) -> None:
-        """Only a word: nothing is ended by it."""
+        """Write a record of level `fatal`; it does not end the process."""
         self.log("fatal", msg, **fields)
 
     def exception(self, msg: str, /, **fields: object) -> None:
@@ -98,7 +98,7 @@ def bound(**fields: object) -> AbstractContextManager[None]:
 
 
 def configure(kind: LogType, level: str, stream: TextIO) -> None:
-    """Say once how and where to write, and take over Python's own `logging` and `warnings`.
+    """Set once how and where to write, and take over Python's own `logging` and `warnings`.
 
     Raises ValueError for a level or type that does not exist.
     """
@@ -124,7 +124,7 @@ def current_level() -> str:
 
 
 def flush(seconds: float) -> None:
-    """Wait at most so long for a slow reader to take what is held back for it. For the end of the process."""
+    """Wait up to `seconds` for a slow reader to take the lines held for it. For the end of the process."""
     _OUTPUT.lines.flush(seconds)
 
 

@@ -1,4 +1,4 @@
-"""What one setting is, where its text is looked for, and how that becomes a value.
+"""One setting: its flag and variables, where its text is looked up, and how that becomes a value.
 
 The settings themselves are in `settings/`.
 """
@@ -33,9 +33,9 @@ class OptionType:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting as a person meets it. `default` is text, read like any other; `compat` the defaults under
+    """One setting as users see it. `default` is text, read like any other; `compat` the defaults under
     shell-operator and addon-operator where they differ; `env` the predecessors' variables, the strongest first, with {}
-    for the flag's name; `also` other names of the flag. `found` works the default out, which `default` then only
+    for the flag's name; `also` other names of the flag. `found` computes the default, which `default` then only
     describes.
     """
 
@@ -203,13 +203,13 @@ def options_of(group: type) -> dict[str, Option]:
 
 @dataclass(frozen=True, slots=True)
 class SettingTexts:
-    """What the user gave: flags by name without dashes, and variables."""
+    """The texts that the user has set: flags by name without dashes, and variables."""
 
     flags: Mapping[str, str]
     environ: Mapping[str, str]
 
     def text(self, option: Option) -> list[tuple[str, str]]:
-        """Where the option's value stands and what it says; empty if it is not set."""
+        """The source of the option's value and its text; empty if it is not set."""
         if option.flag in self.flags:
             return [(f"--{option.flag}", self.flags[option.flag])]
         return [(name, self.environ[name]) for name in option.variables if self.environ.get(name)][:1]

@@ -1,4 +1,4 @@
-"""Documents in words that name no value: for errors, which end in logs, Events, `/readyz` and `queue list`.
+"""Descriptions of documents that contain no value: for errors, which end in logs, Events, `/readyz` and `queue list`.
 
 What a hook or a user wrote may hold a password anywhere. An error tells the kind of a value, its size and the names of
 its keys, and never the value. Rooms write their messages without values from the start (`described`). Where others
@@ -16,7 +16,7 @@ from kubetypes.json_values import JSON
 MASK = "***"
 
 _SHORTEST = 4
-"""Characters. What is shorter would make holes into every other word of a message."""
+"""Characters. Shorter values would blank out parts of unrelated words in a message."""
 _MOST_KEYS = 10
 _KINDS = {dict: "a map", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 _NAME = re.compile(r"[\w./-]{1,100}", re.ASCII)
@@ -42,13 +42,13 @@ def described(value: JSON) -> str:
 
 
 def key(name: str) -> str:
-    """A key to be named in a message; `…` if it is more than a name, as of plain text that is read as YAML."""
+    """A key for a message; `…` if it is more than a name, as when plain text is read as YAML."""
     return name if _NAME.fullmatch(name) else "…"
 
 
 def words(document: JSON) -> frozenset[str]:
     """The values in a document as they may stand in a message: texts, their lines, numbers, also as JSON escapes them.
-    What is a key of the document, too, is no secret, nor what it is called as an object."""
+    Keys of the document are no secret, nor are its kind, name and namespace as an object."""
     known = set(_names(document))
     return frozenset(word for leaf in _leaves(document) for word in _forms(leaf) if len(word) >= _SHORTEST) - known
 

@@ -30,7 +30,7 @@ from hookrunner.model.bindings import (
 from kubetypes.json_values import JSON
 
 _BUSY = 5.0
-"""Seconds. A hook that is run more often than this is hardly meant to be."""
+"""Seconds. A schedule with shorter pauses is hardly intended."""
 _MANY = (
     *("pod", "pods", "po"),
     *("event", "events", "ev"),
@@ -157,7 +157,7 @@ def check_handlers(source: Source, config: HookConfig) -> Iterator[Remark]:
 
 
 def _needed(config: HookConfig) -> Iterator[tuple[str, list[str]]]:
-    """What may come, and the functions of which one has to be there, the most general last."""
+    """Each kind of context that may come, and the handlers of which one must exist, the most general last."""
     if config.on_startup is not None:
         yield "onStartup", ["__on_startup"]
     yield from ((type, [f"__on_{re.sub('(?=[A-Z])', '_', type).lower()}"]) for type in config.lifecycle)

@@ -77,7 +77,7 @@ def _reads(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def _first_in_python(parents: Mapping[ast.AST, ast.AST]) -> ast.expr | None:
-    """The first `[0]` of the one thing that is loaded, if nothing else is ever done with it."""
+    """The first `[0]` on the loaded contexts, if they are used in no other way."""
     loads = [node for node in parents if isinstance(node, ast.Call) and _called(node) in _LOADS]
     if len(loads) != 1:
         return None

@@ -121,7 +121,7 @@ def _again(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _events(text: str) -> Iterator[yaml.Event]:
-    """Where values begin and end; of what is no YAML, as far as it could be."""
+    """YAML events with their positions; for a text that is not YAML, those up to the error."""
     with suppress(yaml.YAMLError, TooLarge):
         for event in yaml_values.events(text):
             if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):

@@ -39,7 +39,7 @@ _LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """How many hooks were looked at, and what is wrong with them, in the order of paths and lines."""
+    """The number of hooks that were linted, and the findings in the order of paths and lines."""
 
     hooks: int
     findings: tuple[Finding, ...]
@@ -115,7 +115,7 @@ def _single(path: Path) -> HookFile | Skipped:
 
 
 def _read(path: Path) -> Source | None:
-    """Of a compiled program, which may be large, the beginning is enough."""
+    """The content of a file; of a compiled program, which may be large, only the beginning."""
     try:
         with safe_files.open_regular(path) as file:
             head = Source(path, file.read(_HEAD))
@@ -125,7 +125,7 @@ def _read(path: Path) -> Source | None:
 
 
 def _skipped(files: Sequence[HookFile | Skipped], shown: Mapping[Path, str]) -> Iterator[Finding]:
-    """What the start skips. A file that another one names is a library of it, which needs no execute bit."""
+    """Remarks on files that the start skips. A file that another one names is its library and needs no execute bit."""
     texts = {file.path: source.code for file in files if (source := _read(file.path))}
     for file in files:
         named = any(file.path.name in text for path, text in texts.items() if path != file.path)

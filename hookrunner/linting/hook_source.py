@@ -16,7 +16,7 @@ _FRAMEWORK = re.compile(r"shell_lib\.sh|hookrunner shell-lib|/frameworks/shell\b
 _SOURCED = re.compile(
     r"""(?:^|[;&|{(]|\b(?:then|do|else)\b)[ \t]*(?:source[ \t]+|\.[ \t]+(?=["']?[$/.~]))([^;&|\n]+)""", re.MULTILINE
 )
-"""A file that is taken in, at the beginning of any command."""
+"""A sourced file, at the beginning of any command."""
 
 
 class Language(Enum):
@@ -80,11 +80,11 @@ class Source:
 
     @property
     def sources_others(self) -> bool:
-        """A shell script that takes in files beside the framework, of which nothing is known here."""
+        """Does a shell script source files besides the framework? Nothing is known of those."""
         return any(not _FRAMEWORK.search(match[1]) for match in _SOURCED.finditer(self.code))
 
     def find(self, *texts: str) -> int:
-        """Where the first of these texts that is there begins, 0 if none is."""
+        """The offset of the first of these texts that occurs, 0 if none does."""
         places = (self.text.find(text) for text in texts if text)
         return next((place for place in places if place >= 0), 0)
 

@@ -59,7 +59,7 @@ def _unanswered(variable: str, source: Source, name: str) -> Remark:
 
 
 def _changes(source: Source, config: HookConfig) -> Iterator[Remark]:
-    """Of a hook that has other bindings as well it is not known in which runs it asks for changes."""
+    """Remarks on refused patches. With other bindings as well it is not known in which runs a hook asks for changes."""
     reviews = len(config.validating) + len(config.mutating) + len(config.conversions)
     asks = config.settings.on_review_patches == "refuse" and _CHANGES.search(source.code)
     if asks and reviews == config.count:

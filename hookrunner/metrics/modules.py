@@ -11,7 +11,7 @@ _MODULE = ("module", *_GLOBAL)
 
 
 class ModuleMetrics(Rows):
-    """The rows. The label `activation` is `OperatorStartup` for what belongs to the start, else empty."""
+    """The rows. The label `activation` is `OperatorStartup` during the start, else empty."""
 
     binding_count = gauge("{}binding_count", ("module", "hook"), "Bindings of a module's hook.")
 

@@ -18,7 +18,7 @@ Reading: TypeAlias = Callable[[], Iterable[tuple[LabelValues, float]]]
 """Called at each scrape: label values in declared order, and the value, of each series."""
 
 DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Those of Go's client, which dashboards know; prometheus_client's own differ."""
+"""The buckets of Go's client, which dashboards expect; those of prometheus_client differ."""
 
 
 class Buckets:

@@ -55,12 +55,12 @@ LIFECYCLE = frozenset(
         BindingType.AFTER_DELETE_HELM,
     }
 )
-"""Bindings to what the program itself does."""
+"""Bindings to phases of the program itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """How a hook's runs are paced and what becomes of failures. Durations are seconds.
+    """Rate limit, timeout and failure handling of a hook's runs. Durations are seconds.
 
     `min_interval` 0 means no rate limit. `timeout` None means no limit. `max_attempts` 0 means no limit.
     """

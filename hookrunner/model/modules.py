@@ -1,4 +1,4 @@
-"""Modules as nouns: what a directory says, what is decided about it, and how far it has come (see docs/modules.md).
+"""Modules as nouns: the content of a directory, the decision about it, and its phase (see docs/modules.md).
 
 At the end: names of modules (`cert-manager`) and their keys in values (`certManager`), each made from the other. The
 rules are those of addon-operator, so that its ConfigMaps and values files keep their keys. Names that do not survive

@@ -112,7 +112,7 @@ def hint_kind(api_version: str, kind: str, served: Sequence[Resource]) -> str:
 
 
 def hint_other_group(api_version: str, kind: str, served: Sequence[Resource]) -> str:
-    """That another group has a kind of this name, where `hint_kind` does not know whether it is meant."""
+    """A hint that another group has a kind of this name, where `hint_kind` does not know whether it is meant."""
     candidates = find_named(served, kind)
     return _served_as(candidates) if candidates and api_version else ""
 
@@ -137,7 +137,7 @@ def _served_as(resources: Sequence[Resource]) -> str:
 
 
 def _near(api_version: str, kind: str, served: Sequence[Resource]) -> str:
-    """Of the kinds of this version, or else of all, the one that is spelled most like it."""
+    """A hint with the most similar kind of this version, or else of all."""
     if kind.endswith("List"):
         return ""
     here = [resource for resource in served if resource.verbs and resource.api_version == api_version]

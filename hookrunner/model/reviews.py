@@ -1,4 +1,4 @@
-"""What the API server asks of a hook, and what comes of it: admission and conversion reviews without HTTP around them.
+"""Admission and conversion reviews without HTTP around them: the requests of the API server and the answers of hooks.
 
 At the end the paths at which the servers answer: one home for registration and for serving.
 

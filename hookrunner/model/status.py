@@ -12,7 +12,7 @@ from kubetypes.json_values import JSON
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One thing that must be so for the program to be ready. `since` is the wall-clock time (epoch seconds) at which
+    """One condition of readiness. `since` is the wall-clock time (epoch seconds) at which
     `ready` became what it is; `message` says what is missing and what to do, or gives news that does not matter for
     being ready."""
 
@@ -90,6 +90,6 @@ def one_line(text: str) -> str:
 
 
 def some(names: Sequence[str], between: str = ", ") -> str:
-    """The first of them, and how many more there are: for messages, which are in logs and at `/readyz`."""
+    """The first names, and the number of the others: for messages in logs and at `/readyz`."""
     more = (f"and {len(names) - MOST} more",) if len(names) > MOST else ()
     return between.join((*names[:MOST], *more))

@@ -16,7 +16,7 @@ from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
 
 OPERATOR_STARTUP = "OperatorStartup"
-"""The `activation` of what belongs to the start: global hooks' first runs, and the first converge."""
+"""The `activation` during the start: of global hooks' first runs, and of the first converge."""
 
 Lane: TypeAlias = tuple[str, str]
 """Tasks of one lane keep their order when the first of them is set aside. A task may be in several."""

@@ -44,7 +44,7 @@ WITHHELD = (
 
 @dataclass(frozen=True, slots=True)
 class OverTcp:
-    """What the debug endpoint does differently over TCP than on its socket, which only its user can open.
+    """The differences of the debug endpoint over TCP from its socket, which only its user can open.
 
     Other users of the machine reach it there, and so do web pages in a browser: foreign ones are refused. If values
     come from a Secret (`--config-secret`), it shows neither values nor what is made of them: hooks may have put any
@@ -57,7 +57,7 @@ class OverTcp:
     secret: bool
 
     def guard(self) -> Middleware:
-        """A middleware that answers 403 to what a foreign web page has sent."""
+        """A middleware that answers 403 to requests of foreign web pages."""
 
         @web.middleware
         async def check(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""The part of the debug endpoint that is about modules and the global values.
+"""The routes of the debug endpoint for modules and the global values.
 
 Values are shown as hooks and templates get them, those from a Secret too: a user who may open the socket runs as the
 operator and can read them anyway. Only the explanation, which people pass around, leaves them out. Over TCP

@@ -1,4 +1,4 @@
-"""The body of a request: whether it is accepted, how much of it is read, what parsing it will cost, what it says.
+"""The body of a request: whether it is accepted, how much of it is read, what parsing it will cost, and its content.
 
 Everything that is refused is an `aiohttp.web.HTTPException` with a text. How long a body may take to arrive is checked
 elsewhere (connections.py).

@@ -69,7 +69,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _limit(file: Path) -> int | None:
-    """None for `max`, for what version 1 writes instead, and for what cannot be read."""
+    """A limit in bytes; None for `max`, for the number that version 1 writes instead, and for an unreadable file."""
     with suppress(OSError, ValueError):
         limit = int(file.read_text("ascii"))
         return limit if limit < _UNLIMITED else None

@@ -44,7 +44,7 @@ _log = log.get("web.reviews")
 
 
 class Reviews:
-    """What a webhook port answers: `answer` is for a `TlsListener`. `kinds` says which reviews are taken there."""
+    """Answers of a webhook port: `answer` is for a `TlsListener`, `kinds` are the reviews that are accepted there."""
 
     def __init__(
         self,

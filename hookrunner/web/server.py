@@ -26,8 +26,8 @@ SCRAPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What is shown: two texts in the Prometheus format, in pieces, what the program needs to be ready, and how far the
-    converge is if there are modules. `unready` is the HTTP status of what is not ready."""
+    """Sources of the pages: two texts in the Prometheus format, in pieces, the conditions of readiness, and the
+    progress of the converge if there are modules. `unready` is the HTTP status while not ready."""
 
     metrics: Callable[[], Iterable[bytes]]
     hook_metrics: Callable[[], Iterable[bytes]]

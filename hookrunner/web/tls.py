@@ -107,7 +107,7 @@ class TlsListener:
                 await self._connections.finish(None)
 
     async def close(self) -> None:
-        """Accept no more, let what runs end within its grace, close."""
+        """Accept no more, let running reviews end within their grace, close."""
         await self._shut()
         await self._connections.finish(self._limits.grace)
         await self._connections.part()

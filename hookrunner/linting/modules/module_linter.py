@@ -32,7 +32,7 @@ from kubetypes.yaml_values import BadDocument
 
 @dataclass(frozen=True, slots=True)
 class LintedModules:
-    """How many modules and hooks were looked at, and what is wrong with them, in the order of paths and lines."""
+    """The number of modules and hooks that were linted, and the findings in the order of paths and lines."""
 
     modules: int
     hooks: int
@@ -95,7 +95,7 @@ def _refused(path: Path, problem: str) -> ModuleRemark:
 
 
 def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
-    """With the paths that the user wrote, and without what comments silence."""
+    """Remarks as findings, with the paths that the user wrote, without those that comments silence."""
     by_file: dict[str, list[Finding]] = {}
     for remark in remarks:
         shown = str(path / remark.path) if remark.path else str(path)
@@ -133,7 +133,7 @@ def check_files(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRe
 
 
 def check_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:
-    """Modules that it requires and that are not beside it."""
+    """Remarks on required modules that are not beside it."""
     for number, (name, _) in enumerate(module.traits.modules):
         if name not in names:
             position = in_yaml(module.directory / MODULE_FILE, f"/requires/modules/{number}")
@@ -142,7 +142,7 @@ def check_requirements(module: Module, names: Collection[str]) -> Iterator[Modul
 
 
 def check_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
-    """Of the values.yaml beside modules: sections and flags of modules that are not there."""
+    """Remarks on the values.yaml beside modules: sections and flags of unknown modules."""
     known = {GLOBAL, *keys}
     for key in _top_keys(source / _VALUES):
         if key.removesuffix(ENABLED) not in known:
@@ -151,7 +151,7 @@ def check_flags(source: Path, keys: Collection[str]) -> Iterator[ModuleRemark]:
 
 
 def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
-    """Of module.yaml; what is wrong with others keeps the module from loading."""
+    """Remarks on unknown keys of module.yaml; other mistakes in it keep the module from loading."""
     path = directory / MODULE_FILE
     try:
         strange = traits.parse(safe_files.read(path), str(path)).unknown
@@ -164,7 +164,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
 
 
 def _strange_values(module: Module) -> Iterator[ModuleRemark]:
-    """Of values.yaml, of which only the module's own section and flag count."""
+    """Remarks on values.yaml, of which only the module's own section and flag count."""
     path, known = module.directory / _VALUES, (module.key, f"{module.key}{ENABLED}")
     for key in _top_keys(path):
         if key not in known:

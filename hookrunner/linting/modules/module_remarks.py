@@ -1,4 +1,4 @@
-"""What a check reports about a file of a module, and where: found by what a message says."""
+"""Remarks on files of a module, and their positions, which are taken from messages of other rooms."""
 
 import re
 from collections import deque
@@ -65,7 +65,7 @@ def of_file(message: str, directory: Path) -> tuple[str, Position]:
 
 
 def in_yaml(path: Path, pointer: str) -> Position:
-    """Where the value at a JSON pointer, or the nearest one around it that is there, begins with its key."""
+    """The position of the key of the value at a JSON pointer, or of the nearest existing value around it."""
     try:
         text = safe_files.read(path)
         deque(yaml_values.events(text), maxlen=0)  # the composer recurses in C: too deep a text would end the process
