@@ -92,7 +92,7 @@ class Faults:
         self._tell()
 
     def clear(self) -> None:
-        """Take all away; what was stalled goes on."""
+        """Remove all faults; stalled requests continue."""
         self._standing.clear()
         self._tell()
 
@@ -133,7 +133,7 @@ class Faults:
     # ── for the server ────────────────────────────────────────────────────────────────────────────────────────────
 
     async def before(self, http: web.BaseRequest) -> None:
-        """What is to happen before a request is looked at. Raises Refused, or ConnectionError where it was cut off."""
+        """Apply the faults that come before a request is read. Raises Refused, or ConnectionError after a cut."""
         line = f"{http.method} {http.path_qs}"
         if line.partition(" ")[2].startswith("/_sandbox"):
             return
@@ -147,7 +147,7 @@ class Faults:
             elif http.transport is not None:
                 http.transport.abort()
                 raise ConnectionResetError("refused by a fault")
-        await self._wait_while_stalled(line)
+        await self._wait_for_stalls(line)
 
     async def through(
         self, http: web.BaseRequest, response: web.StreamResponse, events: AsyncIterator[Event]
@@ -157,7 +157,7 @@ class Faults:
         with self._open(Stream(line, response, asyncio.current_task(), http.transport)):
             async for event in events:
                 if not await self._spoilt(line, response, event):
-                    await self._wait_while_stalled(line)
+                    await self._wait_for_stalls(line)
                     yield event
 
     async def _spoilt(self, line: str, response: web.StreamResponse, event: Event) -> bool:
@@ -187,7 +187,7 @@ class Faults:
         if fault.times and self._used[number] >= fault.times:
             self.remove(number)
 
-    async def _wait_while_stalled(self, line: str) -> None:
+    async def _wait_for_stalls(self, line: str) -> None:
         while self._matching(line, "stall"):
             await self._changed.wait()
 

@@ -46,7 +46,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A resource in one version. Without `verbs` it is one that a real API server has and the sandbox has not.
+    """A resource in one version. An empty `verbs` means that a real API server serves it and the sandbox does not.
 
     `columns` are the table's columns as in a `Table`'s `columnDefinitions`, for custom kinds with their `jsonPath`.
     `definition` is the `spec` of the CustomResourceDefinition, None for built-in kinds. `stored` names the resource

@@ -28,7 +28,7 @@ def generated(prefix: str) -> str:
 
 
 def is_generated(name: str, prefix: str) -> bool:
-    """Whether a name looks like one that was made of the prefix."""
+    """Whether a name looks generated from the prefix."""
     cut = prefix[: LONGEST_GENERATED - RANDOM_LENGTH]
     rest = name.removeprefix(cut)
     return name.startswith(cut) and len(rest) == RANDOM_LENGTH and set(rest) <= set(ALPHABET)

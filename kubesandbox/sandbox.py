@@ -44,7 +44,7 @@ _LOG = logging.getLogger("sandbox")
 
 STOP_GRACE = 0.2
 CONNECTIONS = 1024
-"""Open ones, watches among them; each takes some 80 KiB. One more ends the one that has been idle for longest."""
+"""Open connections, watches included; each takes some 80 KiB. One more closes the one that has been idle longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ async def _alive(api: Api, simulate: bool) -> AsyncIterator[None]:
 
 @contextmanager
 def _store(data: Path | None) -> Iterator[Store]:
-    """A new store, or the one that a file has kept."""
+    """A new store, or the one kept in a file."""
     if data is None:
         yield Store()
         return
@@ -157,7 +157,7 @@ async def _follow(feed: asyncio.Queue[StoreChange], controllers: Sequence[ApiCon
 
 @asynccontextmanager
 async def _listening(options: Options, server: SandboxServer) -> AsyncIterator[str]:
-    # A watch whose client has gone ends at once, even if nothing happens that it would have to be told.
+    # A watch whose client has gone ends at once, even if there is no event to send.
     # Bodies are taken as they come, as a real API server takes them: a compressed bomb of zeros is not unpacked.
     how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
     runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)

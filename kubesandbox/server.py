@@ -1,7 +1,7 @@
-"""The sandbox over HTTP: what comes in, what goes out, and a `Status` for everything that is refused.
+"""The sandbox over HTTP: requests, answers, and a `Status` for everything that is refused.
 
-Nothing that a client sends may end in more than an answer: what is not foreseen is a bug, logged, and answered 500.
-Who may ask is at the end.
+Nothing that a client sends may do more than get an answer: an unexpected exception is a bug, logged, and answered 500.
+Access is checked by the function at the end.
 """
 
 import asyncio
@@ -268,7 +268,7 @@ def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
 
 # ── access ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Who may ask: who has the token; without one, programs of this machine, but no foreign web page in a browser on it.
+# Access: clients with the token; without one, programs of this machine, but no foreign web page in a browser on it.
 
 
 def check_access(headers: Mapping[str, str], host: str, token: str) -> None:

@@ -156,7 +156,7 @@ class Store:
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def put(self, key: Key, obj: dict[str, Any]) -> Stored:
-        """Create or replace an object; sets its resourceVersion in place. Raises Refused 500 for one that is huge."""
+        """Create or replace an object; sets its resourceVersion in place. Raises Refused 500 for a huge object."""
         obj["metadata"]["resourceVersion"] = str(self.revision + 1)
         stored = Stored(key, self.revision + 1, written(obj))
         if len(stored.body) > LARGEST:

@@ -23,7 +23,7 @@ class DocumentBounds:
 
 DEPTH = 230
 """Maps and lists in one another. `orjson` writes no more than 254, and documents are put into others. The sandbox takes
-less of an object (`sandbox/depths.py`)."""
+less of an object (`kubesandbox/verbs/bodies.py`)."""
 DIGITS = 1000
 """Characters of a number that is not in quotes."""
 
@@ -59,7 +59,7 @@ class Tally:
             raise TooLarge(excess)
 
     def restore(self, size: int, values: int) -> None:
-        """Forget what was counted since these were the counts: it was refused."""
+        """Take back to these counts: what was counted since was refused."""
         self.size, self.values = size, values
 
     def excess(self) -> str:

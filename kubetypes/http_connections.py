@@ -91,13 +91,13 @@ class Crowd(HttpServer):
     arguments of aiohttp's protocol."""
 
     def __init__(self, server: web.Server, most: int, **more: Any) -> None:
-        super().__init__(self._answer_counted, request_factory=server.request_factory, **more)
+        super().__init__(self._answer_and_count, request_factory=server.request_factory, **more)
         self._answer = server.request_handler
         self._most = most
         self._idle = dict[web.RequestHandler, None]()
         self._answering = dict[web.RequestHandler, None]()
 
-    async def _answer_counted(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _answer_and_count(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
         self._idle.pop(connection, None)
         self._answering[connection] = None

@@ -37,7 +37,7 @@ def loads(text: bytes | bytearray | str, bounds: DocumentBounds = DOCUMENT) -> J
 
 
 def written(value: JSON, option: int = 0) -> bytes:
-    """Compact JSON to be kept: `orjson.dumps`, in no more memory than it needs.
+    """Compact JSON to keep: `orjson.dumps`, in no more memory than it needs.
 
     orjson never shrinks the buffer that it has written into (https://github.com/home-assistant/core/pull/181245): with
     3.13 an object of 1 KB would hold 8 to 16 KB for as long as it lives. Raises `orjson.JSONEncodeError`.

@@ -40,7 +40,7 @@ def failing(conditions: Sequence[JSON], request: JSON) -> str | None:
 
 @lru_cache(maxsize=1024)
 def compiled(text: str) -> Any:
-    """A condition's expression. Raises `WrongExpression` if it cannot be used, one that gives no boolean among them."""
+    """A condition's expression. Raises `WrongExpression` if it cannot be used, for example without a boolean result."""
     program = kubernetes_cel.program(_environment(), text)
     kind = program.return_type()
     # The one boolean of `request`, whose fields have types in the API server.

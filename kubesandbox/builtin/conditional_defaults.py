@@ -205,7 +205,7 @@ def _subject(subject: Object) -> None:
 
 
 def _behavior(behavior: Object) -> None:
-    """Each direction is there by now; one that the object has itself may lack policies."""
+    """Both directions exist by now; one that the object states itself may lack policies."""
     behavior["scaleUp"] = {"policies": [FOUR_PODS, DOUBLE], "stabilizationWindowSeconds": 0, **behavior["scaleUp"]}
     behavior["scaleDown"] = {"policies": [DOUBLE], **behavior["scaleDown"]}
 

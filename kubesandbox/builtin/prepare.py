@@ -1,4 +1,4 @@
-"""What the API makes up when it creates Pods, Jobs, volumes, Namespaces and Nodes: phases, labels, finalizers, what
+"""What the API adds when it creates Pods, Jobs, volumes, Namespaces and Nodes: phases, labels, finalizers, what
 admission plugins add. (Not here: what LimitRanges, ResourceQuotas and default StorageClasses of the cluster would add.)
 """
 

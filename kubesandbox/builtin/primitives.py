@@ -113,7 +113,7 @@ def read(reader: Callable[[str], str]) -> Callable[[Type], Decoder]:
 
 
 def any_(type_: Type) -> Decoder:
-    """Whatever stands there."""
+    """Any value, unchanged."""
     return lambda value, unknown: value
 
 

@@ -85,7 +85,7 @@ ORPHANED = frozenset({"replicationcontrollers", "jobs.batch"})
 
 
 def created_by_update(kind: Kind) -> bool:
-    """Whether a PUT of an object that is not there creates it."""
+    """Whether a PUT creates a missing object."""
     return kind.stored in CREATED_BY_UPDATE
 
 
@@ -116,7 +116,7 @@ def ending(kind: Kind, obj: Object) -> Object:
 
 
 def admitted(kind: Kind, obj: Object, classes: Sequence[Object]) -> Object:
-    """A new object as webhooks are to see it: with what the API's own admission fills in. A new object.
+    """A copy of a new object as webhooks see it: with what the API's own admission fills in.
 
     `classes` are all PriorityClasses, for Pods. Raises `Refused` (403) for a Pod that asks for another priority than it
     has.

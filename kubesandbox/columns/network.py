@@ -89,7 +89,7 @@ def ingress(obj: Object, now: datetime) -> Cells:
 
 
 def _hosts(spec: Object) -> str:
-    """The first three hosts; what comes after them is counted by rules, with a host or without."""
+    """The first three hosts, and the number of further rules, with a host or without."""
     rules: list[Object] = spec.get("rules") or []
     named = [index for index, rule in enumerate(rules) if rule.get("host")]
     if not named:

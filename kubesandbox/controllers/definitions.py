@@ -23,7 +23,7 @@ MANAGER = WriteParameters(manager="kube-apiserver")
 
 
 class DefinitionController:
-    """Keeps `Kinds` and the status of definitions in step with the definitions that there are."""
+    """Keeps `Kinds` and the status of definitions in step with the stored definitions."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -35,7 +35,7 @@ class DefinitionController:
             self._settle(stored.key.name)
 
     def happened(self, change: StoreChange) -> None:
-        """React to one change: of a definition, or the end of the last object of one that has to go."""
+        """React to one change: of a definition, or the end of the last object of one that is being deleted."""
         if change.key.resource == DEFINITIONS:
             self._settle(change.key.name)
             if change.after is None:
@@ -44,7 +44,7 @@ class DefinitionController:
             self._finish(change.key.resource)
 
     def _settle(self, name: str) -> None:
-        """Its status, and what is served; one that is to go is emptied."""
+        """Write a definition's status and serve its kinds; delete the objects of one that is being deleted."""
         stored = self._api.store.get(Key(DEFINITIONS, "", name))
         if stored is None:
             self._serve(name, {})

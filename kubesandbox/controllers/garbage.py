@@ -2,8 +2,8 @@
 
 Background (the default): the owner goes at once, its dependents after it. Foreground: dependents that block go first,
 the finalizer `foregroundDeletion` keeps the owner until then. Orphan: dependents lose the reference, then the finalizer
-`orphan` goes. What is made for an owner that is not there goes too, a moment later; but an owner that was missing from
-the beginning is taken to be elsewhere: who seeds a part of a cluster wants to keep that part.
+`orphan` goes. An object created for a missing owner goes too, a moment later. But an owner that was missing from the
+beginning is taken to be elsewhere, so that a seeded part of a cluster stays.
 
 The steps are those of the real garbage collector, circles and references that lead nowhere included.
 https://kubernetes.io/docs/concepts/architecture/garbage-collection/
@@ -92,7 +92,8 @@ class Garbage:
     # ── what is owned ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def _follow_owners(self, obj: Object) -> None:
-        """One owner there: it forgets the others. All that are left wait for it: it goes as they do. None: it goes."""
+        """Judge an object by its owners. With an existing owner it drops references to the missing ones; if all owners
+        left wait for it, it is deleted in the foreground as they are; without an owner it is deleted."""
         found = [(owner, self._owner(owner, obj)) for owner in references(obj)]
         states = {state for _, state in found}
         if Owner.LOST in states or states == {Owner.THERE}:
@@ -108,7 +109,7 @@ class Garbage:
             self._delete(obj, "")
 
     def _owner(self, owner: dict[str, Any], obj: Object) -> Owner:
-        """An owner is in the same namespace or in none, and is the one that was meant."""
+        """Whether an owner exists: in the same namespace or cluster-wide, with the uid of the reference."""
         kind = self._api.kinds.of_kind(owner["apiVersion"], owner["kind"])
         namespace = obj["metadata"].get("namespace", "")
         if kind is None or (kind.namespaced and not namespace):
@@ -157,7 +158,7 @@ class Garbage:
     # ── writes, each as any client would make it ──────────────────────────────────────────────────────────────────
 
     def _delete(self, obj: Object, propagation: str) -> None:
-        """An object with a finalizer for its dependents has said itself what becomes of them."""
+        """Delete an object. Without a stated propagation, its own finalizer for dependents decides how they go."""
         own = [one for one in (ORPHAN, FOREGROUND) if one in obj["metadata"].get("finalizers", ())]
         asked = propagation or ("" if own else "Background")
         if (place := self._place(obj)) is not None:
@@ -178,7 +179,7 @@ class Garbage:
             self._api.modify(*place, MANAGER, change)
 
     def _place(self, obj: Object) -> tuple[Kind, Place] | None:
-        """Where to write it; nowhere if its definition is gone, with which it goes."""
+        """The kind and place to write it to; None if its definition is gone, which takes the object along."""
         key = self._graph.place(obj["metadata"]["uid"])
         kind = self._api.kinds.of_stored(key.resource) if key else None
         if key is None or kind is None:
@@ -204,7 +205,7 @@ def _with(obj: Object, key: str, value: list[Any]) -> Object:
 
 # ── owners ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Who owns whom, by `metadata.ownerReferences`: a graph of uids beside the store, for the garbage collector.
+# Owners and dependents by `metadata.ownerReferences`: a graph of uids beside the store.
 
 
 class Owners:

@@ -1,6 +1,6 @@
 """The end of a Pod's grace: without a kubelet nothing reports that its containers have stopped, and it would never go.
 
-So it goes when `metadata.deletionTimestamp` has come; `--simulate` plays the kubelet, which lets it go sooner. A real
+So it is removed at its `metadata.deletionTimestamp`; `--simulate` plays the kubelet, which ends it sooner. A real
 API server waits indefinitely. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 """
 
@@ -17,7 +17,7 @@ PODS = "pods"
 
 
 class GracePeriods:
-    """Ends the Pods whose grace is over."""
+    """Removes Pods whose grace period is over."""
 
     def __init__(self, api: Api) -> None:
         self._api = api

@@ -38,7 +38,7 @@ class Namespaces:
         self._ending = {stored.key.name for stored in api.store.select(NAMESPACES) if _ends(stored.json())}
 
     def happened(self, change: StoreChange) -> None:
-        """React to one change: of a namespace, or of what is in one that has to be emptied."""
+        """React to one change: of a namespace, or of an object in one that is being emptied."""
         key = change.key
         if key.resource == NAMESPACES:
             if change.after is not None and _ends(change.after.json()):

@@ -62,7 +62,7 @@ def same(old: JSON, new: JSON) -> bool:
 
 
 def _retyped(old: JSON, new: JSON, shape: Shape) -> ComparedNode:
-    """A value of another kind: what was below is gone, what is below now is new, the place itself is modified."""
+    """A value of another type: paths below the old one are removed, those below the new one added, its own modified."""
     gone, come = whole(old, shape), whole(new, shape)
     return ComparedNode(_below(come), LEAF if not come or not gone else None, _below(gone))
 

@@ -19,7 +19,7 @@ KINDS = {"f": 0, "k": 1, "v": 2, "i": 3}
 
 
 class NoElement(ValueError):
-    """Something in a list cannot be told from the others: no keys, or a kind of value that may not be there."""
+    """An element of a list cannot be identified: it has no keys, or is a value of a forbidden type."""
 
 
 def element(item: JSON, shape: Shape) -> str:

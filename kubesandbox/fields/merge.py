@@ -28,7 +28,7 @@ def _owned(value: JSON, shape: Shape, itself: bool) -> Fields | None:
 
 
 def _told_apart(items: list[JSON], shape: Shape) -> dict[str, tuple[JSON, ...]]:
-    """Only elements that still have their keys: pruning may have taken them from one that stays."""
+    """Only elements that still have their keys: pruning may have removed the keys of an element that stays."""
     try:
         return indexed(items, shape)
     except NoElement:
@@ -125,7 +125,7 @@ def _whole(node: Fields | None) -> bool:
 
 
 def named(fields: Fields, shape: Shape) -> Fields:
-    """The set with every struct above one of its paths, so that a struct goes when all that was in it goes."""
+    """The set with every struct above one of its paths, so that a struct goes with the last of its fields."""
     result = {}
     for key, node in fields.items():
         if not node:

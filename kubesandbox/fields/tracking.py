@@ -147,7 +147,7 @@ def _taken(entries: Entries, found: Differences, kind: Kind, write: Write) -> En
 
 
 def _yielded(entries: Entries, found: Differences) -> Entries:
-    """The entries without what was changed or removed; those of unknown versions are dropped."""
+    """The entries without changed and removed fields; entries of unknown versions are dropped."""
     kept = {}
     for who, entry in entries.items():
         changed = found.of(entry.api_version)

@@ -183,7 +183,7 @@ def _selectable(version: dict[str, Any]) -> dict[str, JSON]:
 
 
 def _object(declared: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
-    """A custom kind's schema: what was declared, with the fields that every object has."""
+    """A custom kind's schema: the declared one, with the fields that every object has."""
     common = dict(template["properties"])
     embedded = common.pop("embedded")["properties"]
     schema = _published(declared, embedded)

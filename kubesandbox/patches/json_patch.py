@@ -27,9 +27,9 @@ _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def apply(document: JSON, patch: JSON) -> JSON:
-    """The document after all operations; it shares nothing with what was given.
+    """The document after all operations; it shares nothing with the input.
 
-    Raises `Refused`: 400 for what is no patch, 413 for too many operations, 422 for one that does not apply.
+    Raises `Refused`: 400 for an invalid patch, 413 for too many operations, 422 for one that does not apply.
     """
     patched = PatchedDocument(document)
     for one in _operations(orjson.loads(orjson.dumps(patch))):
@@ -131,7 +131,7 @@ def _place(document: JSON, path: JSON) -> tuple[JSON, str]:
 
 
 def _get(container: JSON, key: str) -> JSON:
-    """A value; None for a field that is not there. Lists refuse what is beyond them."""
+    """A value; None for a missing field. Lists refuse an index beyond their end."""
     if isinstance(container, dict):
         return container.get(key)
     return container[_index(key, len(container))]

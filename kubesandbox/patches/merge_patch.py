@@ -12,7 +12,7 @@ from kubetypes.json_values import JSON
 
 
 def apply(document: JSON, patch: JSON) -> JSON:
-    """The patched document; it shares nothing with what was given. Raises `Refused`, 400, for what is no object."""
+    """The patched document; it shares nothing with the input. Raises `Refused`, 400, if the result is no object."""
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):

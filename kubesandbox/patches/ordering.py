@@ -51,7 +51,7 @@ def in_order(merged: Sequence[JSON], wanted: Sequence[JSON], live: Sequence[JSON
 def _woven(
     others: list[tuple[Identity, JSON]], patched: list[tuple[Identity, JSON]], by_live: dict[Identity, int]
 ) -> list[tuple[Identity, JSON]]:
-    """Both lists, each in its order; one of the live object only goes before a patched one that stood behind it."""
+    """Both lists, each in its order; an item only of the live object comes before a patched one that it preceded."""
     woven = []
     rest = list(others)
     for pair in patched:

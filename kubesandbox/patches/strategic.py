@@ -25,7 +25,7 @@ Fields = dict[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class MergeRule:
-    """How a field's list is patched: element by element or as a whole, told apart by which key."""
+    """How a field's list is patched: element by element or as a whole, and the key that identifies elements."""
 
     items: Schema
     merge: bool
@@ -33,7 +33,7 @@ class MergeRule:
 
 
 def apply(document: JSON, patch: JSON, schema: Schema) -> JSON:
-    """The patched document; it shares nothing with what was given. `schema` is the kind's.
+    """The patched document; it shares nothing with the input. `schema` is the kind's.
 
     Raises `Refused`: 400 for malformed directives, 500 for what contradicts the schema.
     """

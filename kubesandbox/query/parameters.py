@@ -16,8 +16,8 @@ BROKEN = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def parsed(text: str) -> dict[str, str]:
-    """The parameters of a query as it was sent. Of several with one name the first counts, and what cannot be decoded
-    is not there, as in Go."""
+    """The parameters of a query as it was sent. As in Go, the first of several with one name counts, and parameters
+    that cannot be decoded are left out."""
     query: dict[str, str] = {}
     readable = "&".join(part for part in text.split("&") if ";" not in part and not BROKEN.search(part))
     for key, value in parse_qsl(readable, keep_blank_values=True, errors="replace"):

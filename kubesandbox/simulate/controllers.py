@@ -42,7 +42,7 @@ def _owner_in(resource: str) -> Concerned:
 
 
 def _all_of(resource: str) -> Concerned:
-    """All that there are in the namespace of what changed; of what has no namespace, in every one."""
+    """All objects in the namespace of the changed one; for one without a namespace, in all namespaces."""
 
     def every(obj: Object, world: World) -> Iterator[Key]:
         namespace = obj["metadata"].get("namespace", "")

@@ -37,7 +37,7 @@ def step(pod: Object, world: World) -> PlannedStep | None:
 
 
 def _lost(pod: Object, world: World) -> PlannedStep | None:
-    """A Pod whose node is gone goes too, if it ever ran there or is to go anyway."""
+    """A Pod whose node is gone is deleted if it ever ran there or is being deleted anyway."""
     meta = pod["metadata"]
     if meta.get("deletionGracePeriodSeconds") or ("startTime" in pod["status"] and not is_ending(pod)):
         return PlannedStep((Delete(pod, 0),), world.pace.lost, "lost")
@@ -196,7 +196,7 @@ def waiting(container: Object, reason: str) -> Object:
 
 
 def running(status: Object, container: Object, which: str, now: datetime) -> Object:
-    """It has started; without a readiness probe it is ready, unless it is an init container that is to end."""
+    """It has started; without a readiness probe it is ready, unless it is an init container that has to end."""
     to_end = which == "init" and container.get("restartPolicy") != "Always"
     return {
         **status,

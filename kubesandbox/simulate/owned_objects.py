@@ -73,17 +73,17 @@ def with_condition(conditions: Sequence[Object] | None, new: Object, now: dateti
 
 
 def is_ready(obj: Object) -> bool:
-    """Whether a Pod or a Node says that it is Ready."""
+    """Whether a Pod or a Node has the condition Ready."""
     return bool(condition(obj.get("status", {}).get("conditions"), "Ready").get("status") == "True")
 
 
 def is_ending(obj: Object) -> bool:
-    """Whether its deletion was asked for."""
+    """Whether it is being deleted."""
     return "deletionTimestamp" in obj["metadata"]
 
 
 def is_active(pod: Object) -> bool:
-    """Whether a Pod has not ended and is not to end."""
+    """Whether a Pod has not ended and is not being deleted."""
     return not is_ending(pod) and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
 
 

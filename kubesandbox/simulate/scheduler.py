@@ -1,4 +1,4 @@
-"""Which node a Pod gets: one that its rules allow, with the fewest Pods. Without such a node the Pod says why.
+"""The node of a Pod: one that its rules allow, with the fewest Pods. Without such a node the Pod's status says why.
 
 Node selector, required node affinity, taints, resources and unbound claims are looked at; preferences, spreading and
 affinity between Pods are not. https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/

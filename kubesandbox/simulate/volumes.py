@@ -1,4 +1,4 @@
-"""Claims get a volume at once; a claim that is to go waits for the Pods that use it, then its volume goes too.
+"""Claims get a volume at once; the deletion of a claim waits for the Pods that use it and takes its volume along.
 
 https://kubernetes.io/docs/concepts/storage/persistent-volumes/#lifecycle-of-a-volume-and-claim
 """
@@ -36,7 +36,7 @@ def claim_step(claim: Object, world: World) -> PlannedStep | None:
 
 
 def volume_step(volume: Object, world: World) -> PlannedStep | None:
-    """A volume is Bound as long as its claim is there; without it, it goes if its policy says so."""
+    """A volume is Bound as long as its claim exists; after that it is deleted if its policy says so."""
     claim = volume["spec"].get("claimRef")
     finalizers = volume["metadata"].get("finalizers") or []
     bound = _is_bound(claim, world) if claim else False

@@ -24,7 +24,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An object as it should be, in the version that was looked at: a conflict means that it is looked at again."""
+    """An object as it should be, with the resourceVersion that was read: after a conflict it is read again."""
 
     obj: Object
     subresource: str = ""
@@ -32,7 +32,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An object must go, and what it owns after it; `grace` None is the kind's own."""
+    """The deletion of an object and, after it, of its dependents; `grace` None is the kind's own."""
 
     obj: Object
     grace: int | None = None

@@ -163,7 +163,7 @@ class Checks:
         return count
 
     def _by_keys(self, old: JSON) -> dict[bytes, JSON]:
-        """The old elements of a list that is a map; empty where elements cannot be told apart."""
+        """The old elements of a list that is a map; empty where elements cannot be identified."""
         return {self._key(one): one for one in old} if self.keys and isinstance(old, list) else {}
 
     def _key(self, element: JSON) -> bytes:

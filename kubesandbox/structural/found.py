@@ -66,7 +66,7 @@ def factor_not_positive(path: str, factor: float) -> Complaint:
 
 
 def missing(path: str) -> Complaint:
-    """A required field that is not there."""
+    """A required field is missing."""
     return Complaint(path, "FieldValueRequired", "Required value", f"{path} in body is required")
 
 

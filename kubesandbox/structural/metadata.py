@@ -85,7 +85,7 @@ class _ReadPosition:
 
 
 def decoded(metadata: JSON) -> tuple[dict[str, JSON], list[str]]:
-    """The fields that there are, without empty ones, and the paths of those that there are not (`labelz`).
+    """The known fields without empty ones, and the paths of unknown ones (`labelz`).
 
     Raises `MalformedMetadata`.
     """

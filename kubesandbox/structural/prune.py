@@ -21,7 +21,7 @@ def pruned(obj: JSON, schema: Schema) -> tuple[JSON, list[str]]:
     """A custom object without what its schema does not know, and paths of what went (`spec.foo`, `spec.list[0].foo`).
 
     The result is new; parts under `x-kubernetes-preserve-unknown-fields` are shared with `obj`. The object's metadata
-    and that of embedded resources is read into the fields that there are. Raises `Refused` (400) where it does not fit.
+    and that of embedded resources is read into the fields of ObjectMeta. Raises `Refused` (400) where it does not fit.
     """
     try:
         metadata, strange = decoded(obj.get("metadata"))

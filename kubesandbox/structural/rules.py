@@ -1,5 +1,5 @@
 """Rules in CEL (`x-kubernetes-validations`): whether a definition states them correctly and the sandbox can evaluate
-them, and what they say of an object.
+them, and what they find wrong with an object.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 """

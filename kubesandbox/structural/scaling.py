@@ -51,7 +51,7 @@ def scale(obj: JSON, kind: Kind) -> JSON:
 
 
 def with_replicas(obj: JSON, replicas: int, kind: Kind) -> JSON:
-    """A copy of an object that wants so many replicas."""
+    """A copy of an object with another number of replicas."""
     result = deepcopy(obj)
     *outer, last = _keys((paths(kind) or Paths()).spec)
     inner = result

@@ -1,4 +1,4 @@
-"""Is a custom object as its definition's schema says? Everything that is wrong with it, as the API server words it.
+"""Validation of a custom object by its definition's schema, with the API server's messages.
 
 An object comes here pruned and defaulted. Its own apiVersion, kind and metadata are checked by the verbs.
 """

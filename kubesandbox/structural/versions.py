@@ -121,7 +121,7 @@ def kinds(crd: JSON) -> list[Kind]:
 
 
 def established(crd: JSON) -> bool:
-    """Whether a definition's `status` says that it is served."""
+    """Whether a definition is established, by its `status`."""
     conditions = (crd.get("status") or {}).get("conditions") or []
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 

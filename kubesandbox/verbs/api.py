@@ -22,7 +22,7 @@ __all__ = ["Api", "Step", "Written"]
 
 
 class Api:
-    """The verbs on a store; what each takes, gives and raises is said in `verbs.py`. `now` is the time of day."""
+    """The verbs on a store; `verbs.py` documents what each takes, returns and raises. `now` is the time of day."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Api:
         return at_once(self._verbs.create(kind, where, options, body))
 
     def update(self, kind: Kind, where: Place, options: WriteParameters, body: Body) -> Written:
-        """A whole object instead of the one that is there."""
+        """Replace an object."""
         return at_once(self._verbs.update(kind, where, options, body))
 
     def patch(self, kind: Kind, where: Place, options: WriteParameters, patch: Patch) -> Written:

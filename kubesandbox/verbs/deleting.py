@@ -1,4 +1,4 @@
-"""What asking for a deletion does to an object: it goes at once, or it is marked and waits for its finalizers. Pure.
+"""What a request for deletion does to an object: it goes at once, or it is marked and waits for its finalizers. Pure.
 
 https://kubernetes.io/docs/concepts/architecture/garbage-collection/#cascading-deletion and, for the grace of Pods,
 https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
@@ -22,7 +22,7 @@ FINALIZER_OF = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 
 def check_preconditions(kind: Kind, obj: Object, options: DeleteParameters) -> None:
-    """Raises Refused 409 where the object is not the one that was meant, 403 where it may never go."""
+    """Raises Refused 409 for an object with another uid or version than the precondition's, 403 for a protected one."""
     meta = obj["metadata"]
     pairs = (
         ("UID", options.uid, meta["uid"], "deleted and then recreated"),

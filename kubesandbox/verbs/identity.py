@@ -1,4 +1,4 @@
-"""What makes an object the one that it is: uid, times, resourceVersion. What a write may say of them. Pure."""
+"""The identity of an object: uid, times, resourceVersion; and what a write may say of them. Pure."""
 
 from http import HTTPStatus
 
@@ -35,7 +35,7 @@ def same(obj: Object, stored: Stored) -> bool:
 
 
 def meant(kind: Kind, obj: Object, old: Object) -> Object:
-    """The object of a PUT, if it is meant for the one that is there. Raises Refused 409."""
+    """The object of a PUT, if its uid and version fit the stored one. Raises Refused 409."""
     there, uid = old["metadata"]["uid"], (obj.get("metadata") or {}).get("uid")
     if uid and uid != there:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"

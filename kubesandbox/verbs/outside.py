@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class AdmissionGate(Protocol):
-    """What a request has to pass. What is new is created, what was there is updated; objects are not changed."""
+    """What a write has to pass. `old` is None for a new object; objects are not changed in place."""
 
     async def mutate(self, obj: Object, old: Object | None) -> Object:
         """The object to write instead. Raises Refused."""
         ...
 
     async def check(self, obj: Object, old: Object | None) -> None:
-        """The object is complete and right: may it be written? Raises Refused."""
+        """Ask whether the object, complete and valid, may be written. Raises Refused."""
         ...
 
     async def check_deletion(self, old: Object) -> None:
@@ -34,7 +34,7 @@ class Converter(Protocol):
     """Turns objects into other versions of their kind."""
 
     async def prepare(self, kind: Kind, stored: Sequence[Stored]) -> None:
-        """See to it that these can be read in the version of `kind`. Raises Refused."""
+        """Convert stored objects in advance, so that they can be read in the version of `kind`. Raises Refused."""
         ...
 
     async def to_stored_version(self, kind: Kind, obj: Object) -> Object:

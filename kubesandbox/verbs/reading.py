@@ -38,7 +38,7 @@ Matches = Callable[[dict[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Part of a list: bodies in the asked version, the list's revision, where it goes on, how many are left."""
+    """Part of a list: bodies in the requested version, the list's revision, its continue token, how many are left."""
 
     bodies: list[bytes]
     revision: int
@@ -130,7 +130,7 @@ def find(store: Store, kind: Kind, namespace: str, options: ListParameters) -> L
 
 
 def page(kind: Kind, found: ListedObjects) -> Page:
-    """One page of a list, the first of what was found."""
+    """One page of a list: the first of the selected objects."""
     matches, at = found.matches, found.at
     chosen = found.objects if matches is None else [one for one in found.objects if matches(obj(kind, one))]
     shown = chosen[: found.limit or None]
@@ -165,7 +165,7 @@ def _after(key: Key, start: tuple[str, str]) -> bool:
 
 
 def _token(revision: int, last: Key) -> str:
-    """Names the last object that was shown, so that nothing is lost or told twice whatever happens to the others."""
+    """Names the last object of the page, so that no object is lost or repeated whatever happens to the others."""
     said = {"v": "meta.k8s.io/v1", "rv": revision, "start": f"{last.namespace}/{last.name}\0"}
     return base64.urlsafe_b64encode(orjson.dumps(said)).rstrip(b"=").decode()
 

@@ -175,7 +175,7 @@ def defaulted(kind: Kind, obj: Object) -> Object:
 
 
 def for_create(kind: Kind, obj: Object, classes: Sequence[Object]) -> Object:
-    """What creating resets and makes up; `classes` are the PriorityClasses that there are. Raises Refused 403."""
+    """What creating resets and adds; `classes` are the existing PriorityClasses. Raises Refused 403."""
     return _remembering(kind, strategy.for_create(kind, obj, classes), None)
 
 

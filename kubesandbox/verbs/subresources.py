@@ -82,7 +82,7 @@ def _versioned(obj: Object, version: str) -> Object:
 
 
 async def create(verbs: Verbs, kind: Kind, where: Place, options: WriteParameters, body: JSON) -> Written:
-    """POST below an object. What is asked for has to pass the gate, what comes of it has not. Raises Refused."""
+    """POST to a subresource. The request has to pass the gate, the writes that follow do not. Raises Refused."""
     reading.found(verbs.store, kind, where)
     if where.subresource == "eviction":
         _evicting(where, options, body if isinstance(body, dict) else {})

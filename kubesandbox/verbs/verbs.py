@@ -163,7 +163,7 @@ class Verbs:
         return await self._write_change(kind, where, options, changed)
 
     async def _apply(self, kind: Kind, where: Place, options: WriteParameters, config: JSON) -> Written:
-        """Server-side apply: the only patch that creates what is not there."""
+        """Server-side apply: the only patch that creates a missing object."""
         config = rules.configured(kind, where, config)
         while self.store.get(reading.key(kind, where)) is None:
             creation = self._created_by_apply(kind, where, options, config)
@@ -172,7 +172,7 @@ class Verbs:
         return await self.apply(kind, where, options, config)
 
     async def apply(self, kind: Kind, where: Place, options: WriteParameters, config: JSON) -> Written:
-        """Server-side apply of an object, or of its `Scale`, to the one that is there; what comes of it is the object.
+        """Server-side apply of an object, or of its `Scale`, to an existing object, which is returned.
 
         Raises Refused 400, 404, 409, 422."""
 

@@ -95,7 +95,7 @@ class WebhookClient:
 
 
 def _noting_kept_connections() -> aiohttp.TraceConfig:
-    """Tells the list that goes with a request if it is not the first on its connection."""
+    """Notes in the list that belongs to a request whether it reuses a connection."""
 
     async def note(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
         context.trace_request_ctx.append(True)

@@ -1,4 +1,4 @@
-"""The gate that a request over HTTP has to pass: who asks, for what, with which options."""
+"""The gate that a request over HTTP has to pass: its user, its verb and its options."""
 
 from collections.abc import Mapping
 

@@ -47,7 +47,7 @@ def operation(obj: Object | None, old: Object | None) -> str:
 def matched(
     hook: ConfiguredWebhook, attempt: Attempt, equivalents: Sequence[Kind], obj: Object | None, old: Object | None
 ) -> Kind | None:
-    """The kind in whose version the webhook wants to be told of an attempt; None if it does not want to be told.
+    """The kind in whose version the webhook receives an attempt; None if its rules do not match.
 
     `equivalents` are other versions of the attempt's kind.
     """
@@ -100,7 +100,7 @@ def _of_resource(rule: Object, where: Place) -> bool:
 
 # ── matchConditions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Whether a webhook's `matchConditions` hold, and what follows if that cannot be said: its `failurePolicy` decides.
+# Whether a webhook's `matchConditions` hold; its `failurePolicy` decides if that is unknown.
 #
 # https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 

@@ -87,7 +87,7 @@ class BadReply(Exception):
 
 
 class BadReview(Exception):
-    """It can be read, and is not the answer to what was asked; says why."""
+    """A readable reply does not answer the request; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Reply:
 
 
 def parsed(text: bytes, group: str, kind: str) -> Object:
-    """The review that a reply is; one that does not say what it is may be one. Raises `BadReply`."""
+    """The review of a reply; a reply without kind and version is accepted as one. Raises `BadReply`."""
     try:
         said = json_values.loads(text)
     except ValueError as error:

@@ -119,7 +119,7 @@ def label_selector(selector: Object | None, path: str) -> Causes:
 
 
 def usable(selector: Object | None) -> bool:
-    """Whether a selector makes sense; what it lacks has been told by `label_selector`."""
+    """Whether a selector is valid; `label_selector` has reported what is wrong with it."""
     return not any(label_selector(selector, ""))
 
 

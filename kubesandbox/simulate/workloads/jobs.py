@@ -27,7 +27,7 @@ class Progress:
 
 
 def step(job: Object, world: World) -> PlannedStep | None:
-    """Make Pods, count them, say that it is over; a finished Job goes after `ttlSecondsAfterFinished`."""
+    """Create Pods, count them, report the end; a finished Job is deleted after `ttlSecondsAfterFinished`."""
     if is_ending(job):
         return None
     over = _over(job)

@@ -137,7 +137,7 @@ def complete(deployment: Object, new: Object | None, old: Sequence[Object]) -> b
 
 
 def seconds_left(deployment: Object, now: datetime) -> float | None:
-    """Until it is said that there is no progress; None if that need not be waited for."""
+    """Seconds until the missing progress is reported; None if there is nothing to wait for."""
     progressing = condition(deployment["status"].get("conditions"), "Progressing")
     limit = deployment["spec"].get("progressDeadlineSeconds", 600)
     if limit >= 2**31 - 1 or progressing.get("reason") in (None, DONE, LATE, "DeploymentPaused"):

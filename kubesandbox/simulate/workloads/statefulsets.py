@@ -107,7 +107,7 @@ def _pod(members: Members, number: int, revision: str) -> Create:
 
 
 def _claims(members: Members, number: int, world: World) -> list[Write]:
-    """Claims that the Pod's templates ask for and that are not there. They outlive Pod and set."""
+    """Missing claims of the Pod's templates. Claims outlive Pod and set."""
     owner, name = members.owner, members.name(number)
     writes: list[Write] = []
     for template in owner["spec"].get("volumeClaimTemplates") or ():

@@ -105,8 +105,8 @@ def _inside(schema: JSON, place: _Place, *, root: bool) -> Iterator[tuple[str, J
 
 # ── lists and maps ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# How elements are distinguished and merged: are `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` said
-# rightly?
+# How elements are distinguished and merged: whether `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` are
+# stated correctly.
 #
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 

@@ -86,7 +86,7 @@ def _names_condition(conflict: tuple[str, str] | None) -> JSON:
 
 
 def ca_bundle(crd: JSON) -> str:
-    """Whom to trust as the conversion's webhook, "" where nothing is said of it."""
+    """The CA bundle of the conversion's webhook, "" without one."""
     client = ((crd["spec"].get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
     return client.get("caBundle") or ""
 

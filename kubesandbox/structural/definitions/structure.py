@@ -58,7 +58,7 @@ def _root_beside_status(schema: JSON, field: str) -> Iterator[Cause]:
 
 
 def _invariants(schema: JSON, level: str, field: str) -> Iterator[Cause]:
-    """Rules for the part of a schema that says what there is."""
+    """Rules for the part of a schema that declares fields and types."""
     if schema.get("type") == "array" and schema.get("items") is None:
         yield required(f"{field}.items", "must be specified")
     for key, inner, below in _children(schema):
@@ -82,7 +82,7 @@ def _children(schema: JSON) -> Iterator[tuple[str, JSON, str]]:
 
 
 def _skipped(schema: JSON) -> str:
-    """Which `anyOf` is the one that says integer or string: `anyOf`, `allOf`, or ""."""
+    """Where the `anyOf` of "integer or string" stands: `anyOf`, `allOf`, or ""."""
     if schema.get("anyOf") == INT_OR_STRING:
         return "anyOf"
     first = (schema.get("allOf") or [{}])[0]
