@@ -217,6 +217,7 @@ async def test_a_deletion_is_waited_for_until_it_ends_or_fails_or_patience_does(
     elif end == "failed":
         state.fail("no")
     world.states.changed.notify()
-    await waiting
+    async with asyncio.timeout(1000.0):
+        await waiting
     assert world.runs.now() - began == pytest.approx(seconds, abs=0.1)
     world.dispatching.cancel()
