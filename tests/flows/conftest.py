@@ -38,21 +38,21 @@ async def operator(launcher: tuple[str, ...], cluster: Cluster, tmp_path: Path) 
     ) -> Operator:
         directory = tmp_path / f"op{next(numbers)}"
         directory.mkdir()
-        one = Operator(directory, kubeconfig or cluster.kubeconfig, flags)
-        made.append(one)
-        one.write_hooks(scripts)
-        one.start()
+        program = Operator(directory, kubeconfig or cluster.kubeconfig, flags)
+        made.append(program)
+        program.write_hooks(scripts)
+        program.start()
         if ready:
-            await one.ready()
-        return one
+            await program.ready()
+        return program
 
     yield start
-    for one in made:
+    for program in made:
         try:
-            if one.running():
-                await one.stop()
-            await one.alone()
+            if program.running():
+                await program.stop()
+            await program.alone()
         finally:
-            one.kill()
-            print(one.story())
-        assert oops(one.logs()) == []
+            program.kill()
+            print(program.story())
+        assert oops(program.logs()) == []

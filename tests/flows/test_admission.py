@@ -49,11 +49,11 @@ def denying(site: Site, **response: Any) -> str:
 
 
 async def test_an_allowed_request_is_carried_out(site: Site, ask: Ask) -> None:
-    one = await ask(validating(site, ALLOW))
+    program = await ask(validating(site, ALLOW))
     assert site.kubectl("create", "configmap", "a")[0] == 0
     assert site.kubectl("label", "configmap", "a", "x=y")[0] == 0
     assert site.kubectl("delete", "configmap", "a")[0] == 0
-    reviews = [context["review"]["request"] for context in one.contexts("h.sh")]
+    reviews = [context["review"]["request"] for context in program.contexts("h.sh")]
     mine = [request for request in reviews if request["name"] == "a"]
     assert [request["operation"] for request in mine] == ["CREATE", "UPDATE", "DELETE"]
     assert [bool(request["oldObject"]) for request in mine] == [False, True, True]
@@ -83,14 +83,14 @@ async def test_updates_and_deletions_can_be_refused(site: Site, ask: Ask) -> Non
 async def test_connecting_can_be_allowed_and_refused(site: Site, ask: Ask) -> None:
     refuse = answer(allowed=False, message="no shells")
     body = f'if grep -q PodExecOptions "$BINDING_CONTEXT_PATH"; then\n{refuse}else\n{ALLOW}fi\n'
-    one = await ask(validating(site, body, resources="*/*"))
+    program = await ask(validating(site, body, resources="*/*"))
     pod = {"metadata": {"name": "p"}, "spec": {"nodeName": "nowhere", "containers": [{"name": "c", "image": "i"}]}}
     site.cluster.create(f"/api/v1/namespaces/{site.namespace}/pods", pod)
     code, shown = site.kubectl("exec", "p", "--", "sh")
     assert (code, "denied the request: no shells" in shown) == (1, True)
     _, shown = site.kubectl("get", "--raw", f"/api/v1/namespaces/{site.namespace}/pods/p/proxy/")
     assert "denied" not in shown
-    reviews = [context["review"]["request"] for context in one.contexts("h.sh")]
+    reviews = [context["review"]["request"] for context in program.contexts("h.sh")]
     connected = {review["subResource"] for review in reviews if review["operation"] == "CONNECT"}
     assert connected == {"exec", "proxy"}
     site.kubectl("delete", "pod", "p", "--force")
@@ -124,33 +124,33 @@ def failing(site: Site, policy: str) -> str:
 
 
 async def test_with_policy_fail_a_failing_hook_refuses_the_request_with_a_reason(site: Site, ask: Ask) -> None:
-    one = await ask(failing(site, "Fail"))
+    program = await ask(failing(site, "Fail"))
     for name, (_, message) in WRONG.items():
         code, shown = site.kubectl("create", "configmap", name)
         assert code == 1
         assert message in shown
-    assert one.metric("webhook_reviews_total", result="failed") == len(WRONG)
-    assert one.metric("hook_run_errors_total", hook="h.sh") == len(WRONG)
+    assert program.metric("webhook_reviews_total", result="failed") == len(WRONG)
+    assert program.metric("hook_run_errors_total", hook="h.sh") == len(WRONG)
 
 
 async def test_with_policy_ignore_a_failing_hook_admits_the_request(site: Site, ask: Ask) -> None:
-    one = await ask(failing(site, "Ignore"))
+    program = await ask(failing(site, "Ignore"))
     for name in WRONG:
         assert site.kubectl("create", "configmap", name) == (0, f"configmap/{name} created\n")
-    assert one.metric("webhook_reviews_total", result="failed") == len(WRONG)
+    assert program.metric("webhook_reviews_total", result="failed") == len(WRONG)
 
 
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
 async def test_a_hanging_hook_is_stopped_at_the_deadline(site: Site, ask: Ask, policy: str) -> None:
     """The API server's own deadline is a fifth of a second later: on a busy machine it may come first."""
     body = f"if {BAD}; then\ntrap '' TERM; while :; do sleep 0.1; done\nelse\n{ALLOW}fi\n"
-    one = await ask(validating(site, body, timeoutSeconds=1, failurePolicy=policy))
+    program = await ask(validating(site, body, timeoutSeconds=1, failurePolicy=policy))
     create = ("create", "configmap", "bad", "--dry-run=server")
     if policy == "Fail":
         await until(lambda: HANGS in site.kubectl(*create)[1], HANGS)
     else:
         assert site.kubectl(*create)[0] == 0
-    await until(lambda: one.metric("hook_processes") == 0 and not one.left_behind(), "no hook runs")
+    await until(lambda: program.metric("hook_processes") == 0 and not program.left_behind(), "no hook runs")
 
 
 async def test_dry_runs_call_the_hook_and_change_nothing(site: Site, ask: Ask) -> None:
@@ -201,8 +201,8 @@ async def test_many_reviews_at_once_are_all_answered(site: Site, ask: Ask) -> No
     """The hooks wait for all of them, and then do little. The API server waits for half a minute: on a machine that
     does not bring all of them together by then, some have to be asked again."""
     held = f'read -r context < "$BINDING_CONTEXT_PATH"\ncase $context in *\'"name":"n\'*)\n{HOLD};; esac\n'
-    one = await ask(quick(site, held))
-    before, many = one.metric("webhook_reviews_total"), several(1000)
+    program = await ask(quick(site, held))
+    before, many = program.metric("webhook_reviews_total"), several(1000)
     path = f"/api/v1/namespaces/{site.namespace}/configmaps?dryRun=All"
     trust = ssl.create_default_context(cafile=str(site.cluster.ca))
     connector = aiohttp.TCPConnector(ssl=trust, limit=0)
@@ -225,7 +225,7 @@ async def test_many_reviews_at_once_are_all_answered(site: Site, ask: Ask) -> No
 
         late: list[str] = []
         answers = [asyncio.create_task(insist(f"n{number}")) for number in range(many)]
-        await until(lambda: late or one.metric("webhook_running") == many, "all of them wait at once")
-        one.tell("go")
+        await until(lambda: late or program.metric("webhook_running") == many, "all of them wait at once")
+        program.tell("go")
         await asyncio.gather(*answers)
-    assert one.metric("webhook_reviews_total", result="allowed") >= before + many
+    assert program.metric("webhook_reviews_total", result="allowed") >= before + many

@@ -70,9 +70,9 @@ async def test_each_delete_operation_deletes_and_accepts_a_missing_object(
 ) -> None:
     cms.create("x")
     operations = [to(cms, operation), to(cms, operation, "never-was")]
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))})
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))})
     assert cms.get("x") == {}
-    assert len(one.runs("h.sh")) == 1
+    assert len(program.runs("h.sh")) == 1
 
 
 STATUS = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
@@ -104,28 +104,28 @@ async def test_a_missing_object_fails_the_run_unless_it_is_ignored(operator: Sta
     body = patching([to(cms, "MergePatch", "ignored", **patch, ignoreMissingObject=True)])
     bad = patching([to(cms, "MergePatch", "missed", **patch), to(cms, "MergePatch", "there", **patch)])
     cms.create("there")
-    one = await operator({"a.sh": hook({"onStartup": 1}, body), "b.sh": hook({"onStartup": 2}, bad)}, ready=False)
-    record = await one.wait_log("Will retry")
+    program = await operator({"a.sh": hook({"onStartup": 1}, body), "b.sh": hook({"onStartup": 2}, bad)}, ready=False)
+    record = await program.wait_log("Will retry")
     assert (record["hook"], "missed" in record["error"], "ignored" in record["error"]) == ("b.sh", True, False)
     assert cms.data("there") == {"y": "2"}
     cms.create("missed")
-    await one.ready()
+    await program.ready()
     assert cms.data("missed") == {"y": "2"}
 
 
 async def test_one_invalid_operation_prevents_all_operations(operator: Start, cms: ConfigMaps) -> None:
     good: dict[str, Any] = {"operation": "Create", "object": a(cms, "good")}
     operations: list[dict[str, Any]] = [good, {"operation": "MergePatch", "kind": "ConfigMap", "name": "x"}]
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, ready=False)
-    record = await one.wait_log("Will retry")
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, ready=False)
+    record = await program.wait_log("Will retry")
     assert "mergePatch" in record["error"]
     assert cms.get("good") == {}
 
 
 async def test_an_unknown_kind_is_named(operator: Start, cms: ConfigMaps) -> None:
     operation = {**to(cms, "Delete"), "kind": "NoSuchKind"}
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))}, ready=False)
-    assert "NoSuchKind" in (await one.wait_log("Will retry"))["error"]
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))}, ready=False)
+    assert "NoSuchKind" in (await program.wait_log("Will retry"))["error"]
 
 
 async def test_a_failed_hook_may_still_patch_a_status(operator: Start, cluster: Cluster, cms: ConfigMaps) -> None:
@@ -136,9 +136,9 @@ async def test_a_failed_hook_may_still_patch_a_status(operator: Start, cluster: 
         {"operation": "Create", "object": a(cms, "other")},
     ]
     body = f'if [ -e "$TOLD/failed-$name" ]; then exit 0; fi\n{patching(operations)}{FAIL_ONCE}'
-    one = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
+    program = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
     await until(lambda: cluster.request("GET", path).body["status"]["loadBalancer"], "the status")
-    await one.ready()
+    await program.ready()
     assert cms.get("other") == {}
 
 
@@ -148,11 +148,11 @@ async def test_operations_of_a_failed_attempt_are_not_sent_again(operator: Start
         {"operation": "Create", "object": a(cms, "made")},
         to(cms, "MergePatch", "missed", mergePatch={"data": {"y": "2"}}),
     ]
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, ready=False)
-    await one.wait_log("Will retry")
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, ready=False)
+    await program.wait_log("Will retry")
     cms.create("missed")
-    await one.ready()
-    assert len(one.runs("h.sh")) == 2
+    await program.ready()
+    assert len(program.runs("h.sh")) == 2
 
 
 async def test_a_hooks_own_patch_is_one_event_for_it(operator: Start, cms: ConfigMaps) -> None:
@@ -160,33 +160,33 @@ async def test_a_hooks_own_patch_is_one_event_for_it(operator: Start, cms: Confi
     binding = {"name": "cms", "kind": "ConfigMap", "namespace": {"nameSelector": {"matchNames": [cms.namespace]}}}
     config = {"kubernetes": [{**binding, "jqFilter": ".data"}]}
     patch = patching([to(cms, "MergePatch", mergePatch={"data": {"seen": "yes"}})], "Event")
-    one = await operator({"h.sh": hook(config, patch)})
+    program = await operator({"h.sh": hook(config, patch)})
     cms.create("x")
-    assert await one.hears("h.sh", 2) == [("Added", "x"), ("Modified", "x")]
-    await stays(lambda: len(one.events("h.sh")) == 2, "two events", 0.5)
+    assert await program.hears("h.sh", 2) == [("Added", "x"), ("Modified", "x")]
+    await stays(lambda: len(program.events("h.sh")) == 2, "two events", 0.5)
 
 
 async def test_metrics_of_hooks_are_exported_and_a_group_is_replaced(operator: Start) -> None:
     first = metrics({"name": "m_total", "add": 1.5}, {"name": "g", "set": 1, "group": "g", "labels": {"x": "old"}})
     second = metrics({"name": "g", "set": 2, "group": "g", "labels": {"x": "new"}})
     body = f'if mkdir "$TOLD/first"; then\n{first}else\n{second}fi\n'
-    one = await operator({"h.sh": hook({"schedule": [{"crontab": "* * * * * *"}]}, body)})
-    await until(lambda: one.hook_metric("g", x="new", hook="h.sh") == 2, "the second run's metric")
-    assert one.hook_metric("g", x="old") == 0
-    assert one.hook_metric("m_total", hook="h.sh") == 1.5
+    program = await operator({"h.sh": hook({"schedule": [{"crontab": "* * * * * *"}]}, body)})
+    await until(lambda: program.hook_metric("g", x="new", hook="h.sh") == 2, "the second run's metric")
+    assert program.hook_metric("g", x="old") == 0
+    assert program.hook_metric("m_total", hook="h.sh") == 1.5
 
 
 async def test_a_conflicting_metric_is_refused_and_the_scrape_still_works(operator: Start) -> None:
     body = metrics({"name": "m", "set": 1}, {"name": "m", "add": 1}, {"name": "other", "set": 3})
-    one = await operator({"h.sh": hook({"onStartup": 1}, body)})
-    await one.wait_log("A metric was refused")
-    assert (one.hook_metric("m"), one.hook_metric("other")) == (1, 3)
-    assert one.get("/metrics/hooks")[0] == 200
+    program = await operator({"h.sh": hook({"onStartup": 1}, body)})
+    await program.wait_log("A metric was refused")
+    assert (program.hook_metric("m"), program.hook_metric("other")) == (1, 3)
+    assert program.get("/metrics/hooks")[0] == 200
 
 
 async def test_bad_metrics_fail_the_run(operator: Start) -> None:
-    one = await operator({"h.sh": hook({"onStartup": 1}, 'echo "{\\"name\\":" > "$METRICS_PATH"\n')}, ready=False)
-    assert "metrics" in (await one.wait_log("Will retry"))["error"]
+    program = await operator({"h.sh": hook({"onStartup": 1}, 'echo "{\\"name\\":" > "$METRICS_PATH"\n')}, ready=False)
+    assert "metrics" in (await program.wait_log("Will retry"))["error"]
 
 
 async def test_conflicts_and_retry_after_are_handled_within_one_run(
@@ -200,9 +200,9 @@ async def test_conflicts_and_retry_after_are_handled_within_one_run(
     ]
     proxy.answer(409, "PUT", times=2)
     proxy.answer(429, "POST", retry_after=1)
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, kubeconfig=proxy.kubeconfig)
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching(operations))}, kubeconfig=proxy.kubeconfig)
     assert cms.data("x") == {"new": "2", "y": "2"}
-    assert len(one.runs("h.sh")) == 1
+    assert len(program.runs("h.sh")) == 1
 
 
 async def test_an_unreachable_api_server_fails_the_run_and_nothing_is_lost(
@@ -211,6 +211,6 @@ async def test_an_unreachable_api_server_fails_the_run_and_nothing_is_lost(
     cms.create("x", x="1")
     proxy.answer(503, "PATCH")
     operation = to(cms, "MergePatch", **CHANGES["MergePatch"])
-    one = await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))}, kubeconfig=proxy.kubeconfig)
+    program = await operator({"h.sh": hook({"onStartup": 1}, patching([operation]))}, kubeconfig=proxy.kubeconfig)
     assert cms.data("x") == {"x": "1", "y": "2"}
-    assert len(one.runs("h.sh")) == 2
+    assert len(program.runs("h.sh")) == 2

@@ -12,39 +12,39 @@ async def test_a_filter_that_uses_all_memory_affects_only_its_binding(operator: 
     """Inside hookrunner's own process it would end the program."""
     cms.create("old")
     greedy = watching(cms.namespace, jqFilter="def f: 1 + f; f")
-    one = await operator({"a.sh": greedy, "b.sh": watching(cms.namespace, jqFilter=".data | length")}, ready=False)
-    await one.not_ready("a.sh: cms: its filter fails on")
-    await one.has_run("b.sh")
+    program = await operator({"a.sh": greedy, "b.sh": watching(cms.namespace, jqFilter=".data | length")}, ready=False)
+    await program.not_ready("a.sh: cms: its filter fails on")
+    await program.has_run("b.sh")
     cms.create("new")
-    assert await one.hears("b.sh", 1) == [("Added", "new")]
-    assert one.runs("a.sh") == []
-    assert one.metric("filter_errors_total", hook="a.sh") >= 1
+    assert await program.hears("b.sh", 1) == [("Added", "new")]
+    assert program.runs("a.sh") == []
+    assert program.metric("filter_errors_total", hook="a.sh") >= 1
 
 
 async def test_a_flood_of_output_without_newlines_is_cut_and_the_run_ends(operator: Start) -> None:
     """The program, and not only its reader of lines (`tests/process/test_children.py`)."""
     flood = "head -c 20000000 /dev/zero | tr '\\0' x\nhead -c 20000000 /dev/zero | tr '\\0' y >&2\n"
-    one = await operator({"h.sh": hook({"onStartup": 1}, flood)})
-    assert one.metric("hook_run_success_total", hook="h.sh") == 1
-    assert all(len(line) < 2 << 20 for line in (one.directory / "log").read_text().splitlines())
-    assert Path(one.directory / "log").stat().st_size < 5 << 20
+    program = await operator({"h.sh": hook({"onStartup": 1}, flood)})
+    assert program.metric("hook_run_success_total", hook="h.sh") == 1
+    assert all(len(line) < 2 << 20 for line in (program.directory / "log").read_text().splitlines())
+    assert Path(program.directory / "log").stat().st_size < 5 << 20
 
 
 async def test_a_background_child_does_not_delay_the_end_of_a_run(operator: Start, cms: ConfigMaps) -> None:
     """The predecessor waited for every process that held the hook's output."""
-    one = await operator({"h.sh": watching(cms.namespace, "sleep 3600 &\n")})
+    program = await operator({"h.sh": watching(cms.namespace, "sleep 3600 &\n")})
     for number in range(2):
         cms.create(f"n{number}")
-        await one.hears("h.sh", number + 1)
-    one.kill()
+        await program.hears("h.sh", number + 1)
+    program.kill()
 
 
 async def test_on_bad_hook_skip_leaves_a_bad_hook_out(operator: Start, cms: ConfigMaps) -> None:
     scripts = {"bad.sh": hook({"kubernetes": [{"jqFilter": ".["}]}), "good.sh": watching(cms.namespace)}
-    one = await operator(scripts, "--on-bad-hook=skip")
-    await one.has_run("good.sh")
-    assert "left out: bad.sh" in one.get("/readyz")[1]
-    assert (await one.wait_log("hook is left out"))["hook"] == "bad.sh"
+    program = await operator(scripts, "--on-bad-hook=skip")
+    await program.has_run("good.sh")
+    assert "left out: bad.sh" in program.get("/readyz")[1]
+    assert (await program.wait_log("hook is left out"))["hook"] == "bad.sh"
 
 
 async def test_a_refused_start_reports_every_problem_of_every_hook(operator: Start, cms: ConfigMaps) -> None:
@@ -54,30 +54,30 @@ async def test_a_refused_start_reports_every_problem_of_every_hook(operator: Sta
         "c.sh": "#!/bin/bash\nexit 3\n",
         "d.sh": "#!/bin/bash\necho '{]'\n",
     }
-    one = await operator(scripts, ready=False)
-    assert await one.ended() == 1
-    told = (one.directory / "errors").read_text()
+    program = await operator(scripts, ready=False)
+    assert await program.ended() == 1
+    told = (program.directory / "errors").read_text()
     assert all(words in told for words in ("a.sh", "jqFilter", "b.sh", "unknownKey", "c.sh", "d.sh"))
 
 
 async def test_a_file_without_execute_bit_is_reported_with_its_chmod(operator: Start, cms: ConfigMaps) -> None:
-    one = await operator({"good.sh": watching(cms.namespace)})
-    (one.directory / "hooks" / "plain.sh").write_text(watching(cms.namespace))
-    await one.stop()
-    one.start()
-    record = await one.wait_log("chmod +x")
+    program = await operator({"good.sh": watching(cms.namespace)})
+    (program.directory / "hooks" / "plain.sh").write_text(watching(cms.namespace))
+    await program.stop()
+    program.start()
+    record = await program.wait_log("chmod +x")
     assert "plain.sh" in str(record)
-    await one.ready()
+    await program.ready()
 
 
 async def test_a_synchronization_without_waiting_runs_in_its_own_queue(operator: Start, cms: ConfigMaps) -> None:
     """A failing one in `main` holds it up, one in a queue of its own does not."""
     binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
     scripts = {"a.sh": hook({"kubernetes": [binding]}, FAIL_ALWAYS), "b.sh": watching(cms.namespace)}
-    one = await operator(scripts, ready=False)
-    await one.has_run("a.sh")
-    await one.has_run("b.sh")
+    program = await operator(scripts, ready=False)
+    await program.has_run("a.sh")
+    await program.has_run("b.sh")
     cms.create("new")
-    assert await one.hears("b.sh", 1) == [("Added", "new")]
+    assert await program.hears("b.sh", 1) == [("Added", "new")]
     failed = "HookRun:q:kubernetes:a.sh:cms:failures "
-    await until(lambda: one.queue_list()["q"][0].startswith(failed), "the failed one in its queue")
+    await until(lambda: program.queue_list()["q"][0].startswith(failed), "the failed one in its queue")

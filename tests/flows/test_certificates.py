@@ -47,25 +47,25 @@ async def test_certificates_from_files_are_replaced_without_a_failed_request(
     site: Site, start: Start, tmp_path: Path
 ) -> None:
     old, new = made("old"), made("new")
-    one = await start({"h.sh": quick(site)}, *site.flags, *write_files(tmp_path, old))
-    await is_asked(site, one)
+    program = await start({"h.sh": quick(site)}, *site.flags, *write_files(tmp_path, old))
+    await is_asked(site, program)
     traffic = await exchanged(site, lambda: write_files(tmp_path, new))
     assert traffic.serials == [old.serial, new.serial]
-    assert one.metric("webhook_certificate_expiry_timestamp_seconds") == new.expires
+    assert program.metric("webhook_certificate_expiry_timestamp_seconds") == new.expires
 
 
 async def test_certificates_of_cert_manager_are_replaced_without_a_failed_request(site: Site, start: Start) -> None:
     old, new, secrets = made("old"), made("new"), Secrets(site)
     secrets.write(old)
-    one = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=secret:{NAME}")
-    await is_asked(site, one)
+    program = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=secret:{NAME}")
+    await is_asked(site, program)
     traffic = await exchanged(site, lambda: secrets.write(new))
     assert traffic.serials == [old.serial, new.serial]
 
 
 async def test_self_issued_certificates_are_replaced_without_a_failed_request(site: Site, start: Start) -> None:
-    one, secrets = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=self:{NAME}"), Secrets(site)
-    await is_asked(site, one)
+    program, secrets = await start({"h.sh": quick(site)}, *site.flags, f"--webhook-certs=self:{NAME}"), Secrets(site)
+    await is_asked(site, program)
     old = secrets.serial()
     traffic = await exchanged(site, secrets.delete)
     assert traffic.serials == [old, secrets.serial()]

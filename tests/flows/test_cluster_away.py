@@ -19,35 +19,35 @@ async def test_a_cluster_that_is_down_at_the_start_is_waited_for(
 ) -> None:
     await proxy.refuse()
     scripts = {"h.sh": watching(cms.namespace), "start.sh": hook({"onStartup": 1})}
-    one = await operator(scripts, kubeconfig=proxy.kubeconfig, ready=False)
-    await one.has_run("start.sh")
-    await one.not_ready("h.sh: cms")
-    assert one.get("/healthz")[0] == 200
+    program = await operator(scripts, kubeconfig=proxy.kubeconfig, ready=False)
+    await program.has_run("start.sh")
+    await program.not_ready("h.sh: cms")
+    assert program.get("/healthz")[0] == 200
     await proxy.accept()
-    await one.ready()
+    await program.ready()
     cms.create("new")
-    assert await one.hears("h.sh", 1) == [("Added", "new")]
+    assert await program.hears("h.sh", 1) == [("Added", "new")]
 
 
 async def test_nothing_is_lost_while_the_api_server_is_down(own_cluster: OwnCluster, operator: Start) -> None:
     """Killed, its history compacted, started again: events before, between and after are reported once."""
     cms = ConfigMaps(own_cluster, "default")
     cms.create("gone")
-    one = await operator({"h.sh": watching("default")}, kubeconfig=own_cluster.kubeconfig)
+    program = await operator({"h.sh": watching("default")}, kubeconfig=own_cluster.kubeconfig)
     cms.create("before")
-    await one.hears("h.sh", 1)
+    await program.hears("h.sh", 1)
     own_cluster.stop_apiserver()
-    await one.not_ready("h.sh: cms")
+    await program.not_ready("h.sh: cms")
     own_cluster.compact()
     await asyncio.to_thread(own_cluster.start_apiserver)
     cms.delete("gone")
     cms.change("before", x="1")
     cms.create("after")
-    await one.ready()
-    await one.hears("h.sh", 4)
-    await stays(lambda: len(one.events("h.sh")) == 4, "four events", 0.5)
+    await program.ready()
+    await program.hears("h.sh", 4)
+    await stays(lambda: len(program.events("h.sh")) == 4, "four events", 0.5)
     told = [("Added", "before"), ("Added", "after"), ("Deleted", "gone"), ("Modified", "before")]
-    assert sorted(one.events("h.sh")) == sorted(told)
+    assert sorted(program.events("h.sh")) == sorted(told)
 
 
 async def test_an_expired_token_is_reported_and_a_new_one_is_loaded(
@@ -55,13 +55,13 @@ async def test_an_expired_token_is_reported_and_a_new_one_is_loaded(
 ) -> None:
     """The kubeconfig is read again after a 401."""
     old = cluster.user("old", cms.namespace, [SEE], lifetime=-60)
-    one = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=old.kubeconfig, ready=False)
-    await one.not_ready("Unauthorized")
+    program = await operator({"h.sh": watching(cms.namespace)}, kubeconfig=old.kubeconfig, ready=False)
+    await program.not_ready("Unauthorized")
     new = cluster.user("new", cms.namespace, [SEE])
     write_kubeconfig(old.kubeconfig, Access(cluster.url, cluster.ca, new.token))
-    await one.ready()
+    await program.ready()
     cms.create("new")
-    assert await one.hears("h.sh", 1) == [("Added", "new")]
+    assert await program.hears("h.sh", 1) == [("Added", "new")]
 
 
 async def test_a_forbidden_binding_waits_alone_and_starts_when_the_right_is_granted(
@@ -70,17 +70,17 @@ async def test_a_forbidden_binding_waits_alone_and_starts_when_the_right_is_gran
     user = cluster.user("few", cms.namespace, [SEE])
     secrets = configmaps(cms.namespace, name="secrets", kind="Secret")
     scripts = {"a.sh": hook({"kubernetes": [secrets]}), "b.sh": watching(cms.namespace)}
-    one = await operator(scripts, kubeconfig=user.kubeconfig, ready=False)
-    await one.not_ready("a.sh: secrets")
-    await one.has_run("b.sh")
+    program = await operator(scripts, kubeconfig=user.kubeconfig, ready=False)
+    await program.not_ready("a.sh: secrets")
+    await program.has_run("b.sh")
     cms.create("new")
-    assert await one.hears("b.sh", 1) == [("Added", "new")]
-    assert one.runs("a.sh") == []
-    assert "waiting for snapshot of secrets" in str(one.queue_list()["main"])
-    assert one.metric("binding_waiting", hook="a.sh", binding="secrets") == 1
+    assert await program.hears("b.sh", 1) == [("Added", "new")]
+    assert program.runs("a.sh") == []
+    assert "waiting for snapshot of secrets" in str(program.queue_list()["main"])
+    assert program.metric("binding_waiting", hook="a.sh", binding="secrets") == 1
     grant(cluster, cms.namespace, "few", "secrets")
-    await one.ready()
-    assert [context["binding"] for context in one.contexts("a.sh")] == ["secrets"]
+    await program.ready()
+    assert [context["binding"] for context in program.contexts("a.sh")] == ["secrets"]
 
 
 async def test_a_forbidden_binding_does_not_delay_other_bindings_of_its_hook(
@@ -93,16 +93,16 @@ async def test_a_forbidden_binding_does_not_delay_other_bindings_of_its_hook(
     wants = {**every, "name": "wants", "includeSnapshotsFrom": ["secrets"]}
     schedules = [{**every, "name": "free"}, wants]
     config = {"kubernetes": [secrets, configmaps(cms.namespace)], "schedule": schedules}
-    one = await operator({"h.sh": hook(config)}, kubeconfig=user.kubeconfig, ready=False)
+    program = await operator({"h.sh": hook(config)}, kubeconfig=user.kubeconfig, ready=False)
 
     def seen() -> set[str]:
-        return {context["binding"] for context in one.contexts("h.sh")}
+        return {context["binding"] for context in program.contexts("h.sh")}
 
     await until(lambda: seen() == {"cms", "free"}, "what needs no Secrets")
     await stays(lambda: seen() == {"cms", "free"}, "only that", 1.5)
     grant(cluster, cms.namespace, "few", "secrets")
     await until(lambda: seen() == {"cms", "free", "secrets", "wants"}, "all four")
-    assert all(c["snapshots"] == {"secrets": []} for c in one.contexts("h.sh") if c["binding"] == "wants")
+    assert all(c["snapshots"] == {"secrets": []} for c in program.contexts("h.sh") if c["binding"] == "wants")
 
 
 async def test_a_binding_starts_when_its_kind_is_defined_later(
@@ -111,15 +111,15 @@ async def test_a_binding_starts_when_its_kind_is_defined_later(
     group = f"{cms.namespace}.example.com"
     late = configmaps(cms.namespace, name="late", apiVersion=f"{group}/v1", kind="Thing")
     scripts = {"a.sh": hook({"kubernetes": [late]}), "b.sh": watching(cms.namespace)}
-    one = await operator(scripts, ready=False)
-    await one.not_ready("a.sh: late")
-    await one.has_run("b.sh")
+    program = await operator(scripts, ready=False)
+    await program.not_ready("a.sh: late")
+    await program.has_run("b.sh")
     cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group))
-    await one.ready()
+    await program.ready()
     things = f"/apis/{group}/v1/namespaces/{cms.namespace}/things"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "first"}}
     cluster.create(things, thing)
-    assert await one.hears("a.sh", 1) == [("Added", "first")]
+    assert await program.hears("a.sh", 1) == [("Added", "first")]
     cluster.request("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{group}")
 
 

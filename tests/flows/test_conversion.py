@@ -46,7 +46,7 @@ async def test_an_object_can_be_read_in_each_version_whichever_it_was_written_in
 ) -> None:
     kind.define()
     kind.create("v1", "from-v1")
-    one = await operator(hooks(kind), *site.flags)
+    program = await operator(hooks(kind), *site.flags)
     await converted(kind, "from-v1")
     for version in ("v1beta1", "v1alpha1"):
         assert kind.create(version, f"from-{version}").status == 201
@@ -55,7 +55,7 @@ async def test_an_object_can_be_read_in_each_version_whichever_it_was_written_in
         listed = kind.cluster.request("GET", kind.path(version)).body["items"]
         assert [item["spec"] for item in listed] == [spec] * 3
     change(kind, site)
-    await many(kind, one)
+    await many(kind, program)
 
 
 def change(kind: Kind, site: Site) -> None:
@@ -74,13 +74,13 @@ def change(kind: Kind, site: Site) -> None:
         assert (code, kind.get("v1", "applied")["spec"]["address"]["port"]) == (0, port), shown
 
 
-async def many(kind: Kind, one: Operator) -> None:
+async def many(kind: Kind, program: Operator) -> None:
     """The API server has each object converted alone, when it is written, into each version that a client reads
     (v1 to v1beta1, and from that to v1alpha1). Lists of any length need nothing more."""
     expected = {"lower.sh": MANY, "upper.sh": 2 * MANY}
 
     def runs() -> dict[str, int]:
-        return {hook: sum(converted.startswith("n") for converted in names(one, hook)) for hook in expected}
+        return {hook: sum(converted.startswith("n") for converted in names(program, hook)) for hook in expected}
 
     await kind.create_many("v1", [f"n{number}" for number in range(MANY)])
     await until(lambda: runs() == expected, f"{expected} runs")
@@ -89,9 +89,9 @@ async def many(kind: Kind, one: Operator) -> None:
     assert runs() == expected
 
 
-def names(one: Operator, hook: str) -> Iterator[str]:
+def names(program: Operator, hook: str) -> Iterator[str]:
     """The objects that came in each run, of which there is only one."""
-    for context in one.contexts(hook):
+    for context in program.contexts(hook):
         (obj,) = context["review"]["request"]["objects"]
         yield obj["metadata"]["name"]
 
@@ -145,7 +145,7 @@ async def test_a_failed_conversion_is_reported_and_the_stored_version_can_be_rea
 async def test_conversions_are_registered_for_later_definitions_and_repaired(
     kind: Kind, site: Site, operator: Start
 ) -> None:
-    one = await operator(hooks(kind), *site.flags)
+    program = await operator(hooks(kind), *site.flags)
     kind.define()
     kind.create("v1", "a")
     await converted(kind, "a")
@@ -160,7 +160,7 @@ async def test_conversions_are_registered_for_later_definitions_and_repaired(
     await until(lambda: kind.create("v1alpha1", "b").status in (201, 409), "b, while the definition changes")
     await converted(kind, "a")
     await converted(kind, "b")
-    await one.stop()
+    await program.stop()
     again = await operator({"idle.sh": hook({"onStartup": 1})}, *site.flags)
     await until(lambda: kind.conversion() == {"strategy": "None"}, "the end of conversions")
     await again.stop()
@@ -206,10 +206,10 @@ async def test_a_watched_kind_may_be_converted_by_the_same_process(kind: Kind, s
     kind.define(converted_at=f"https://127.0.0.1:{site.port}/{kind.crd}")
     kind.create("v1", "a")
     watched = hook({"kubernetes": [{"name": "teas", "apiVersion": f"{kind.group}/v1alpha1", "kind": "Tea"}]})
-    one = await operator({**hooks(kind), "watch.sh": watched}, *site.flags)
+    program = await operator({**hooks(kind), "watch.sh": watched}, *site.flags)
     kind.create("v1beta1", "b")
-    await until(lambda: ("Added", "b") in one.events("watch.sh"), "the event")
-    synchronization, event = one.contexts("watch.sh")
+    await until(lambda: ("Added", "b") in program.events("watch.sh"), "the event")
+    synchronization, event = program.contexts("watch.sh")
     assert [found["object"]["spec"] for found in synchronization["objects"]] == [SPECS["v1alpha1"]]
     assert event["object"]["spec"] == SPECS["v1alpha1"]
 
@@ -221,7 +221,7 @@ async def test_a_conversion_that_needs_its_own_objects_as_snapshot_is_refused_wi
     kind.create("v1", "a")
     watched = {"name": "teas", "apiVersion": f"{kind.group}/v1beta1", "kind": "Tea"}
     script = kind.converting(*UPPER, binding={"includeSnapshotsFrom": ["teas"]}, kubernetes=[watched])
-    one = await operator({"upper.sh": script}, *site.flags, ready=False)
-    assert "have that binding watch the stored version" in (await one.wait_log("its own objects"))["error"]
+    program = await operator({"upper.sh": script}, *site.flags, ready=False)
+    assert "have that binding watch the stored version" in (await program.wait_log("its own objects"))["error"]
     assert "its own objects" in kind.get("v1beta1", "a")["message"]
     assert kind.get("v1", "a")["spec"] == SPECS["v1"]

@@ -17,23 +17,23 @@ from tests.flows.waiting import until
 
 
 @contextmanager
-def limited_files(one: Operator) -> Iterator[None]:
+def limited_files(program: Operator) -> Iterator[None]:
     """No file may grow beyond 64 KB: needs no rights."""
-    prlimit(one.pid, RLIMIT_FSIZE, (1 << 16, RLIM_INFINITY))
+    prlimit(program.pid, RLIMIT_FSIZE, (1 << 16, RLIM_INFINITY))
     try:
         yield
     finally:
-        prlimit(one.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+        prlimit(program.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
 
 
 @contextmanager
-def small_disk(one: Operator) -> Iterator[None]:
+def small_disk(program: Operator) -> Iterator[None]:
     """A file system of 64 KB over the temp dir."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(one.tmp)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(program.tmp)], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(one.tmp)], check=True)  # a file may be being written there
+        subprocess.run(["umount", "--lazy", str(program.tmp)], check=True)  # a file may be being written there
 
 
 FULL = [limited_files, *[small_disk] * (os.geteuid() == 0)]
@@ -44,62 +44,62 @@ async def test_a_run_is_retried_until_the_disk_has_space_for_its_files(
     operator: Start, cms: ConfigMaps, full: Callable[[Operator], AbstractContextManager[None]]
 ) -> None:
     """A hook never sees half a context."""
-    one = await operator({"h.sh": watching(cms.namespace)})
-    with full(one):
+    program = await operator({"h.sh": watching(cms.namespace)})
+    with full(program):
         cms.create("large", text="x" * 200_000)
-        record = await one.wait_log("cannot write")
-        assert (record["hook"], len(one.runs("h.sh"))) == ("h.sh", 1)
+        record = await program.wait_log("cannot write")
+        assert (record["hook"], len(program.runs("h.sh"))) == ("h.sh", 1)
         assert "free space in" in record["error"]
-    assert await one.hears("h.sh", 1) == [("Added", "large")]
-    await until(lambda: not any(one.queue_list().values()), "empty queues")
-    await until(lambda: os.listdir(one.tmp) == [], "no files of runs")
+    assert await program.hears("h.sh", 1) == [("Added", "large")]
+    await until(lambda: not any(program.queue_list().values()), "empty queues")
+    await until(lambda: os.listdir(program.tmp) == [], "no files of runs")
 
 
 async def test_a_deleted_hook_fails_until_its_file_is_restored(operator: Start, cms: ConfigMaps) -> None:
     script = watching(cms.namespace)
-    one = await operator({"h.sh": script, "other.sh": watching(cms.namespace, queue="other")})
-    (one.directory / "hooks" / "h.sh").unlink()
+    program = await operator({"h.sh": script, "other.sh": watching(cms.namespace, queue="other")})
+    (program.directory / "hooks" / "h.sh").unlink()
     cms.create("new")
-    record = await one.wait_log("the file is not there")
+    record = await program.wait_log("the file is not there")
     assert record["hook"] == "h.sh"
-    assert await one.hears("other.sh", 1) == [("Added", "new")]
-    one.write_hooks({"h.sh": script})
-    assert await one.hears("h.sh", 1) == [("Added", "new")]
+    assert await program.hears("other.sh", 1) == [("Added", "new")]
+    program.write_hooks({"h.sh": script})
+    assert await program.hears("h.sh", 1) == [("Added", "new")]
 
 
 async def test_a_start_after_a_kill_during_a_run_synchronizes_all_objects(operator: Start, cms: ConfigMaps) -> None:
     """The queue is not kept, but what there is comes with the Synchronization; nothing of the dead is in the way."""
-    one = await operator({"h.sh": watching(cms.namespace, HOLD)}, ready=False)
-    await one.has_run("h.sh")
+    program = await operator({"h.sh": watching(cms.namespace, HOLD)}, ready=False)
+    await program.has_run("h.sh")
     cms.create("queued")
-    one.send(SIGKILL)
-    assert await one.ended() == -SIGKILL
-    one.tell("go")
-    await until(lambda: not one.left_behind(), "the end of the orphaned hook")
+    program.send(SIGKILL)
+    assert await program.ended() == -SIGKILL
+    program.tell("go")
+    await until(lambda: not program.left_behind(), "the end of the orphaned hook")
     cms.create("while-down")
-    one.start()
-    await one.ready()
-    names = [found["object"]["metadata"]["name"] for found in one.contexts("h.sh")[-1]["objects"]]
+    program.start()
+    await program.ready()
+    names = [found["object"]["metadata"]["name"] for found in program.contexts("h.sh")[-1]["objects"]]
     assert names == ["queued", "while-down"]
-    assert one.command("hook", "list") == '["h.sh"]\n'
+    assert program.command("hook", "list") == '["h.sh"]\n'
 
 
 async def test_a_truncated_patch_file_changes_nothing_and_the_run_is_retried(operator: Start, cms: ConfigMaps) -> None:
     whole = patching([{"operation": "Create", "object": {**cm_body(cms, "made"), "data": {"x": "1"}}}])
     half = 'printf \'%s\' \'{"operation": "Create", "obj\' > "$KUBERNETES_PATCH_PATH"\n'
     body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{whole}fi\n'
-    one = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
-    record = await one.wait_log("Will retry")
+    program = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
+    record = await program.wait_log("Will retry")
     assert record["hook"] == "h.sh"
     assert cms.data("made") == {}
-    await one.ready()
+    await program.ready()
     assert cms.data("made") == {"x": "1"}
 
 
 async def test_a_failed_hook_leaves_no_files_behind(operator: Start, cms: ConfigMaps) -> None:
-    one = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ONCE)})
-    await until(lambda: os.listdir(one.tmp) == [], "no files of runs")
-    assert len(one.runs("h.sh")) == 2
+    program = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ONCE)})
+    await until(lambda: os.listdir(program.tmp) == [], "no files of runs")
+    assert len(program.runs("h.sh")) == 2
 
 
 def cm_body(cms: ConfigMaps, name: str) -> dict[str, object]:

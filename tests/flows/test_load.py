@@ -23,13 +23,13 @@ async def test_one_queue_handles_two_thousand_objects_in_synchronization_and_eve
 ) -> None:
     """There may be fewer workers than objects."""
     await cms.create_many(f"old-{number}" for number in range(1000))
-    one = await operator({f"{name}.sh": watching(cms.namespace) for name in "abc"})
-    assert [len(one.contexts(f"{name}.sh")[0]["objects"]) for name in "abc"] == [1000] * 3
+    program = await operator({f"{name}.sh": watching(cms.namespace) for name in "abc"})
+    assert [len(program.contexts(f"{name}.sh")[0]["objects"]) for name in "abc"] == [1000] * 3
     await cms.create_many(f"new-{number}" for number in range(1000))
     for name in "abc":
-        told = await one.hears(f"{name}.sh", 1000)
+        told = await program.hears(f"{name}.sh", 1000)
         assert Counter(told) == Counter(("Added", f"new-{number}") for number in range(1000))
-    await until(lambda: not any(one.queue_list().values()), "empty queues")
+    await until(lambda: not any(program.queue_list().values()), "empty queues")
 
 
 def crowd(namespace: str) -> dict[str, str]:
@@ -43,13 +43,13 @@ def crowd(namespace: str) -> dict[str, str]:
     return {f"h{number}.sh": hook({"kubernetes": [binding], "schedule": schedules()}) for number in range(10)}
 
 
-async def watched(one: Operator, seconds: float) -> None:
+async def watched(program: Operator, seconds: float) -> None:
     """Scrape metrics and dump queues and snapshots all the time."""
     deadline = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < deadline:
         for path in ("/metrics", "/metrics/hooks", "/readyz"):
-            assert (await asyncio.to_thread(one.get, path))[0] == 200
-        await asyncio.to_thread(one.queue_list)
+            assert (await asyncio.to_thread(program.get, path))[0] == 200
+        await asyncio.to_thread(program.queue_list)
 
 
 async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -> None:
@@ -57,16 +57,16 @@ async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -
     clock = asyncio.get_running_loop().time
     await cms.create_many(["one", "two"])
     began = clock()
-    one = await operator(crowd(cms.namespace))
+    program = await operator(crowd(cms.namespace))
 
     def ticks() -> Counter[tuple[int, str]]:
-        return Counter((number, c["binding"]) for number in range(10) for c in one.contexts(f"h{number}.sh"))
+        return Counter((number, c["binding"]) for number in range(10) for c in program.contexts(f"h{number}.sh"))
 
-    await watched(one, seconds)
+    await watched(program, seconds)
     await until(lambda: len(ticks()) == 100 and min(ticks().values()) >= 0.5 * seconds, "ticks of all schedules")
     assert max(ticks().values()) <= clock() - began + 1
-    assert all(len(c["snapshots"]["cms"]) == 2 for number in range(10) for c in one.contexts(f"h{number}.sh"))
-    assert await one.stop() == 0
+    assert all(len(c["snapshots"]["cms"]) == 2 for number in range(10) for c in program.contexts(f"h{number}.sh"))
+    assert await program.stop() == 0
 
 
 async def test_a_hundred_schedules_of_one_tick_run_in_ten_queues(operator: Start, cms: ConfigMaps) -> None:
@@ -78,22 +78,22 @@ async def test_a_hundred_schedules_run_in_ten_queues_for_ten_minutes(operator: S
     await tick_in_ten_queues(operator, cms, 600)
 
 
-def holdings(one: Operator) -> tuple[int, int, int]:
+def holdings(program: Operator) -> tuple[int, int, int]:
     """Open files, threads and children of the process."""
-    process = Path(f"/proc/{one.pid}")
-    children = (process / "task" / str(one.pid) / "children").read_text().split()
+    process = Path(f"/proc/{program.pid}")
+    children = (process / "task" / str(program.pid) / "children").read_text().split()
     return len(os.listdir(process / "fd")), len(os.listdir(process / "task")), len(children)
 
 
-def no_more(one: Operator, before: tuple[int, int, int]) -> bool:
+def no_more(program: Operator, before: tuple[int, int, int]) -> bool:
     """Does it hold no more of anything than before, but for the few threads and connections that a busier moment needs?
     Hundreds of runs that left something open would be hundreds more. Less is possible: idle connections are closed."""
-    return all(now <= then + 8 for now, then in zip(holdings(one), before, strict=True))
+    return all(now <= then + 8 for now, then in zip(holdings(program), before, strict=True))
 
 
-def resident(one: Operator) -> int:
+def resident(program: Operator) -> int:
     """Resident memory in bytes."""
-    return int(Path(f"/proc/{one.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(Path(f"/proc/{program.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def runner_and_filter(namespace: str) -> dict[str, str]:
@@ -106,9 +106,9 @@ def runner_and_filter(namespace: str) -> dict[str, str]:
     }
 
 
-async def rounds(one: Operator, cms: ConfigMaps, runs: int, objects: int) -> None:
+async def rounds(program: Operator, cms: ConfigMaps, runs: int, objects: int) -> None:
     """So many runs of the one hook and so many calls of the other's filter, then wait until all is quiet."""
-    records = one.told / "run.sh.jsonl"
+    records = program.told / "run.sh.jsonl"
     records.unlink(missing_ok=True)
     names = [f"o-{number}" for number in range(objects)]
     await cms.create_many(names)
@@ -119,18 +119,18 @@ async def rounds(one: Operator, cms: ConfigMaps, runs: int, objects: int) -> Non
     cms.delete("labelled")
     await until(lambda: records.exists() and records.read_bytes().count(b"\n") >= runs, f"{runs} runs", 240)
     cms.cluster.request("DELETE", cms.path)
-    await until(lambda: not any(one.queue_list().values()), "empty queues")
+    await until(lambda: not any(program.queue_list().values()), "empty queues")
 
 
 async def test_three_hundred_runs_and_two_thousand_filter_calls_leave_nothing_open(
     operator: Start, cms: ConfigMaps
 ) -> None:
-    one = await operator(runner_and_filter(cms.namespace))
-    await rounds(one, cms, 30, 100)
-    before = holdings(one)
-    await rounds(one, cms, 300, 850)
-    await until(lambda: no_more(one, before), f"no more than {before}")
-    assert len(one.contexts("filter.sh")) == 1, json.dumps(one.contexts("filter.sh")[-1])
+    program = await operator(runner_and_filter(cms.namespace))
+    await rounds(program, cms, 30, 100)
+    before = holdings(program)
+    await rounds(program, cms, 300, 850)
+    await until(lambda: no_more(program, before), f"no more than {before}")
+    assert len(program.contexts("filter.sh")) == 1, json.dumps(program.contexts("filter.sh")[-1])
 
 
 @pytest.mark.soak
@@ -138,11 +138,11 @@ async def test_twenty_thousand_runs_and_fifty_thousand_filter_calls_do_not_leak(
     operator: Start, cms: ConfigMaps
 ) -> None:
     """The slope of memory after a warm-up is below 1 MiB per 10,000."""
-    one = await operator(runner_and_filter(cms.namespace))
+    program = await operator(runner_and_filter(cms.namespace))
     for _ in range(4):
-        await rounds(one, cms, 1000, 1000)
-    open_before, memory_before = holdings(one), resident(one)
+        await rounds(program, cms, 1000, 1000)
+    open_before, memory_before = holdings(program), resident(program)
     for _ in range(20):
-        await rounds(one, cms, 1000, 1250)
-    await until(lambda: no_more(one, open_before), f"no more than {open_before}")
-    assert resident(one) - memory_before < 7 * (1 << 20)
+        await rounds(program, cms, 1000, 1250)
+    await until(lambda: no_more(program, open_before), f"no more than {open_before}")
+    assert resident(program) - memory_before < 7 * (1 << 20)

@@ -25,11 +25,11 @@ def set_label(cms: ConfigMaps, label: str | None) -> None:
     cms.cluster.request("PATCH", f"/api/v1/namespaces/{cms.namespace}", {"metadata": {"labels": {"team": label}}})
 
 
-async def told(one: Operator, *events: tuple[str, str]) -> None:
+async def told(program: Operator, *events: tuple[str, str]) -> None:
     """These are the events since the start of the story, and no more come."""
-    await one.hears("h.sh", len(events))
-    await stays(lambda: len(one.events("h.sh")) == len(events), f"{events}", 0.2)
-    assert one.events("h.sh") == list(events)
+    await program.hears("h.sh", len(events))
+    await stays(lambda: len(program.events("h.sh")) == len(events), f"{events}", 0.2)
+    assert program.events("h.sh") == list(events)
 
 
 async def test_objects_are_added_and_deleted_as_their_namespace_starts_and_stops_matching(
@@ -37,24 +37,24 @@ async def test_objects_are_added_and_deleted_as_their_namespace_starts_and_stops
 ) -> None:
     """Created with the label, labelled later, unlabelled, deleted and made again."""
     cms.create("old")
-    one = await operator({"h.sh": by_label(namespace)})
-    assert one.contexts("h.sh")[0]["objects"] == []
+    program = await operator({"h.sh": by_label(namespace)})
+    assert program.contexts("h.sh")[0]["objects"] == []
     born = make_namespace(cluster, f"{namespace}-born", {"team": namespace})
     born.create("born")
-    await told(one, ("Added", "born"))
+    await told(program, ("Added", "born"))
     set_label(cms, namespace)
-    await told(one, *(now := [("Added", "born"), ("Added", "old")]))
+    await told(program, *(now := [("Added", "born"), ("Added", "old")]))
     cms.create("new")
-    await told(one, *(now := [*now, ("Added", "new")]))
+    await told(program, *(now := [*now, ("Added", "new")]))
     set_label(cms, None)
-    await one.hears("h.sh", 5)
-    assert sorted(one.events("h.sh")[3:]) == [("Deleted", "new"), ("Deleted", "old")]
+    await program.hears("h.sh", 5)
+    assert sorted(program.events("h.sh")[3:]) == [("Deleted", "new"), ("Deleted", "old")]
     cms.change("old", x="unseen")
     cms.delete("new")
-    await stays(lambda: len(one.events("h.sh")) == 5, "five events", 0.3)
+    await stays(lambda: len(program.events("h.sh")) == 5, "five events", 0.3)
     set_label(cms, namespace)
-    await one.hears("h.sh", 6)
-    assert one.events("h.sh")[5:] == [("Added", "old")]
+    await program.hears("h.sh", 6)
+    assert program.events("h.sh")[5:] == [("Added", "old")]
     cluster.request("DELETE", f"/api/v1/namespaces/{born.namespace}")
 
 
@@ -63,14 +63,14 @@ async def test_objects_of_a_deleted_namespace_are_deleted_and_those_of_its_succe
 ) -> None:
     first = make_namespace(cluster, f"{namespace}-x", {"team": namespace})
     first.create("a")
-    one = await operator({"h.sh": by_label(namespace)})
+    program = await operator({"h.sh": by_label(namespace)})
     cluster.request("DELETE", f"/api/v1/namespaces/{first.namespace}")
-    await told(one, ("Deleted", "a"))
+    await told(program, ("Deleted", "a"))
     gone = f"/api/v1/namespaces/{first.namespace}"
     await until(lambda: cluster.request("GET", gone).status == 404, "the end of the namespace")
     again = make_namespace(cluster, first.namespace, {"team": namespace})
     again.create("b")
-    await told(one, ("Deleted", "a"), ("Added", "b"))
+    await told(program, ("Deleted", "a"), ("Added", "b"))
     cluster.request("DELETE", gone)
 
 
@@ -82,12 +82,12 @@ async def test_the_snapshot_has_the_objects_of_the_presently_matching_namespaces
     where = {"labelSelector": {"matchLabels": {"team": namespace}}}
     binding = configmaps("", namespace=where, executeHookOnEvent=[])
     tick = {"name": "tick", "crontab": "* * * * * *", "includeSnapshotsFrom": ["cms"]}
-    one = await operator({"h.sh": hook({"kubernetes": [binding], "schedule": [tick]})})
+    program = await operator({"h.sh": hook({"kubernetes": [binding], "schedule": [tick]})})
 
     def seen() -> list[str]:
-        last = one.contexts("h.sh")[-1]
+        last = program.contexts("h.sh")[-1]
         return [found["object"]["metadata"]["name"] for found in last.get("snapshots", {}).get("cms", [])]
 
     await until(lambda: seen() == ["mine"], "the object in the snapshot")
     set_label(cms, None)
-    await until(lambda: one.contexts("h.sh")[-1]["snapshots"] == {"cms": []}, "an empty snapshot")
+    await until(lambda: program.contexts("h.sh")[-1]["snapshots"] == {"cms": []}, "an empty snapshot")

@@ -62,16 +62,16 @@ class Api:
 @asynccontextmanager
 async def operating(tmp_path: Path, scripts: dict[str, str], *flags: str) -> AsyncIterator[Operator]:
     """An operator on the sandbox of the kubeconfig `kc`. It must end well, and without errors of its own."""
-    one = Operator(tmp_path, tmp_path / "kc", flags)
-    one.write_hooks(scripts)
-    one.start()
+    program = Operator(tmp_path, tmp_path / "kc", flags)
+    program.write_hooks(scripts)
+    program.start()
     try:
-        await one.ready()
-        yield one
-        assert await one.stop() == 0
-        assert oops(one.logs()) == []
+        await program.ready()
+        yield program
+        assert await program.stop() == 0
+        assert oops(program.logs()) == []
     finally:
-        one.kill()
+        program.kill()
 
 
 async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path: Path) -> None:
@@ -87,17 +87,17 @@ async def test_hooks_of_every_kind_run_on_a_sandbox_in_the_same_process(tmp_path
         json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **DEFINITION})
     )
     flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", f"--seed={tmp_path / 'things.yaml'}")
-    async with operating(tmp_path, scripts, *flags) as one:
+    async with operating(tmp_path, scripts, *flags) as program:
         api = Api(tmp_path / "own")
         thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
         api.ask("POST", "/apis/example.com/v1/namespaces/default/things", thing)
         api.create("bad")
-        await until(lambda: ("Deleted", "bad") in one.events("events.sh"), "what a hook asked for")
-        assert await one.hears("custom.sh", 1) == [("Added", "t")]
-        await one.has_run("group.sh", 2)
-        await one.has_run("v0.sh")
-        await until(lambda: "Schedule" in {found["type"] for found in one.contexts("tick.sh")}, "a tick")
-        assert [found["binding"] for found in one.contexts("startup.sh")] == ["onStartup"]
+        await until(lambda: ("Deleted", "bad") in program.events("events.sh"), "what a hook asked for")
+        assert await program.hears("custom.sh", 1) == [("Added", "t")]
+        await program.has_run("group.sh", 2)
+        await program.has_run("v0.sh")
+        await until(lambda: "Schedule" in {found["type"] for found in program.contexts("tick.sh")}, "a tick")
+        assert [found["binding"] for found in program.contexts("startup.sh")] == ["onStartup"]
         assert api.names() == []
 
 
@@ -105,32 +105,32 @@ async def test_operations_applied_during_the_stop_are_in_the_data_file(tmp_path:
     """The sandbox in the same process ends last."""
     late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": "default"}}
     flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", f"--data={tmp_path / 'data'}")
-    one = Operator(tmp_path, tmp_path / "none", flags)
-    one.write_hooks({"h.sh": hook({"onStartup": 1}, HOLD + patching([{"operation": "Create", "object": late}]))})
-    one.start()
+    program = Operator(tmp_path, tmp_path / "none", flags)
+    program.write_hooks({"h.sh": hook({"onStartup": 1}, HOLD + patching([{"operation": "Create", "object": late}]))})
+    program.start()
     try:
-        await one.has_run("h.sh")
-        one.send(SIGTERM)
-        await one.wait_log("waiting up to")
-        one.tell("go")
-        assert await one.ended() == 0
+        await program.has_run("h.sh")
+        program.send(SIGTERM)
+        await program.wait_log("waiting up to")
+        program.tell("go")
+        assert await program.ended() == 0
     finally:
-        one.kill()
+        program.kill()
     async with sandbox(tmp_path, "--data", str(tmp_path / "data")):
         assert Api(tmp_path / "kc").names() == ["late"]
 
 
 async def test_without_hooks_the_log_says_so(tmp_path: Path) -> None:
     (tmp_path / "hooks").mkdir()
-    async with operating(tmp_path, {}, "--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}") as one:
-        assert (await one.wait_log("there are no hooks"))["path"] == str(tmp_path / "hooks")
+    async with operating(tmp_path, {}, "--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}") as program:
+        assert (await program.wait_log("there are no hooks"))["path"] == str(tmp_path / "hooks")
 
 
 async def test_the_log_does_not_say_that_there_are_no_hooks_where_all_were_left_out(tmp_path: Path) -> None:
     flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", "--on-bad-hook=skip")
-    async with operating(tmp_path, {"bad.sh": "#!/bin/bash\nexit 3\n"}, *flags) as one:
-        assert (await one.wait_log("no hook is left"))["left_out"] == 1
-        assert not [record for record in one.logs() if "there are no hooks" in record["msg"]]
+    async with operating(tmp_path, {"bad.sh": "#!/bin/bash\nexit 3\n"}, *flags) as program:
+        assert (await program.wait_log("no hook is left"))["left_out"] == 1
+        assert not [record for record in program.logs() if "there are no hooks" in record["msg"]]
 
 
 async def test_a_sandbox_killed_and_restarted_with_its_data_loses_no_event(tmp_path: Path) -> None:
@@ -138,19 +138,19 @@ async def test_a_sandbox_killed_and_restarted_with_its_data_loses_no_event(tmp_p
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
     async with sandbox(tmp_path, *flags) as (first, _):
         api = Api(tmp_path / "kc")
-        async with operating(tmp_path, {"h.sh": watching("default")}) as one:
+        async with operating(tmp_path, {"h.sh": watching("default")}) as program:
             api.create("before")
-            await one.hears("h.sh", 1)
+            await program.hears("h.sh", 1)
             api.create("at-the-end")
             first.kill()
             await first.wait()
             async with sandbox(tmp_path, *flags):
                 api.create("after")
-                told = await one.hears("h.sh", 3)
+                told = await program.hears("h.sh", 3)
                 assert sorted(told) == [("Added", "after"), ("Added", "at-the-end"), ("Added", "before")]
-                await one.ready()
+                await program.ready()
                 api.ask("DELETE", f"{CONFIGMAPS}/before")
-                assert (await one.hears("h.sh", 4))[-1] == ("Deleted", "before")
+                assert (await program.hears("h.sh", 4))[-1] == ("Deleted", "before")
 
 
 BAD_DAYS: dict[str, dict[str, object]] = {
@@ -170,7 +170,7 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
     names = (f"n-{number:02}" for number in itertools.count())
     async with sandbox(tmp_path):
         api = Api(tmp_path / "kc")
-        async with operating(tmp_path, {"h.sh": watching("default")}, "--watch-idle-timeout=2s") as one:
+        async with operating(tmp_path, {"h.sh": watching("default")}, "--watch-idle-timeout=2s") as program:
             for fault in BAD_DAYS.values():
                 api.ask("POST", "/_sandbox/faults", {"match": f"GET {CONFIGMAPS}", **fault})
                 await until(lambda: api.ask("POST", "/_sandbox/cut")["watches"], f"a watch to cut before {fault}")
@@ -179,27 +179,27 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
                 await until(lambda: api.asked() > asked + 1, f"the operator tries again after {fault}")  # noqa: B023
                 api.create(next(names))
                 api.ask("DELETE", "/_sandbox/faults")
-                await one.hears("h.sh", int(api.names()[-1][2:]) + 1)
-            await stays(lambda: len(one.events("h.sh")) == len(api.names()), "each is reported once", 0.5)
-            assert one.events("h.sh") == [("Added", name) for name in api.names()]
-            await until(lambda: watches(one)[-1] == "watch restored", "the last watch is back")
-            assert watches(one).count("watch lost") > 0
+                await program.hears("h.sh", int(api.names()[-1][2:]) + 1)
+            await stays(lambda: len(program.events("h.sh")) == len(api.names()), "each is reported once", 0.5)
+            assert program.events("h.sh") == [("Added", name) for name in api.names()]
+            await until(lambda: watches(program)[-1] == "watch restored", "the last watch is back")
+            assert watches(program).count("watch lost") > 0
 
 
-def watches(one: Operator) -> list[str]:
+def watches(program: Operator) -> list[str]:
     """What the log says of them."""
-    return [record["msg"] for record in one.logs() if record["msg"].startswith(("watch lost", "watch restored"))]
+    return [record["msg"] for record in program.logs() if record["msg"].startswith(("watch lost", "watch restored"))]
 
 
 async def test_expired_watches_lose_and_repeat_no_event(tmp_path: Path) -> None:
     """410 in the stream, and 410 for the revision to go on from."""
     async with sandbox(tmp_path):
         api = Api(tmp_path / "kc")
-        async with operating(tmp_path, {"h.sh": watching("default")}) as one:
+        async with operating(tmp_path, {"h.sh": watching("default")}) as program:
             for number in range(4):
                 await until(lambda: api.ask("POST", "/_sandbox/expire?match=watch")["watches"], "an open watch")
                 api.create(f"n-{number}")
                 api.ask("POST", "/_sandbox/compact")
-            await one.hears("h.sh", 4)
-            await stays(lambda: len(one.events("h.sh")) == 4, "each is reported once", 0.5)
-            assert sorted(one.events("h.sh")) == [("Added", f"n-{number}") for number in range(4)]
+            await program.hears("h.sh", 4)
+            await stays(lambda: len(program.events("h.sh")) == 4, "each is reported once", 0.5)
+            assert sorted(program.events("h.sh")) == [("Added", f"n-{number}") for number in range(4)]

@@ -52,20 +52,20 @@ async def shows(cluster: Cluster, expected: str, *query: str) -> None:
 
 
 async def test_all_shipped_hooks_work_together(running: tuple[Operator, Cluster]) -> None:
-    one, cluster = running
+    program, cluster = running
     await shows(cluster, "hookrunner.io/copy-of", *path("-n", "blog", "secret", "registry"))
     await asyncio.to_thread(cluster.kubectl, "create", "namespace", "party")
     await shows(cluster, "unassigned baseline", "namespace", "party", "-o", labels("team", WARN))
     await shows(cluster, "limitrange/defaults\nresourcequota/defaults", "-n", "party", "limits,quota", "-o", "name")
     await shows(cluster, "hookrunner.io/copy-of", *path("-n", "party", "secret", "registry"))
-    await one.wait_log("shop/web will be restarted when ConfigMap/greeting changes")
+    await program.wait_log("shop/web will be restarted when ConfigMap/greeting changes")
     await asyncio.to_thread(cluster.kubectl, "-n", "shop", "patch", "configmap", "greeting", "-p", '{"data":{"a":"b"}}')
-    await one.wait_log("shop/web is restarted: ConfigMap/greeting has changed")
+    await program.wait_log("shop/web is restarted: ConfigMap/greeting has changed")
     template = "jsonpath={.spec.template.metadata.annotations}"
     await until(
         lambda: "runs-with" in cluster.kubectl("-n", "shop", "get", "deployment", "web", "-o", template), "a restart"
     )
-    await until(lambda: one.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
+    await until(lambda: program.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
 
 
 async def test_a_finished_job_is_deleted(running: tuple[Operator, Cluster]) -> None:
@@ -85,14 +85,16 @@ async def test_copies_of_a_secret_are_deleted_with_it(running: tuple[Operator, C
 
 async def test_the_demo_runs_on_the_sandbox(tmp_path: Path) -> None:
     """Its manifests are seeds; the Job has finished long ago, which only a sandbox can be told."""
-    one = Operator(tmp_path, tmp_path / "none", ("--sandbox", f"--seed={DEMO}", f"--sandbox-kubeconfig={tmp_path}/k"))
-    one.write_hooks(shipped())
-    one.start()
+    program = Operator(
+        tmp_path, tmp_path / "none", ("--sandbox", f"--seed={DEMO}", f"--sandbox-kubeconfig={tmp_path}/k")
+    )
+    program.write_hooks(shipped())
+    program.start()
     try:
-        await until(lambda: {record["msg"] for record in one.logs()} >= SAID, f"{SAID} in the log")
-        assert await one.stop() == 0
+        await until(lambda: {record["msg"] for record in program.logs()} >= SAID, f"{SAID} in the log")
+        assert await program.stop() == 0
     finally:
-        one.kill()
+        program.kill()
 
 
 SAID = {

@@ -167,9 +167,9 @@ async def test_answers_have_the_effect_that_the_page_describes(
     reader: Reader, operator: Start, cluster: Cluster
 ) -> None:
     answers = {f"answer-{number}": json.loads(text) for number, text in enumerate(ANSWERS)}
-    one = await operator({"answers.sh": answering(reader)}, *reader.flags, ready=False)
-    (one.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))
-    await one.ready()
+    program = await operator({"answers.sh": answering(reader)}, *reader.flags, ready=False)
+    (program.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))
+    await program.ready()
     await until(lambda: "denied" in create(reader, "no"), "refusals")
     for name, answer in answers.items():
         shown = create(reader, name)
@@ -212,16 +212,16 @@ async def test_contexts_have_the_keys_that_the_page_shows(reader: Reader, operat
             {"name": "up", "crdName": f"crontabs.{reader.group}", "conversions": [step]}
         ],
     }
-    one = await operator({"h.sh": hook(config, YES)}, *reader.flags)
+    program = await operator({"h.sh": hook(config, YES)}, *reader.flags)
     shown = {context["type"]: keys(context) for example in CONTEXTS for context in json.loads(example.text)}
-    await until(lambda: asked(reader, one).keys() == shown.keys(), "both kinds of reviews")
-    assert asked(reader, one) == shown
+    await until(lambda: asked(reader, program).keys() == shown.keys(), "both kinds of reviews")
+    assert asked(reader, program) == shown
 
 
-def asked(reader: Reader, one: Operator) -> dict[str, list[set[str]]]:
+def asked(reader: Reader, program: Operator) -> dict[str, list[set[str]]]:
     """The keys of the contexts that came, by type, after one more object of the old version was made."""
     reader.types("kubectl create --dry-run=server -f old.yaml")
-    return {context["type"]: keys(context) for context in one.contexts("h.sh")}
+    return {context["type"]: keys(context) for context in program.contexts("h.sh")}
 
 
 def keys(context: dict[str, Any]) -> list[set[str]]:

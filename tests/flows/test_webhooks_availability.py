@@ -67,73 +67,73 @@ async def created(site: Site, name: str) -> tuple[int, str]:
     return await asyncio.to_thread(site.kubectl, "create", "configmap", name)
 
 
-async def holding(site: Site, one: Operator, name: str) -> asyncio.Task[tuple[int, str]]:
+async def holding(site: Site, program: Operator, name: str) -> asyncio.Task[tuple[int, str]]:
     """A review that the hook is working on."""
     task = asyncio.create_task(created(site, name))
-    await until(lambda: name in json.dumps(one.contexts("h.sh")), f"{name} is reviewed")
+    await until(lambda: name in json.dumps(program.contexts("h.sh")), f"{name} is reviewed")
     return task
 
 
 async def test_an_api_server_that_is_away_at_the_start_is_waited_for(site: Site, start: Start, proxy: Proxy) -> None:
     """With certificates of our own, whose Secret cannot be had either."""
     await proxy.refuse()
-    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=proxy.kubeconfig, ready=False)
-    await one.not_ready("admission: no certificate yet: ")
-    await one.not_ready("Connection refused")
+    program = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=proxy.kubeconfig, ready=False)
+    await program.not_ready("admission: no certificate yet: ")
+    await program.not_ready("Connection refused")
     await proxy.accept()
-    await one.ready()
-    await is_asked(site, one)
+    await program.ready()
+    await is_asked(site, program)
 
 
 async def test_a_stop_answers_running_reviews_and_refuses_later_ones(site: Site, start: Start) -> None:
-    one = await start({"h.sh": holding_hook(site)}, *site.flags)
-    await is_asked(site, one)
-    held = [await holding(site, one, f"held-{number}") for number in range(3)]
-    one.send(SIGTERM)
-    await one.wait_log("stopping")
+    program = await start({"h.sh": holding_hook(site)}, *site.flags)
+    await is_asked(site, program)
+    held = [await holding(site, program, f"held-{number}") for number in range(3)]
+    program.send(SIGTERM)
+    await program.wait_log("stopping")
     # The port is closed a moment after that.
     refusal = "failed calling webhook"
     await until(lambda: refusal in site.kubectl("create", "configmap", "late", "--dry-run=server")[1], refusal)
-    one.tell("go")
+    program.tell("go")
     assert [await review for review in held] == [(0, f"configmap/held-{number} created\n") for number in range(3)]
-    assert await one.ended() == 0
+    assert await program.ended() == 0
     assert len(registration(site)["webhooks"]) == 1
 
 
 async def test_a_review_that_outlasts_the_grace_fails_and_its_hook_is_stopped(site: Site, start: Start) -> None:
-    one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=500ms")
-    await is_asked(site, one)
-    held = await holding(site, one, "held")
-    assert await one.stop() == 1
+    program = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=500ms")
+    await is_asked(site, program)
+    held = await holding(site, program, "held")
+    assert await program.stop() == 1
     code, shown = await held
     assert code == 1
     assert "Hook failed: h.sh" in shown
-    await one.alone()
+    await program.alone()
 
 
 async def test_a_second_signal_waits_for_no_review(site: Site, start: Start) -> None:
-    one = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=1h")
-    await is_asked(site, one)
-    held = await holding(site, one, "held")
-    one.send(SIGTERM)
-    await one.wait_log("stopping")
-    assert await one.stop() == 1
+    program = await start({"h.sh": holding_hook(site)}, *site.flags, "--shutdown-grace=1h")
+    await is_asked(site, program)
+    held = await holding(site, program, "held")
+    program.send(SIGTERM)
+    await program.wait_log("stopping")
+    assert await program.stop() == 1
     assert (await held)[0] == 1
-    await one.alone()
+    await program.alone()
 
 
 async def test_a_start_after_a_kill_uses_the_same_certificate(site: Site, start: Start) -> None:
-    one = await start({"h.sh": holding_hook(site)}, *site.flags)
-    await is_asked(site, one)
+    program = await start({"h.sh": holding_hook(site)}, *site.flags)
+    await is_asked(site, program)
     before = registration(site)["webhooks"]
     secret = site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1]
-    held = await holding(site, one, "held")
-    one.send(SIGKILL)
+    held = await holding(site, program, "held")
+    program.send(SIGKILL)
     assert (await held)[0] == 1
-    await one.ended()
-    one.tell("go")
-    one.start()
-    await one.ready()
+    await program.ended()
+    program.tell("go")
+    program.start()
+    await program.ready()
     assert await created(site, "a") == (0, "configmap/a created\n")
     assert registration(site)["webhooks"] == before
     assert site.kubectl("get", "secret", "hookrunner-webhook-certs", "-o", "json")[1] == secret
@@ -141,19 +141,19 @@ async def test_a_start_after_a_kill_uses_the_same_certificate(site: Site, start:
 
 async def test_an_occupied_port_refuses_the_start(site: Site, start: Start) -> None:
     with socket.create_server(("127.0.0.1", site.port)):
-        one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, ready=False)
-        assert await one.ended() == 1
-    assert f"port {site.port}: another process listens there" in (one.directory / "errors").read_text()
+        program = await start({"h.sh": validating(site, ALLOW)}, *site.flags, ready=False)
+        assert await program.ended() == 1
+    assert f"port {site.port}: another process listens there" in (program.directory / "errors").read_text()
 
 
 async def test_missing_certificate_files_are_reported_and_waited_for(site: Site, start: Start, tmp_path: Path) -> None:
     flags = write_files(tmp_path, made("ca"))
     (tmp_path / "ca").unlink()
-    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *flags, ready=False)
-    await one.not_ready(f"{tmp_path / 'ca'} cannot be read: No such file or directory")
+    program = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *flags, ready=False)
+    await program.not_ready(f"{tmp_path / 'ca'} cannot be read: No such file or directory")
     write_files(tmp_path, made("ca"))
-    await one.ready()
-    await is_asked(site, one)
+    await program.ready()
+    await is_asked(site, program)
 
 
 @pytest.mark.parametrize(("may", "missing"), RIGHTS)
@@ -161,16 +161,16 @@ async def test_missing_rights_are_reported(
     site: Site, start: Start, cluster: Cluster, may: dict[str, list[str]], missing: str
 ) -> None:
     user = cluster.user("few", site.namespace, [may], everywhere=True)
-    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=user.kubeconfig, ready=False)
+    program = await start({"h.sh": validating(site, ALLOW)}, *site.flags, kubeconfig=user.kubeconfig, ready=False)
     try:
-        await one.not_ready(missing)
+        await program.not_ready(missing)
     finally:
         cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{site.namespace}-few")
 
 
 async def test_the_webhook_port_answers_only_reviews_and_probes(site: Site, start: Start, tmp_path: Path) -> None:
     certificate = made("ca")
-    one = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *write_files(tmp_path, certificate))
+    program = await start({"h.sh": validating(site, ALLOW)}, *site.flags, *write_files(tmp_path, certificate))
     trust = ssl.create_default_context(cadata=certificate.trust.decode())
     trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
@@ -186,4 +186,4 @@ async def test_the_webhook_port_answers_only_reviews_and_probes(site: Site, star
         assert [await status(path) for path in ("/healthz", "/readyz")] == [200, 200]
         [webhook] = registration(site)["webhooks"]
         assert await status(webhook["clientConfig"]["url"].removeprefix(f"https://127.0.0.1:{site.port}")) == 405
-    assert one.get("/hooks/x")[0] == 404
+    assert program.get("/hooks/x")[0] == 404

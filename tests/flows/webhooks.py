@@ -78,22 +78,22 @@ def answer(**response: Any) -> str:
 async def asked(site: Site, start: Start, script: str, *flags: str) -> AsyncIterator[Operator]:
     """An operator whose hook the API server has begun to ask. It ends before its registrations are taken away, since
     it would put them back."""
-    one = await start({"h.sh": script}, *site.flags, *flags)
+    program = await start({"h.sh": script}, *site.flags, *flags)
     try:
-        await is_asked(site, one)
-        yield one
-        await one.stop()
+        await is_asked(site, program)
+        yield program
+        await program.stop()
     finally:
-        one.kill()
+        program.kill()
         site.remove()
 
 
-async def is_asked(site: Site, one: Operator) -> None:
+async def is_asked(site: Site, program: Operator) -> None:
     """Wait until the API server asks this operator about operations in the namespace."""
-    await until(lambda: _asks(site, one), f"the API server asks\n{one.story()}")
+    await until(lambda: _asks(site, program), f"the API server asks\n{program.story()}")
 
 
-def _asks(site: Site, one: Operator) -> bool:
+def _asks(site: Site, program: Operator) -> bool:
     """API servers hear of a registration a little later."""
     site.kubectl("create", "configmap", f"probe-{secrets.token_hex(4)}", "--dry-run=server")
-    return one.metric("webhook_reviews_total") > 0
+    return program.metric("webhook_reviews_total") > 0

@@ -51,7 +51,7 @@ async def adopt(world: World, form: str = ".json") -> Any:
 
 
 @pytest.fixture
-async def one(world: World) -> World:
+async def prepared(world: World) -> World:
     """With a module `a` that wants the ConfigMap `a`, which a release has left that is gone."""
     world.module("010-a", {"templates/cm.yaml": configmap("a", "k: new"), "values.yaml": "aEnabled: true\n"})
     await world.configure()
@@ -59,78 +59,78 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_an_orphaned_object_parks_its_module_until_it_is_adopted(one: World) -> None:
-    await one.start()
-    await one.module_is("a", ready=False, reason="it belongs to release gone/a, which has no record any more")
-    assert "`hookrunner module adopt a`" in one.modules()["a"]["reason"]
-    assert await one.map("a") == {"k": "old"}
-    assert await adopt(one) == {"module": "a", "adopted": [{"object": "default/ConfigMap/a", "owner": "gone/a"}]}
-    await one.module_is("a", ready=True)
-    assert await one.map("a") == {"k": "new"}
-    assert await adopt(one, "") == "nothing was to be taken over\n"
-    assert any(line.get("owner") == "gone/a" and line["level"] == "warn" for line in one.operator.logs())
+async def test_an_orphaned_object_parks_its_module_until_it_is_adopted(prepared: World) -> None:
+    await prepared.start()
+    await prepared.module_is("a", ready=False, reason="it belongs to release gone/a, which has no record any more")
+    assert "`hookrunner module adopt a`" in prepared.modules()["a"]["reason"]
+    assert await prepared.map("a") == {"k": "old"}
+    assert await adopt(prepared) == {"module": "a", "adopted": [{"object": "default/ConfigMap/a", "owner": "gone/a"}]}
+    await prepared.module_is("a", ready=True)
+    assert await prepared.map("a") == {"k": "new"}
+    assert await adopt(prepared, "") == "nothing was to be taken over\n"
+    assert any(line.get("owner") == "gone/a" and line["level"] == "warn" for line in prepared.operator.logs())
 
     async def message() -> str:
-        return (await events(one)).get("ObjectsAdopted", "")
+        return (await events(prepared)).get("ObjectsAdopted", "")
 
-    await one.until(message, "a: taken over: default/ConfigMap/a (from release gone/a)", "the Event")
+    await prepared.until(message, "a: taken over: default/ConfigMap/a (from release gone/a)", "the Event")
 
 
-async def test_the_right_to_adopt_ends_with_one_run(one: World) -> None:
+async def test_the_right_to_adopt_ends_with_one_run(prepared: World) -> None:
     """The right to adopt ends with the run that had it, also if that fails."""
-    one.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
-    await one.start()
-    await one.module_is("a", ready=False, reason="h.sh")
+    prepared.module("010-a", {"hooks/h.sh": hook(unless("mended"), beforeHelm=1)})
+    await prepared.start()
+    await prepared.module_is("a", ready=False, reason="h.sh")
     with pytest.raises(ClickException, match=r"a has failed: .*h\.sh"):
-        await adopt(one)
-    one.write("told/mended", "")
-    await one.configure(a="n: 1")
-    await one.module_is("a", ready=False, reason="it belongs to release gone/a")
-    assert await one.map("a") == {"k": "old"}
+        await adopt(prepared)
+    prepared.write("told/mended", "")
+    await prepared.configure(a="n: 1")
+    await prepared.module_is("a", ready=False, reason="it belongs to release gone/a")
+    assert await prepared.map("a") == {"k": "old"}
 
 
-async def test_objects_of_an_existing_release_are_never_adopted(one: World) -> None:
+async def test_objects_of_an_existing_release_are_never_adopted(prepared: World) -> None:
     labels = {"owner": "helm", "name": "a", "version": "1", "status": "deployed"}
     record = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "sh.helm.release.v1.a.v1", "labels": labels},
     }
-    await one.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
-    await one.ask("POST", "/api/v1/namespaces/gone/configmaps?story=yes", record)
-    await one.start()
+    await prepared.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
+    await prepared.ask("POST", "/api/v1/namespaces/gone/configmaps?story=yes", record)
+    await prepared.start()
     with pytest.raises(
         ClickException, match=r"two releases .* ConfigMap gone/sh\.helm\.release\.v1\.a\.v1; if it is no longer"
     ):
-        await adopt(one)
-    assert await one.map("a") == {"k": "old"}
+        await adopt(prepared)
+    assert await prepared.map("a") == {"k": "old"}
 
 
-async def test_without_the_right_to_list_records_nothing_is_adopted(one: World, sandbox: Sandbox) -> None:
-    await one.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
+async def test_without_the_right_to_list_records_nothing_is_adopted(prepared: World, sandbox: Sandbox) -> None:
+    await prepared.ask("POST", "/api/v1/namespaces?story=yes", {"metadata": {"name": "gone"}})
     sandbox.faults.add(Fault("answer", "/namespaces/gone/configmaps", status=403))
-    await one.start()
+    await prepared.start()
     with pytest.raises(ClickException, match="grant the right to list secrets and configmaps in namespace gone"):
-        await adopt(one)
-    assert await one.map("a") == {"k": "old"}
+        await adopt(prepared)
+    assert await prepared.map("a") == {"k": "old"}
 
 
-async def test_a_module_that_is_off_adopts_nothing(one: World) -> None:
-    await one.configure(aEnabled="false")
-    await one.start()
+async def test_a_module_that_is_off_adopts_nothing(prepared: World) -> None:
+    await prepared.configure(aEnabled="false")
+    await prepared.start()
     with pytest.raises(ClickException, match="a is off, so nothing is taken over"):
-        await adopt(one)
+        await adopt(prepared)
 
 
 @pytest.mark.parametrize(
     "flags", [("--compat=addon-operator", "--config-map=hookrunner"), ("--adopt-orphaned-objects",)]
 )
-async def test_flags_allow_adopting_orphans_unasked(flags: tuple[str, ...], one: World) -> None:
-    one.operator.flags = (*one.operator.flags, *flags)
-    await one.start()
-    await one.module_is("a", ready=True)
-    assert await one.map("a") == {"k": "new"}
-    assert any(line.get("owner") == "gone/a" and line["level"] == "warn" for line in one.operator.logs())
+async def test_flags_allow_adopting_orphans_unasked(flags: tuple[str, ...], prepared: World) -> None:
+    prepared.operator.flags = (*prepared.operator.flags, *flags)
+    await prepared.start()
+    await prepared.module_is("a", ready=True)
+    assert await prepared.map("a") == {"k": "new"}
+    assert any(line.get("owner") == "gone/a" and line["level"] == "warn" for line in prepared.operator.logs())
 
 
 async def test_releases_are_adopted_when_an_operator_moves_to_another_namespace(real: World) -> None:

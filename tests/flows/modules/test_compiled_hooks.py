@@ -11,7 +11,7 @@ LACKS = "hooks are compiled into addon-operator and never run here: hooks/discov
 
 
 @pytest.fixture
-async def one(world: World) -> World:
+async def prepared(world: World) -> World:
     """With a module `a` of which one hook is a Go file, and one a script."""
     world.module("010-a", {"templates/cm.yaml": configmap("a"), "values.yaml": "aEnabled: true\n"})
     world.module("010-a", {"hooks/discover.go": HOOK, "hooks/discover_test.go": HOOK, "hooks/h.sh": hook(onStartup=1)})
@@ -20,24 +20,24 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_a_module_runs_without_its_compiled_hooks_and_names_them(one: World) -> None:
-    await one.start()
-    await one.module_is("a", ready=True, reason=LACKS, lacks=["hooks/discover.go"])
-    await one.module_is("b", ready=True, lacks=[])
-    assert f"a: {LACKS}" in conditions(one)["modules"]
-    await told(one, "HooksMissing", f"a: {LACKS}")
-    assert one.history("a/h.sh")
+async def test_a_module_runs_without_its_compiled_hooks_and_names_them(prepared: World) -> None:
+    await prepared.start()
+    await prepared.module_is("a", ready=True, reason=LACKS, lacks=["hooks/discover.go"])
+    await prepared.module_is("b", ready=True, lacks=[])
+    assert f"a: {LACKS}" in conditions(prepared)["modules"]
+    await told(prepared, "HooksMissing", f"a: {LACKS}")
+    assert prepared.history("a/h.sh")
 
 
-async def test_on_compiled_hooks_park_parks_the_module(one: World) -> None:
-    one.operator.flags = (*one.operator.flags, "--on-compiled-hooks=park")
-    await one.start()
-    await one.module_is("a", ready=False, reason=LACKS)
-    await one.module_is("a", ready=False, reason="to run it without them: --on-compiled-hooks warn")
-    await one.module_is("b", ready=True)
-    assert one.history() == []
-    assert await one.map("a") == {}
-    assert list(await one.maps()) == ["b"]
+async def test_on_compiled_hooks_park_parks_the_module(prepared: World) -> None:
+    prepared.operator.flags = (*prepared.operator.flags, "--on-compiled-hooks=park")
+    await prepared.start()
+    await prepared.module_is("a", ready=False, reason=LACKS)
+    await prepared.module_is("a", ready=False, reason="to run it without them: --on-compiled-hooks warn")
+    await prepared.module_is("b", ready=True)
+    assert prepared.history() == []
+    assert await prepared.map("a") == {}
+    assert list(await prepared.maps()) == ["b"]
 
 
 @pytest.mark.parametrize("flag", ["warn", "park"])
@@ -52,17 +52,17 @@ async def test_a_compiled_global_hook_parks_all_modules(world: World, flag: str)
     await world.module_is("b", ready=flag == "warn")
 
 
-async def test_a_parked_module_can_be_turned_off(one: World) -> None:
-    await one.start()
-    assert list(await one.maps()) == ["a", "b"]
-    one.module("010-a", {"hooks/more.go": BATCH})
-    one.operator.flags = (*one.operator.flags, "--on-compiled-hooks=park")
-    await one.again()
-    await one.module_is("a", ready=False, reason="hooks/more.go")
-    assert list(await one.maps()) == ["a", "b"]
-    await one.configure(aEnabled="false")
+async def test_a_parked_module_can_be_turned_off(prepared: World) -> None:
+    await prepared.start()
+    assert list(await prepared.maps()) == ["a", "b"]
+    prepared.module("010-a", {"hooks/more.go": BATCH})
+    prepared.operator.flags = (*prepared.operator.flags, "--on-compiled-hooks=park")
+    await prepared.again()
+    await prepared.module_is("a", ready=False, reason="hooks/more.go")
+    assert list(await prepared.maps()) == ["a", "b"]
+    await prepared.configure(aEnabled="false")
 
     async def names() -> list[str]:
-        return list(await one.maps())
+        return list(await prepared.maps())
 
-    await one.until(names, ["b"], "ConfigMaps")
+    await prepared.until(names, ["b"], "ConfigMaps")

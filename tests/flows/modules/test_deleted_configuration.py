@@ -19,7 +19,7 @@ SHORT = "--config-grace=1s"
 
 
 @pytest.fixture
-async def one(world: World) -> World:
+async def prepared(world: World) -> World:
     """With a module `a` that the ConfigMap turns on, and one `b` that a file does."""
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "templates/cm.yaml": configmap("a", SIZE)})
     world.module("020-b", {"values.yaml": "bEnabled: true\n", "templates/cm.yaml": configmap("b")})
@@ -68,52 +68,52 @@ async def test_a_replaced_configuration_uninstalls_nothing(real: World, cluster:
 
 
 async def test_a_deleted_configuration_is_reported_with_its_consequences_and_can_come_back(
-    one: World,
+    prepared: World,
 ) -> None:
-    await one.start()
-    one.writes()
-    await one.delete("hookrunner")
-    told = await event(one, "ConfigDeleted")
+    await prepared.start()
+    prepared.writes()
+    await prepared.delete("hookrunner")
+    told = await event(prepared, "ConfigDeleted")
     assert told.startswith("ConfigMap default/hookrunner is deleted; unless it is created before 20")
     assert told.endswith("Z, uninstalled: a; values lost: b")
-    assert configuration(one) == (200, told)
-    assert (await one.operator.wait_log("part of the configuration is missing"))["what"] == told
-    await one.create("hookrunner", GIVEN)
-    assert await event(one, "ConfigRestored") == "ConfigMap default/hookrunner is there again"
-    assert configuration(one) == (200, "")
-    assert [line for line in one.writes() if "events" not in line] == [], "nothing has changed"
+    assert configuration(prepared) == (200, told)
+    assert (await prepared.operator.wait_log("part of the configuration is missing"))["what"] == told
+    await prepared.create("hookrunner", GIVEN)
+    assert await event(prepared, "ConfigRestored") == "ConfigMap default/hookrunner is there again"
+    assert configuration(prepared) == (200, "")
+    assert [line for line in prepared.writes() if "events" not in line] == [], "nothing has changed"
 
 
-async def test_a_deleted_configuration_counts_after_its_grace(one: World) -> None:
-    one.operator.flags = (*one.operator.flags, SHORT)
-    await one.start()
-    await one.delete("hookrunner")
-    await one.until(one.maps, {"b": {}}, "what is installed")
-    assert (await event(one, "ConfigDropped")).endswith("counts as deleted from now on")
+async def test_a_deleted_configuration_counts_after_its_grace(prepared: World) -> None:
+    prepared.operator.flags = (*prepared.operator.flags, SHORT)
+    await prepared.start()
+    await prepared.delete("hookrunner")
+    await prepared.until(prepared.maps, {"b": {}}, "what is installed")
+    assert (await event(prepared, "ConfigDropped")).endswith("counts as deleted from now on")
 
 
-async def test_a_restart_does_not_shorten_the_grace(one: World) -> None:
-    await one.start()
-    await one.stop()
-    await one.delete("hookrunner")
-    one.writes()
-    await one.start(ready=False)
-    await one.operator.not_ready("ConfigMap default/hookrunner does not exist; unless it is created before ")
-    assert (await event(one, "ConfigDeleted")).endswith("uninstalled: a")
-    await one.module_is("a", state="undecided")
-    assert not [line for line in one.writes() if "events" not in line]
-    await one.create("hookrunner", GIVEN)
-    await one.operator.ready()
-    assert await one.releases() == ["a.v1 deployed", "b.v1 deployed"]
+async def test_a_restart_does_not_shorten_the_grace(prepared: World) -> None:
+    await prepared.start()
+    await prepared.stop()
+    await prepared.delete("hookrunner")
+    prepared.writes()
+    await prepared.start(ready=False)
+    await prepared.operator.not_ready("ConfigMap default/hookrunner does not exist; unless it is created before ")
+    assert (await event(prepared, "ConfigDeleted")).endswith("uninstalled: a")
+    await prepared.module_is("a", state="undecided")
+    assert not [line for line in prepared.writes() if "events" not in line]
+    await prepared.create("hookrunner", GIVEN)
+    await prepared.operator.ready()
+    assert await prepared.releases() == ["a.v1 deployed", "b.v1 deployed"]
 
 
-async def test_after_a_restart_a_configuration_that_stays_away_counts_as_deleted(one: World) -> None:
-    await one.start()
-    await one.stop()
-    await one.delete("hookrunner")
-    one.operator.flags = (*one.operator.flags, SHORT)
-    await one.start()
-    await one.until(one.maps, {"b": {}}, "what is installed")
+async def test_after_a_restart_a_configuration_that_stays_away_counts_as_deleted(prepared: World) -> None:
+    await prepared.start()
+    await prepared.stop()
+    await prepared.delete("hookrunner")
+    prepared.operator.flags = (*prepared.operator.flags, SHORT)
+    await prepared.start()
+    await prepared.until(prepared.maps, {"b": {}}, "what is installed")
 
 
 async def test_a_start_that_never_had_a_configuration_does_not_wait_for_one(world: World) -> None:
@@ -124,49 +124,49 @@ async def test_a_start_that_never_had_a_configuration_does_not_wait_for_one(worl
     assert configuration(world) == (200, "")
 
 
-async def test_a_deleted_secret_has_its_grace_too_and_after_a_restart(one: World) -> None:
-    one.operator.flags = (*one.operator.flags, "--config-secret=private")
-    await set_secret(one, "size: 7")
-    await one.start()
-    await one.becomes("a", size="7")
-    await one.delete("private", "secrets")
-    assert (await event(one, "ConfigDeleted")).endswith("Z, values lost: a")
-    assert await one.map("a") == {"size": "7"}
-    await one.again(ready=False)
-    await one.operator.not_ready("Secret default/private does not exist; ")
-    await set_secret(one, "size: 8")
-    await one.becomes("a", size="8")
+async def test_a_deleted_secret_has_its_grace_too_and_after_a_restart(prepared: World) -> None:
+    prepared.operator.flags = (*prepared.operator.flags, "--config-secret=private")
+    await set_secret(prepared, "size: 7")
+    await prepared.start()
+    await prepared.becomes("a", size="7")
+    await prepared.delete("private", "secrets")
+    assert (await event(prepared, "ConfigDeleted")).endswith("Z, values lost: a")
+    assert await prepared.map("a") == {"size": "7"}
+    await prepared.again(ready=False)
+    await prepared.operator.not_ready("Secret default/private does not exist; ")
+    await set_secret(prepared, "size: 8")
+    await prepared.becomes("a", size="8")
 
 
-async def test_no_module_runs_while_the_secret_cannot_be_read_at_the_start(one: World, sandbox: Sandbox) -> None:
+async def test_no_module_runs_while_the_secret_cannot_be_read_at_the_start(prepared: World, sandbox: Sandbox) -> None:
     """The ConfigMap alone is not what the user has said."""
-    one.operator.flags = (*one.operator.flags, "--config-secret=private")
-    await set_secret(one, "size: 7")
+    prepared.operator.flags = (*prepared.operator.flags, "--config-secret=private")
+    await set_secret(prepared, "size: 7")
     rule = sandbox.faults.add(Fault("answer", "/secrets/private", status=403))
     listed = sandbox.faults.add(Fault("answer", "metadata.name%3Dprivate", status=403))
-    await one.start(ready=False)
-    await one.operator.not_ready("the configuration cannot be read: Secret default/private: ")
-    await one.configure(a="size: 3")
-    await one.module_is("a", state="undecided")
-    assert await one.maps() == {}
+    await prepared.start(ready=False)
+    await prepared.operator.not_ready("the configuration cannot be read: Secret default/private: ")
+    await prepared.configure(a="size: 3")
+    await prepared.module_is("a", state="undecided")
+    assert await prepared.maps() == {}
     sandbox.faults.remove(rule)
     sandbox.faults.remove(listed)
-    await one.becomes("a", size="7")
+    await prepared.becomes("a", size="7")
 
 
-async def test_a_hook_does_not_create_a_deleted_configuration(one: World) -> None:
+async def test_a_hook_does_not_create_a_deleted_configuration(prepared: World) -> None:
     write = at("Event", patch("/a/size", "5", lasting=True))
-    one.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
-    await one.start()
-    await one.delete("hookrunner")
-    await event(one, "ConfigDeleted")
-    await one.create("event", watched="y")
-    await one.module_is(
+    prepared.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
+    await prepared.start()
+    await prepared.delete("hookrunner")
+    await event(prepared, "ConfigDeleted")
+    await prepared.create("event", watched="y")
+    await prepared.module_is(
         "a", reason="ConfigMap default/hookrunner is missing; it is written to when it is created again"
     )
-    assert await one.configuration() == {}
-    await one.create("hookrunner", GIVEN)
-    await one.becomes("a", size="5")
+    assert await prepared.configuration() == {}
+    await prepared.create("hookrunner", GIVEN)
+    await prepared.becomes("a", size="5")
 
 
 async def set_secret(world: World, section: str) -> None:

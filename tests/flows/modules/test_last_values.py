@@ -15,7 +15,7 @@ CLEANS: dict[str, Any] = {"beforeDeleteHelm": 1, "afterDeleteHelm": 1}
 
 
 @pytest.fixture
-async def one(world: World) -> World:
+async def prepared(world: World) -> World:
     """With a module `a` that is on, has values of a user, and cleans up when it goes."""
     world.module("010-a", {"openapi/config-values.yaml": SCHEMA, "templates/cm.yaml": configmap("a")})
     world.module("010-a", {"hooks/h.sh": hook(**CLEANS)})
@@ -36,66 +36,68 @@ async def cleaned(world: World) -> list[tuple[Any, Any]]:
 LAST = [({"domain": "here"}, {"size": 2})] * 2
 
 
-async def test_delete_hooks_see_values_removed_together_with_the_flag(one: World) -> None:
-    await one.start()
-    await one.configure(aEnabled="false", a=None, GLOBAL=None)
-    assert await cleaned(one) == LAST
-    assert one.told()[-1]["config"] == {"a": {"size": 2}, "global": {"domain": "here"}}
-    one.forget()
-    await one.configure(aEnabled="true", a="size: 3")
-    await one.module_is("a", ready=True)
-    await one.configure(aEnabled=None)
-    assert await cleaned(one) == [({}, {"size": 3})] * 2
+async def test_delete_hooks_see_values_removed_together_with_the_flag(prepared: World) -> None:
+    await prepared.start()
+    await prepared.configure(aEnabled="false", a=None, GLOBAL=None)
+    assert await cleaned(prepared) == LAST
+    assert prepared.told()[-1]["config"] == {"a": {"size": 2}, "global": {"domain": "here"}}
+    prepared.forget()
+    await prepared.configure(aEnabled="true", a="size: 3")
+    await prepared.module_is("a", ready=True)
+    await prepared.configure(aEnabled=None)
+    assert await cleaned(prepared) == [({}, {"size": 3})] * 2
 
 
-async def test_a_section_refused_in_the_edit_that_turns_its_module_off_changes_nothing(one: World) -> None:
-    await one.start()
-    await one.configure(aEnabled="false", a="size: [")
-    assert await cleaned(one) == LAST
+async def test_a_section_refused_in_the_edit_that_turns_its_module_off_changes_nothing(prepared: World) -> None:
+    await prepared.start()
+    await prepared.configure(aEnabled="false", a="size: [")
+    assert await cleaned(prepared) == LAST
 
 
-async def test_delete_hooks_do_not_see_edits_made_during_the_deletion(one: World) -> None:
-    one.module("010-a", {"hooks/h.sh": hook(at("beforeDeleteHelm", until_told("go")), **CLEANS)})
-    one.module("020-b")
-    await one.start()
-    await one.configure(aEnabled="false")
-    await one.ran("a/h.sh beforeDeleteHelm")
-    await one.configure(a="size: 9", b="x: 1")
-    await until(lambda: one.values("b") == {"x": 1}, "the edit to be taken over")
-    one.operator.tell("go")
-    assert await cleaned(one) == LAST
+async def test_delete_hooks_do_not_see_edits_made_during_the_deletion(prepared: World) -> None:
+    prepared.module("010-a", {"hooks/h.sh": hook(at("beforeDeleteHelm", until_told("go")), **CLEANS)})
+    prepared.module("020-b")
+    await prepared.start()
+    await prepared.configure(aEnabled="false")
+    await prepared.ran("a/h.sh beforeDeleteHelm")
+    await prepared.configure(a="size: 9", b="x: 1")
+    await until(lambda: prepared.values("b") == {"x": 1}, "the edit to be taken over")
+    prepared.operator.tell("go")
+    assert await cleaned(prepared) == LAST
 
 
-async def test_delete_hooks_do_not_see_the_values_that_made_the_script_turn_the_module_off(one: World) -> None:
-    one.module("010-a", {"enabled": enabled('jq \'.a.size < 5\' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT"')})
-    await one.start()
-    await one.configure(a="size: 5")
-    assert await cleaned(one) == LAST
+async def test_delete_hooks_do_not_see_the_values_that_made_the_script_turn_the_module_off(prepared: World) -> None:
+    prepared.module("010-a", {"enabled": enabled('jq \'.a.size < 5\' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT"')})
+    await prepared.start()
+    await prepared.configure(a="size: 5")
+    assert await cleaned(prepared) == LAST
 
 
-async def test_delete_hooks_see_values_of_a_secret_removed_with_the_module(one: World) -> None:
-    one.operator.flags = (*one.operator.flags, "--config-secret=private")
+async def test_delete_hooks_see_values_of_a_secret_removed_with_the_module(prepared: World) -> None:
+    prepared.operator.flags = (*prepared.operator.flags, "--config-secret=private")
     texts = {key: base64.b64encode(text.encode()).decode() for key, text in (("a", "size: 7"), ("aEnabled", "true"))}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "private"}, "data": texts}
-    await one.ask("POST", one.path(resource="secrets") + "?story=yes", secret)
-    await one.configure(aEnabled=None)
-    await one.start()
-    await one.ask("PATCH", one.path("private", "secrets") + "?story=yes", {"data": {"a": None, "aEnabled": None}})
-    assert await cleaned(one) == [({"domain": "here"}, {"size": 7})] * 2
+    await prepared.ask("POST", prepared.path(resource="secrets") + "?story=yes", secret)
+    await prepared.configure(aEnabled=None)
+    await prepared.start()
+    await prepared.ask(
+        "PATCH", prepared.path("private", "secrets") + "?story=yes", {"data": {"a": None, "aEnabled": None}}
+    )
+    assert await cleaned(prepared) == [({"domain": "here"}, {"size": 7})] * 2
 
 
-async def test_after_a_restart_delete_hooks_see_the_values_of_the_release(one: World) -> None:
+async def test_after_a_restart_delete_hooks_see_the_values_of_the_release(prepared: World) -> None:
     """Turned off while the program was down, and when the deletion is broken off."""
     waits = at("beforeDeleteHelm", until_told("go"))
-    one.module("010-a", {"hooks/h.sh": hook(waits + patch("/a/patched", "1"), beforeHelm=1, **CLEANS)})
-    await one.start()
-    await one.stop()
-    await one.configure(aEnabled=None, a=None, GLOBAL=None)
-    one.operator.flags = (*one.operator.flags, "--shutdown-grace=0s")
-    await one.start(ready=False)
-    await one.ran("a/h.sh beforeDeleteHelm")
-    await one.operator.stop()
-    one.forget()
-    one.operator.tell("go")
-    await one.start()
-    assert await cleaned(one) == [({"domain": "here"}, {"size": 2, "patched": 1})] * 2
+    prepared.module("010-a", {"hooks/h.sh": hook(waits + patch("/a/patched", "1"), beforeHelm=1, **CLEANS)})
+    await prepared.start()
+    await prepared.stop()
+    await prepared.configure(aEnabled=None, a=None, GLOBAL=None)
+    prepared.operator.flags = (*prepared.operator.flags, "--shutdown-grace=0s")
+    await prepared.start(ready=False)
+    await prepared.ran("a/h.sh beforeDeleteHelm")
+    await prepared.operator.stop()
+    prepared.forget()
+    prepared.operator.tell("go")
+    await prepared.start()
+    assert await cleaned(prepared) == [({"domain": "here"}, {"size": 2, "patched": 1})] * 2

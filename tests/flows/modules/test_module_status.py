@@ -57,7 +57,7 @@ def conditions(world: World) -> dict[str, str]:
 
 
 @pytest.fixture
-async def one(world: World) -> World:
+async def prepared(world: World) -> World:
     """With a module `a` whose password is in a Secret."""
     world.operator.flags = (*world.operator.flags, "--config-secret=vals")
     world.module("010-a", {"values.yaml": "a: {size: 1}\n", "openapi/config-values.yaml": SCHEMA})
@@ -68,82 +68,87 @@ async def one(world: World) -> World:
     return world
 
 
-async def test_module_commands_show_values_their_sources_and_results(one: World) -> None:
-    await one.create("seen", watched="y")
-    await one.start()
-    assert (await shown(one, "/module/list.json"))["enabledModules"] == ["a"]
-    assert await shown(one, "/module/a/values.json") == {"password": "hunter2", "seen": True, "size": 2}
-    assert await shown(one, "/module/a/config.json?global=true") == {
+async def test_module_commands_show_values_their_sources_and_results(prepared: World) -> None:
+    await prepared.create("seen", watched="y")
+    await prepared.start()
+    assert (await shown(prepared, "/module/list.json"))["enabledModules"] == ["a"]
+    assert await shown(prepared, "/module/a/values.json") == {"password": "hunter2", "seen": True, "size": 2}
+    assert await shown(prepared, "/module/a/config.json?global=true") == {
         "a": {"password": "hunter2", "size": 2},
         "global": None,
     }
-    assert await shown(one, "/module/a/values.json?explain=true") == [
+    assert await shown(prepared, "/module/a/values.json?explain=true") == [
         {"path": "/a/password", "value": "*** from the Secret", "layer": "Secret"},
         {"path": "/a/seen", "value": True, "layer": "patch of a hook"},
         {"path": "/a/size", "value": 2, "layer": "ConfigMap"},
     ]
-    assert (await shown(one, "/module/a/patches.json"))[0]["Operations"][0]["path"] == "/a/seen"
-    assert (await shown(one, "/module/a/snapshots.json"))["hooks/h.sh"]["cms"]["snapshot"] == [{"filterResult": "seen"}]
-    assert await shown(one, "/module/resource-monitor.json") == {"a": ["default/ConfigMap/a", "default/Secret/s"]}
-    assert 'size: "2"' in await shown(one, "/module/a/render")
+    assert (await shown(prepared, "/module/a/patches.json"))[0]["Operations"][0]["path"] == "/a/seen"
+    assert (await shown(prepared, "/module/a/snapshots.json"))["hooks/h.sh"]["cms"]["snapshot"] == [
+        {"filterResult": "seen"}
+    ]
+    assert await shown(prepared, "/module/resource-monitor.json") == {"a": ["default/ConfigMap/a", "default/Secret/s"]}
+    assert 'size: "2"' in await shown(prepared, "/module/a/render")
 
 
-async def test_render_diff_names_fields_and_hides_secrets(one: World) -> None:
-    await one.start()
-    assert await shown(one, "/module/a/render?diff=true") == "No diff found\n"
-    await one.ask("PATCH", one.path("a") + "?story=yes", {"data": {"size": "9"}})
-    await one.ask("PATCH", one.path("s", "secrets") + "?story=yes", {"data": {"p": "eA=="}})
-    before = one.writes()
-    text = await shown(one, "/module/a/render?diff=true")
+async def test_render_diff_names_fields_and_hides_secrets(prepared: World) -> None:
+    await prepared.start()
+    assert await shown(prepared, "/module/a/render?diff=true") == "No diff found\n"
+    await prepared.ask("PATCH", prepared.path("a") + "?story=yes", {"data": {"size": "9"}})
+    await prepared.ask("PATCH", prepared.path("s", "secrets") + "?story=yes", {"data": {"p": "eA=="}})
+    before = prepared.writes()
+    text = await shown(prepared, "/module/a/render?diff=true")
     assert "--- live/default/ConfigMap/a\n+++ wanted/default/ConfigMap/a\n" in text
     assert "-  size: '9'\n+  size: '2'\n" in text
     assert "-  p: '*** 4 bytes'\n+  p: '*** 12 bytes (changed)'\n" in text
-    assert (before, one.writes()) == (before, [])
+    assert (before, prepared.writes()) == (before, [])
 
 
-async def test_a_refused_edit_is_reported_without_secrets_until_it_is_corrected(one: World) -> None:
-    await one.start()
-    await one.configure(a="size: big")
-    await told(one, "ConfigRejected", "a: size must be of type integer")
-    assert one.operator.metric("config_values_refused", section="a") == 1
-    assert one.operator.metric("config_values_errors_total") >= 1
-    status, text = one.operator.get("/readyz?output=json")
+async def test_a_refused_edit_is_reported_without_secrets_until_it_is_corrected(prepared: World) -> None:
+    await prepared.start()
+    await prepared.configure(a="size: big")
+    await told(prepared, "ConfigRejected", "a: size must be of type integer")
+    assert prepared.operator.metric("config_values_refused", section="a") == 1
+    assert prepared.operator.metric("config_values_errors_total") >= 1
+    status, text = prepared.operator.get("/readyz?output=json")
     assert (status, "a: size must be of type integer" in text) == (200, True)
-    await one.module_is("a", ready=True, refused="a: size must be of type integer")
-    await set_secret(one, a="password: swordfish", aEnabled="swordfish")
-    await one.operator.wait_log("must be 'true' or 'false', not a text of 9 characters")
-    await set_secret(one, a="password: swordfish", aEnabled="true")
-    await one.operator.wait_log("password must be one of")
-    await set_secret(one, a="password: hunter3")
-    await one.configure(a="size: 3")
-    await told(one, "ConfigAccepted", "a: ")
-    await one.module_is("a", ready=True, refused="")
-    assert one.operator.metric("config_values_refused", section="a") == 0
-    told_ = f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
+    await prepared.module_is("a", ready=True, refused="a: size must be of type integer")
+    await set_secret(prepared, a="password: swordfish", aEnabled="swordfish")
+    await prepared.operator.wait_log("must be 'true' or 'false', not a text of 9 characters")
+    await set_secret(prepared, a="password: swordfish", aEnabled="true")
+    await prepared.operator.wait_log("password must be one of")
+    await set_secret(prepared, a="password: hunter3")
+    await prepared.configure(a="size: 3")
+    await told(prepared, "ConfigAccepted", "a: ")
+    await prepared.module_is("a", ready=True, refused="")
+    assert prepared.operator.metric("config_values_refused", section="a") == 0
+    told_ = f"{prepared.operator.logs()} {await events(prepared)} {prepared.operator.get('/readyz?output=json')[1]}"
     assert "swordfish" not in told_
 
 
-async def test_a_second_bad_edit_at_the_start_is_reported_with_its_own_errors(one: World) -> None:
-    await one.configure(a="size: big")
-    await one.start()
-    await told(one, "ModuleUndecided", "a: size must be of type integer")
-    await told(one, "ConfigRejected", "until it is corrected, nothing is run or removed")
-    assert (await one.operator.wait_log("module is undecided"))["module"] == "a"
-    await one.configure(a="size: 2\nlast: 7")
-    await one.module_is("a", state="undecided", reason="last is a forbidden property")
-    assert "last is a forbidden property" in conditions(one)["modules"]
-    await one.configure(a="size: 2")
-    await one.becomes("a", size="2")
-    await one.configure(a="size: huge")
-    await one.operator.wait_log("the last good values stay in use")
+async def test_a_second_bad_edit_at_the_start_is_reported_with_its_own_errors(prepared: World) -> None:
+    await prepared.configure(a="size: big")
+    await prepared.start()
+    await told(prepared, "ModuleUndecided", "a: size must be of type integer")
+    await told(prepared, "ConfigRejected", "until it is corrected, nothing is run or removed")
+    assert (await prepared.operator.wait_log("module is undecided"))["module"] == "a"
+    await prepared.configure(a="size: 2\nlast: 7")
+    await prepared.module_is("a", state="undecided", reason="last is a forbidden property")
+    assert "last is a forbidden property" in conditions(prepared)["modules"]
+    await prepared.configure(a="size: 2")
+    await prepared.becomes("a", size="2")
+    await prepared.configure(a="size: huge")
+    await prepared.operator.wait_log("the last good values stay in use")
 
 
-async def test_a_failing_template_does_not_reveal_a_secret(one: World) -> None:
-    one.module("010-a", {"templates/bad.yaml": '{{ fail (printf "no good: %s" .Values.a.password) }}'})
-    await one.start()
-    await told(one, "ModuleFailed", "no good: ***")
-    await one.module_is("a", reason="no good: ***")
-    assert "hunter2" not in f"{one.operator.logs()} {await events(one)} {one.operator.get('/readyz?output=json')[1]}"
+async def test_a_failing_template_does_not_reveal_a_secret(prepared: World) -> None:
+    prepared.module("010-a", {"templates/bad.yaml": '{{ fail (printf "no good: %s" .Values.a.password) }}'})
+    await prepared.start()
+    await told(prepared, "ModuleFailed", "no good: ***")
+    await prepared.module_is("a", reason="no good: ***")
+    assert (
+        "hunter2"
+        not in f"{prepared.operator.logs()} {await events(prepared)} {prepared.operator.get('/readyz?output=json')[1]}"
+    )
 
 
 async def test_events_report_failures_and_repairs_of_modules(world: World) -> None:
