@@ -26,7 +26,7 @@ from kubesandbox.contents import SandboxContents
 from kubesandbox.controllers import namespaces, seeds
 from kubesandbox.controllers.definitions import DefinitionController
 from kubesandbox.controllers.garbage import Garbage
-from kubesandbox.controllers.grace import GracePeriods
+from kubesandbox.controllers.grace_periods import GracePeriods
 from kubesandbox.controllers.namespaces import Namespaces
 from kubesandbox.faults import Faults
 from kubesandbox.journal import Journal

@@ -17,8 +17,8 @@ from aiohttp import HttpVersion11, Payload, web
 from kubesandbox import status
 from kubesandbox.faults import Faults
 from kubesandbox.http import answers, documents
-from kubesandbox.http.asked import Asked, understood
-from kubesandbox.http.holding import Held, in_time
+from kubesandbox.http.api_request import ApiRequest, understood
+from kubesandbox.http.slow_clients import Held, in_time
 from kubesandbox.query import parameters, requests
 from kubesandbox.query.requests import DeleteParameters
 from kubesandbox.status import NoPage, Refused
@@ -116,7 +116,7 @@ class SandboxServer:
 
     # ── verbs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _get(self, asked: Asked) -> web.StreamResponse:
+    async def _get(self, asked: ApiRequest) -> web.StreamResponse:
         if version := asked.query.get("resourceVersion"):
             reading.check_not_ahead(self._api.store, parameters.version_to_wait_for(version))
         stored = reading.found(self._api.store, asked.kind, asked.where)
@@ -125,14 +125,14 @@ class SandboxServer:
             return self._one(asked, subresources.get(asked.kind, asked.where, reading.obj(asked.kind, stored)))
         return _response(asked, answers.one(asked.form, asked.kind, reading.body(asked.kind, stored), self._api.now()))
 
-    async def _list(self, asked: Asked) -> web.StreamResponse:
+    async def _list(self, asked: ApiRequest) -> web.StreamResponse:
         options = requests.list_options(asked.query, watch=False)
         found = reading.find(self._api.store, asked.kind, asked.where.namespace, options)
         await self._gates.converter.prepare(asked.kind, found.needed())
         page = reading.page(asked.kind, found)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
 
-    async def _create(self, asked: Asked) -> web.StreamResponse:
+    async def _create(self, asked: ApiRequest) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await self._body(asked)
         verbs = self._verbs(asked, of_write(asked.query))
@@ -141,14 +141,14 @@ class SandboxServer:
             return _response(asked, answers.dumped(asked.form, SUCCESS | {"code": 201}), HTTPStatus.CREATED)
         return self._written(asked, await verbs.create(asked.kind, asked.where, options, body))
 
-    async def _update(self, asked: Asked) -> web.StreamResponse:
+    async def _update(self, asked: ApiRequest) -> web.StreamResponse:
         options = requests.write_options(asked.query, asked.verb, asked.user_agent)
         body = await self._body(asked)
         verbs = self._verbs(asked, of_write(asked.query))
         done = await subresources.update(verbs, asked.kind, asked.where, options, body)
         return self._written(asked, done)
 
-    async def _patch(self, asked: Asked) -> web.StreamResponse:
+    async def _patch(self, asked: ApiRequest) -> web.StreamResponse:
         patching.check_type(asked.content_type, asked.kind)
         apply = asked.content_type == patching.APPLY
         options = requests.write_options(asked.query, asked.verb, asked.user_agent, apply)
@@ -157,7 +157,7 @@ class SandboxServer:
         done = await subresources.patch(verbs, asked.kind, asked.where, options, patch)
         return self._written(asked, done)
 
-    async def _delete(self, asked: Asked) -> web.StreamResponse:
+    async def _delete(self, asked: ApiRequest) -> web.StreamResponse:
         options = await self._delete_options(asked)
         done = await self._verbs(asked, of_deletion(options)).delete(asked.kind, asked.where, options)
         if not done.gone or rules.shown_when_gone(asked.kind):
@@ -167,7 +167,7 @@ class SandboxServer:
         details = {key: value for key, value in about.items() if value}
         return _response(asked, answers.dumped(asked.form, SUCCESS | {"details": details}))
 
-    async def _delete_collection(self, asked: Asked) -> web.StreamResponse:
+    async def _delete_collection(self, asked: ApiRequest) -> web.StreamResponse:
         listed = requests.list_options(asked.query, watch=False)
         options = await self._delete_options(asked)
         done = await self._verbs(asked, of_deletion(options)).delete_collection(
@@ -176,7 +176,7 @@ class SandboxServer:
         page = reading.Page([orjson.dumps(one.obj) for one in done], self._api.store.revision)
         return _response(asked, answers.listed(asked.form, asked.kind, page, self._api.now()))
 
-    async def _watch(self, asked: Asked) -> web.StreamResponse:
+    async def _watch(self, asked: ApiRequest) -> web.StreamResponse:
         options = requests.list_options(asked.query, watch=True)
         watch = watching.opened(self._api.store, asked.kind, asked.where.namespace, options)
         deadline = asyncio.get_running_loop().time() + (options.timeout or WATCH_SECONDS) + LEEWAY
@@ -193,7 +193,7 @@ class SandboxServer:
                 first = False
         return response
 
-    def _verbs(self, asked: Asked, options: Object) -> Verbs:
+    def _verbs(self, asked: ApiRequest, options: Object) -> Verbs:
         """The verbs for one request; `options` are what reviews show of it."""
         api, gates = self._api, self._gates
         return Verbs(api.store, api.kinds, api.now, gates.gate(asked, options), gates.converter)
@@ -214,24 +214,24 @@ class SandboxServer:
                     raise bodies.too_large()
         return bytes(text)
 
-    async def _body(self, asked: Asked) -> Body:
+    async def _body(self, asked: ApiRequest) -> Body:
         return bodies.parsed(await self._read(asked.http), asked.content_type, asked.kind.kind)
 
-    async def _delete_options(self, asked: Asked) -> DeleteParameters:
+    async def _delete_options(self, asked: ApiRequest) -> DeleteParameters:
         text = await self._read(asked.http)
         body = bodies.parsed(text, asked.content_type, "DeleteOptions").value if text else None
         return requests.delete_options(asked.query, body, asked.verb)
 
-    def _written(self, asked: Asked, done: Written) -> web.Response:
+    def _written(self, asked: ApiRequest, done: Written) -> web.Response:
         code = HTTPStatus.CREATED if done.created else HTTPStatus.OK
         asked.warnings[:0] = done.warnings
         return self._one(asked, done.obj, code)
 
-    def _one(self, asked: Asked, obj: dict[str, object], code: int = HTTPStatus.OK) -> web.Response:
+    def _one(self, asked: ApiRequest, obj: dict[str, object], code: int = HTTPStatus.OK) -> web.Response:
         return _response(asked, answers.one(asked.form, asked.kind, orjson.dumps(obj), self._api.now()), code)
 
 
-_DO: dict[str, Callable[[SandboxServer, Asked], Awaitable[web.StreamResponse]]] = {
+_DO: dict[str, Callable[[SandboxServer, ApiRequest], Awaitable[web.StreamResponse]]] = {
     "get": SandboxServer._get,
     "list": SandboxServer._list,
     "watch": SandboxServer._watch,
@@ -243,7 +243,7 @@ _DO: dict[str, Callable[[SandboxServer, Asked], Awaitable[web.StreamResponse]]] 
 }
 
 
-def _response(asked: Asked, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
+def _response(asked: ApiRequest, body: bytes, code: int = HTTPStatus.OK) -> web.Response:
     """A large body is sent in pieces: aiohttp would keep a copy of what a client has not taken yet."""
     sent = body if len(body) <= AT_ONCE else Pieces([body])
     return web.Response(body=sent, status=code, headers={"Content-Type": asked.form.content_type})

@@ -9,7 +9,7 @@ from kubesandbox.structural import versions
 from kubesandbox.structural.definitions import definition_status
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.api import Api, Step
-from kubesandbox.verbs.deleting import CLEANUP
+from kubesandbox.verbs.deletion import CLEANUP
 from kubesandbox.verbs.rules import DEFINITIONS, Object
 from kubetypes.json_values import JSON
 

@@ -19,7 +19,7 @@ from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, Store, StoreChange, Stored
 from kubesandbox.verbs.api import Api, Step
-from kubesandbox.verbs.deleting import FOREGROUND, ORPHAN
+from kubesandbox.verbs.deletion import FOREGROUND, ORPHAN
 from kubesandbox.verbs.rules import Object
 
 PATIENCE = 3.0

@@ -13,7 +13,7 @@ import orjson
 
 from kubesandbox.structural import scalars
 from kubesandbox.structural.combinations import Enumeration, Step, all_of, any_of, negated, one_of, written
-from kubesandbox.structural.found import Complaint, invalid, missing, too_many, whole, wrong_type
+from kubesandbox.structural.complaints import Complaint, invalid, missing, too_many, whole, wrong_type
 from kubetypes.json_values import JSON
 
 NAMES = {

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import orjson
 
 from kubesandbox.status import shown
-from kubesandbox.structural.found import Complaint, not_one_of, remark
+from kubesandbox.structural.complaints import Complaint, not_one_of, remark
 from kubetypes.json_values import JSON
 
 Step: TypeAlias = Callable[[JSON, JSON, str, list[Complaint]], int]

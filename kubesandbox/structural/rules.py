@@ -13,7 +13,7 @@ import orjson
 
 from kubesandbox.status import Cause, required, shown, unsupported, wrong
 from kubesandbox.structural import paths
-from kubesandbox.structural.found import NOWHERE, value_shown
+from kubesandbox.structural.complaints import NOWHERE, value_shown
 from kubetypes import cel, kubernetes_cel
 from kubetypes.cel import CompiledRule, NoValue
 from kubetypes.json_values import JSON

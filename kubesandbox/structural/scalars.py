@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kubesandbox.structural.found import (
+from kubesandbox.structural.complaints import (
     Complaint,
     factor_not_positive,
     invalid,

@@ -12,7 +12,7 @@ from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, duplicate, wrong
 from kubesandbox.structural import metadata, rules
 from kubesandbox.structural.checks import NOTHING, Checks
-from kubesandbox.structural.found import Complaint, causes
+from kubesandbox.structural.complaints import Complaint, causes
 from kubetypes import cel
 from kubetypes.json_values import JSON
 

@@ -13,7 +13,7 @@ from kubesandbox.store import Store
 from kubesandbox.structural import versions
 from kubesandbox.verbs import reading, subresources
 from kubesandbox.verbs.bodies import Body
-from kubesandbox.verbs.outside import at_once
+from kubesandbox.verbs.gate import at_once
 from kubesandbox.verbs.patching import Patch
 from kubesandbox.verbs.verbs import Step, Verbs, Written
 from kubetypes.json_values import JSON

@@ -13,7 +13,7 @@ from kubesandbox.status import bad_request
 from kubesandbox.structural import scaling
 from kubesandbox.verbs import reading
 from kubesandbox.verbs.bodies import Body
-from kubesandbox.verbs.outside import OPEN, AdmissionGate
+from kubesandbox.verbs.gate import OPEN, AdmissionGate
 from kubesandbox.verbs.patching import APPLY, Patch
 from kubesandbox.verbs.rules import Object
 from kubesandbox.verbs.verbs import Verbs, Written

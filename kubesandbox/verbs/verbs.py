@@ -1,6 +1,6 @@
 """The verbs that change things: create, update, patch, delete, deletecollection.
 
-Each happens whole or, refused, not at all. Webhooks are all that a verb waits for (`outside.py`). When they have
+Each happens whole or, refused, not at all. Webhooks are all that a verb waits for (`gate.py`). When they have
 answered the world may be another one: what the verb has read is looked at again, and if it is not the same the verb
 begins anew, as in a real API server. Without webhooks no verb ever waits, and `api.py` makes plain functions of them.
 Reading is in `reading.py` and `watching.py`.
@@ -19,9 +19,9 @@ from kubesandbox.query.requests import DeleteParameters, ListParameters, Place, 
 from kubesandbox.status import Cause, Refused
 from kubesandbox.store import Key, Store, Stored
 from kubesandbox.times import rfc3339
-from kubesandbox.verbs import deleting, identity, reading, rules
+from kubesandbox.verbs import deletion, identity, reading, rules
 from kubesandbox.verbs.bodies import Body
-from kubesandbox.verbs.outside import OPEN, UNCONVERTED, AdmissionGate, Converter
+from kubesandbox.verbs.gate import OPEN, UNCONVERTED, AdmissionGate, Converter
 from kubesandbox.verbs.patching import APPLY, Patch
 from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
@@ -207,7 +207,7 @@ class Verbs:
                 break
         if options.dry_run or identity.same(kept, stored):
             return Written(obj, warnings=warnings)
-        if deleting.finished(obj):
+        if deletion.finished(obj):
             self.store.delete(stored.key)
             return Written(obj, gone=True, warnings=warnings)
         obj = await self._put(kind, stored.key, obj, kept)
@@ -235,10 +235,10 @@ class Verbs:
         while True:
             stored = await self.find(kind, where)
             old = reading.obj(kind, stored)
-            deleting.check_preconditions(kind, old, options)
-            if not deleting.pending(kind, old, options, self.now()):
+            deletion.check_preconditions(kind, old, options)
+            if not deletion.pending(kind, old, options, self.now()):
                 await self.gate.check_deletion(old)
-            obj = deleting.marked(kind, old, options, self.now())
+            obj = deletion.marked(kind, old, options, self.now())
             kept = await self.converter.to_stored_version(kind, obj) if obj is not None else {}
             if self.store.get(stored.key) is stored:
                 break

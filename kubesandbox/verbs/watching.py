@@ -20,7 +20,7 @@ from kubesandbox.query.requests import ListParameters
 from kubesandbox.status import Refused
 from kubesandbox.store import Store, StoreChange, Stored
 from kubesandbox.verbs import reading
-from kubesandbox.verbs.outside import Converter
+from kubesandbox.verbs.gate import Converter
 from kubesandbox.verbs.reading import Matches
 from kubetypes.timers import pause
 

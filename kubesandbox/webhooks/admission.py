@@ -12,15 +12,15 @@ from uuid import uuid4
 from kubesandbox import status
 from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.store import Key, Store
-from kubesandbox.verbs.outside import Converter
+from kubesandbox.verbs.gate import Converter
 from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks import matching, mutations, reviews
-from kubesandbox.webhooks.asking import WebhookClient
-from kubesandbox.webhooks.configured import ConfiguredWebhook, WebhookConfigurations
+from kubesandbox.webhooks.configurations import ConfiguredWebhook, WebhookConfigurations
 from kubesandbox.webhooks.failures import Unanswered
 from kubesandbox.webhooks.matching import Attempt, Undecided, labels, matched, selected
 from kubesandbox.webhooks.mutations import Unusable, internal
 from kubesandbox.webhooks.reviews import BadReply, BadReview, Reply
+from kubesandbox.webhooks.webhook_client import WebhookClient
 from kubetypes.json_values import JSON
 
 _LOG = logging.getLogger("sandbox")

@@ -16,11 +16,11 @@ from kubesandbox.store import Stored
 from kubesandbox.structural import versions
 from kubesandbox.verbs import events, reading
 from kubesandbox.verbs.rules import Object
-from kubesandbox.webhooks import converted
-from kubesandbox.webhooks.asking import WebhookClient
-from kubesandbox.webhooks.converted import BadObject
+from kubesandbox.webhooks import conversion_replies
+from kubesandbox.webhooks.conversion_replies import BadObject
 from kubesandbox.webhooks.failures import Unanswered
 from kubesandbox.webhooks.reviews import BadReply, BadReview, version_for
+from kubesandbox.webhooks.webhook_client import WebhookClient
 from kubetypes.json_values import written
 
 SECONDS = 30
@@ -72,16 +72,18 @@ class WebhookConverter:
         made = []
         for at, (before, after) in enumerate(zip(objects, found, strict=True)):
             try:
-                made.append(_ordered(versions.fitted(converted.checked(before, after, kind.api_version), kind)))
+                made.append(
+                    _ordered(versions.fitted(conversion_replies.checked(before, after, kind.api_version), kind))
+                )
             except BadObject as error:
                 raise _failed(error.told(about, at, len(objects))) from None
         return made
 
     async def _ask(self, webhook: Object, objects: Sequence[Object], wanted: str) -> list[Object]:
         version, uid = version_for(webhook["conversionReviewVersions"]), str(uuid4())
-        review = converted.review(version, uid, objects, wanted)
+        review = conversion_replies.review(version, uid, objects, wanted)
         text = await self._asking.ask(webhook["clientConfig"], review, SECONDS)
-        return converted.read(text, version, uid)
+        return conversion_replies.read(text, version, uid)
 
 
 def _ordered(obj: Object) -> Object:

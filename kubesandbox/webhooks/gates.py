@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from multidict import CIMultiDictProxy
 
 from kubesandbox.builtin.strategy import ADMISSION
-from kubesandbox.http.asked import Asked
+from kubesandbox.http.api_request import ApiRequest
 from kubesandbox.kinds import Kinds
 from kubesandbox.query.requests import DeleteParameters
 from kubesandbox.store import Store
-from kubesandbox.verbs.outside import OPEN, AdmissionGate
+from kubesandbox.verbs.gate import OPEN, AdmissionGate
 from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.admission import Around, RequestAdmission
-from kubesandbox.webhooks.asking import WebhookClient
-from kubesandbox.webhooks.configured import WebhookConfigurations
+from kubesandbox.webhooks.configurations import WebhookConfigurations
 from kubesandbox.webhooks.conversion import WebhookConverter
 from kubesandbox.webhooks.matching import Attempt
+from kubesandbox.webhooks.webhook_client import WebhookClient
 
 USER, GROUPS = "kubernetes-admin", ("system:masters", "system:authenticated")
 """The user of every request, since nothing is authenticated; `kubectl --as` and `--as-group` give other names."""
@@ -34,7 +34,7 @@ class Gates:
         """Hang up."""
         await self._asking.close()
 
-    def gate(self, asked: Asked, options: Object) -> AdmissionGate:
+    def gate(self, asked: ApiRequest, options: Object) -> AdmissionGate:
         """`options` are those of the request, as reviews show them. Without any webhook the gate is open."""
         # No webhook is asked about registrations and policies: it could lock itself out.
         if asked.kind.stored in ADMISSION or not self._around.configured.there():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubesandbox.kinds import Kind
 from kubesandbox.query.requests import Place
 from kubesandbox.verbs.rules import Object
-from kubesandbox.webhooks.configured import ConfiguredWebhook
+from kubesandbox.webhooks.configurations import ConfiguredWebhook
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON

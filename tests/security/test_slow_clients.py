@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 import pytest
 
-from kubesandbox.http import holding
+from kubesandbox.http import slow_clients
 from kubesandbox.sandbox import CONNECTIONS
 from kubesandbox.verbs import watching
 from tests.flows.waiting import until
@@ -73,7 +73,7 @@ async def test_unread_lists_are_buffered_up_to_a_bound(client: Client, crowd: Cr
     for number in range(LIST):
         await client.create(CONFIGMAPS, large(f"a{number}"))
     await crowd.get(CONFIGMAPS, 20)
-    await until(lambda: crowd.cut() >= 20 - holding.MOST // (LIST * MIB), "the oldest are cut")
+    await until(lambda: crowd.cut() >= 20 - slow_clients.MOST // (LIST * MIB), "the oldest are cut")
     answer = await client.send("GET", CONFIGMAPS)
     assert (answer.status, len(answer.body["items"])) == (200, LIST)
 
@@ -82,9 +82,9 @@ async def test_unread_lists_are_buffered_up_to_a_bound(client: Client, crowd: Cr
 async def test_unread_watches_are_buffered_up_to_a_bound(client: Client, crowd: Crowd) -> None:
     for number in range(8):  # more than sockets hold
         await client.create(CONFIGMAPS, large(f"a{number}"))
-    many = 2 * holding.MOST // MIB
+    many = 2 * slow_clients.MOST // MIB
     await crowd.get(f"{CONFIGMAPS}?watch=1", many)
-    await until(lambda: crowd.cut() >= many - holding.MOST // MIB, "the oldest are cut")
+    await until(lambda: crowd.cut() >= many - slow_clients.MOST // MIB, "the oldest are cut")
     assert (await client.send("GET", f"{CONFIGMAPS}/a0")).status == 200
 
 
@@ -93,7 +93,7 @@ async def test_unfinished_bodies_are_buffered_up_to_a_bound(client: Client, crow
     head = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {3 * MIB}\r\n\r\n"
     many = 60
     await crowd.add(head.encode() + b"x" * (3 * MIB - 1), many)
-    await until(lambda: crowd.cut() >= many - holding.MOST // (3 * MIB) - 1, "the oldest are cut")
+    await until(lambda: crowd.cut() >= many - slow_clients.MOST // (3 * MIB) - 1, "the oldest are cut")
     assert (await client.send("GET", CONFIGMAPS)).status == 200
 
 
@@ -118,7 +118,7 @@ async def test_a_client_slower_than_a_minute_is_disconnected(
 ) -> None:
     for number in range(8):  # more than sockets hold
         await client.create(CONFIGMAPS, large(f"a{number}"))
-    monkeypatch.setattr(holding, "PATIENCE", 0.2)
+    monkeypatch.setattr(slow_clients, "PATIENCE", 0.2)
     await crowd.add(f"{line} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n".encode())
     await until(lambda: crowd.cut() >= 1, "it is cut")
     assert (await client.send("GET", f"{CONFIGMAPS}/a0")).status == 200

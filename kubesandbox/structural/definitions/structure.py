@@ -9,8 +9,8 @@ from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, forbidden_field, required, wrong
 from kubesandbox.structural import metadata, prune
 from kubesandbox.structural.checks import NOTHING, Checks
+from kubesandbox.structural.complaints import Complaint, causes
 from kubesandbox.structural.definitions import constructs
-from kubesandbox.structural.found import Complaint, causes
 from kubesandbox.structural.metadata import MalformedMetadata
 from kubetypes import patterns
 from kubetypes.json_values import JSON

@@ -10,7 +10,7 @@ from kubesandbox.kinds import Kinds
 from kubesandbox.query.requests import ListParameters
 from kubesandbox.store import Kept, Key, Store
 from kubesandbox.verbs import watching
-from kubesandbox.verbs.outside import UNCONVERTED
+from kubesandbox.verbs.gate import UNCONVERTED
 from kubesandbox.verbs.watching import BOOKMARK_SECONDS, Event, WatchSources
 
 pytestmark = pytest.mark.looptime

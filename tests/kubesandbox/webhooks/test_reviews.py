@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesandbox.status import Refused
-from kubesandbox.webhooks import asking, converted, reviews
-from kubesandbox.webhooks.converted import BadObject
+from kubesandbox.webhooks import conversion_replies, reviews, webhook_client
+from kubesandbox.webhooks.conversion_replies import BadObject
 from kubesandbox.webhooks.reviews import BadReply, BadReview
 from tests.tables import each
 
@@ -53,7 +53,7 @@ def test_a_denial_is_always_a_refusal(status: dict[str, Any]) -> None:
 def test_a_reply_of_a_conversion_webhook(response: object) -> None:
     text = json.dumps(review("apiextensions.k8s.io", "ConversionReview", response)).encode()
     try:
-        objects = converted.read(text, "v1", "u")
+        objects = conversion_replies.read(text, "v1", "u")
     except (BadReply, BadReview):
         return
     assert isinstance(objects, list)
@@ -69,7 +69,7 @@ def test_a_reply_of_a_conversion_webhook(response: object) -> None:
 def test_a_converted_object(after: object, meta: dict[str, Any]) -> None:
     for one in (after, {"kind": "Cat", "apiVersion": "a/v2", "metadata": {"name": "u", "uid": "1", **meta}}):
         try:
-            made = converted.checked(BEFORE, one, "a/v2")
+            made = conversion_replies.checked(BEFORE, one, "a/v2")
         except BadObject:
             continue
         assert (made["apiVersion"], made["metadata"]["uid"]) == ("a/v2", "1")
@@ -87,4 +87,4 @@ def test_a_converted_object(after: object, meta: dict[str, Any]) -> None:
     ],
 )
 def test_the_address_that_is_called(url: str, called: str) -> None:
-    assert asking.address({"url": url}, 5) == called
+    assert webhook_client.address({"url": url}, 5) == called

@@ -1,4 +1,4 @@
-"""WebhookClient a webhook over HTTPS. `clientConfig.service` leads nowhere: the sandbox has no network of Services.
+"""Asks a webhook over HTTPS. `clientConfig.service` leads nowhere: the sandbox has no network of Services.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 """

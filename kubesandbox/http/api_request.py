@@ -18,7 +18,7 @@ LISTS = ("list", "deletecollection")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """What is asked for. `warnings` are collected for the answer."""
 
     http: web.BaseRequest
@@ -40,7 +40,7 @@ class Asked:
         return self.http.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
-def understood(http: web.BaseRequest, query: dict[str, str], kinds: Kinds) -> Asked:
+def understood(http: web.BaseRequest, query: dict[str, str], kinds: Kinds) -> ApiRequest:
     """The request, if it can be done. Raises Refused 404, 405, 406, and 501 for what only real API servers do."""
     where = requests.place(http.path)
     if where is None:
@@ -52,7 +52,7 @@ def understood(http: web.BaseRequest, query: dict[str, str], kinds: Kinds) -> As
     _check_served(where, kind, verb)
     headers = http.headers
     form = answers.form(headers.get("Accept", ""), query, headers.get("User-Agent", ""), verb in LISTS)
-    return Asked(http, query, form, where, kind, verb)
+    return ApiRequest(http, query, form, where, kind, verb)
 
 
 def _as_watch(method: str, where: Place, query: dict[str, str]) -> tuple[Place, dict[str, str]]:
