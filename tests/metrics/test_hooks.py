@@ -152,8 +152,8 @@ OPERATIONS = st.builds(
     MetricOperation,
     st.sampled_from(MetricAction),
     WORDS,
-    st.floats(width=16),
-    st.lists(st.floats(allow_nan=False, width=16), max_size=3).map(tuple),
+    st.floats(),
+    st.lists(st.floats(allow_nan=False), max_size=3).map(tuple),
     st.dictionaries(WORDS, WORDS, max_size=3).map(lambda labels: tuple(labels.items())),
     st.sampled_from(["", "g", "g2"]),
 )
