@@ -17,7 +17,7 @@ from tests.syntax import statements
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
 FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs", "hooks", "modules", "webhooks")
-UNREAD = ("tests/linting/samples", "docs/differences.md", "tests/test_words.py")
+UNREAD = ("tests/linting/samples", "tests/test_words.py")
 
 DIALECT = re.compile(
     r"\b(?:(?i:whoever|nobody|somebody|anybody|is told|was told|are told|not told|is to be|are to be|as it is wanted"
@@ -39,14 +39,14 @@ GERUND = re.compile(r"\w+(?<!Bind)(?<!Sett)(?<!Find)(?<!Str)(?<!Mapp)ing")
 """Except nouns of the field."""
 
 AT_MOST = {
-    "dialect": 20,
+    "dialect": 11,
     "dead citations": 0,
-    "actions named by participles": 4,
+    "actions named by participles": 0,
     "class names with several homes": 0,
     "gerunds as classes": 0,
 }
-SLACK = 10_000
-"""How far a count may fall below its bound before the bound has to follow: wide while the rooms are rewritten."""
+SLACK = 1
+"""A count this far below its bound fails: each improvement lowers the bound."""
 
 
 def files(*folders: str) -> Iterator[Path]:

@@ -159,7 +159,7 @@ class Rules:
         return bool(self._rules or self._properties or self._additional or self._items)
 
     def problems(self, value: JSON, old: JSON, path: str = "", changed: bool = True) -> Iterator[Cause]:
-        """What is wrong with a value. `old` is None where there is none to compare with, or none that can be found.
+        """What is wrong with a value. `old` is None without an old value, or where it cannot be found.
 
         `changed` is about what the value stands in; it counts where the old value cannot be found.
         """

@@ -164,7 +164,7 @@ class World:
                 await asyncio.sleep(MOMENT)
 
     async def join(self, name: str) -> None:
-        """One more listener begins, if there is none yet."""
+        """Start a listener of this name, unless it exists."""
         if name not in self.listeners:
             binding = BINDINGS[name]
             program = await self.jq.compile(binding.jq_filter) if binding.jq_filter else None

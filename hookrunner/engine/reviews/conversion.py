@@ -148,7 +148,7 @@ def _changes(version: str, before: Iterable[JSON], after: Iterable[JSON]) -> Ite
 
 
 def _change(version: str, old: JSON, new: JSON) -> str:
-    """Which change of an object no conversion may make; empty if there is none."""
+    """The change of an object that no conversion may make; empty without such a change."""
     if new.get("apiVersion") != version:
         return f"came back in version {new.get('apiVersion')}, not {version}"
     if new.get("kind") != old.get("kind"):

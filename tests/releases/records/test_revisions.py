@@ -70,7 +70,7 @@ def test_the_latest_revision_is_the_head() -> None:
 
 
 @each(
-    ("change", "heard", "told"),
+    ("change", "heard", "reported"),
     [
         (Change.ADDED, revision(2, version=5), True),
         (Change.MODIFIED, revision(1, "failed", 5), True),
@@ -82,8 +82,10 @@ def test_the_latest_revision_is_the_head() -> None:
         (Change.MODIFIED, revision(1, version=5, other="label"), False),
     ],
 )
-def test_changes_of_others_to_the_head_are_reported(change: Change | None, heard: ReleaseRevision, told: bool) -> None:
-    assert known(revision(1, version=1)).observe(change, heard) is told
+def test_changes_of_others_to_the_head_are_reported(
+    change: Change | None, heard: ReleaseRevision, reported: bool
+) -> None:
+    assert known(revision(1, version=1)).observe(change, heard) is reported
 
 
 def test_old_watch_events_do_not_undo_newer_writes() -> None:
