@@ -18,6 +18,8 @@ import yaml
 
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.tools import find_tool
+from tests.fakes.command_line import Command
+from tests.security.stalls import watched
 
 pytestmark = pytest.mark.usefixtures("launcher")
 
@@ -115,16 +117,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_bad_sandbox_flags_are_reported(tmp_path: Path, name: str) -> None:
+def test_bad_sandbox_flags_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, name: str
+) -> None:
     flags, code, message = REFUSED[name]
     (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: [1]}" + "\n" * 200)
     (tmp_path / "odd.yaml").write_text("just: text")
     (tmp_path / "broken.yaml").write_text("a: }")
     (tmp_path / "kind.yaml").write_text("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}}")
-    async with sandbox(tmp_path, *flags) as (child, line):
-        _, output = await child.communicate()
-        assert (line, child.returncode) == ("", code), output
-        assert message in output.decode()
+    monkeypatch.chdir(tmp_path)
+    with watched():  # a sandbox that starts would run for hours
+        ended = command("sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags)
+    assert (ended.out, ended.code) == ("", code), ended
+    assert message in ended.err
 
 
 async def test_occupied_sandbox_port_is_reported(tmp_path: Path) -> None:
