@@ -95,7 +95,8 @@ class Turns(TurnDispatcher):
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._seen.append("close")
 
     def open(self, cause: str) -> None:
         self._seen.append(f"run {cause}")
@@ -165,6 +166,7 @@ async def world() -> AsyncIterator[World]:
 
 def whole(cause: str) -> list[str]:
     return [
+        "close",
         "global/h beforeAll",
         "decide",
         "prepare b c",
@@ -184,6 +186,21 @@ async def test_a_round_has_its_steps_in_order_and_deletes_the_heaviest_first(wor
     assert world.take() == ["started", *whole("OperatorStartup")]
     assert world.converge.converged.is_set()
     assert (world.converge.is_busy, world.converge.has_decided, world.engine.ticking) == (False, True, True)
+
+
+async def test_only_modules_that_are_off_and_installed_are_deleted(world: World) -> None:
+    """An undecided one may have been meant to run."""
+    world.states["c"].decide(Decision(Choice.UNDECIDED))
+    world.states["b"].remove()
+    world.converge.request("first", at_once=False)
+    await asyncio.sleep(30)
+    assert [step for step in world.take() if step.startswith(("prepare", "delete"))] == ["prepare"]
+
+
+async def test_runs_between_rounds_have_no_label(world: World) -> None:
+    world.converge.request("OperatorStartup", at_once=False)
+    await asyncio.sleep(30)
+    assert world.runs.activation == ""
 
 
 async def test_the_first_rounds_are_labelled_as_the_start(world: World) -> None:
@@ -208,7 +225,7 @@ async def test_an_urgent_request_interrupts_the_round_and_begins_another(world: 
     world.converge.request("second", at_once=True)
     assert world.converge.phase == "WaitDeleteAndRunModules"
     await asyncio.sleep(60)
-    assert world.take() == ["started", *whole("first")[:7], *whole("second")]
+    assert world.take() == ["started", *whole("first")[:8], *whole("second")]
     assert world.converge.phase == ""
 
 
@@ -229,7 +246,7 @@ async def test_a_crash_does_not_lose_what_the_round_was_for(world: World) -> Non
         await world.keeping
     world.keeping = asyncio.create_task(world.converge.keep())
     await asyncio.sleep(30)
-    assert world.take()[-9:] == whole("first")
+    assert world.take()[-10:] == whole("first")
 
 
 async def test_the_start_is_not_over_while_global_values_are_in_doubt(world: World) -> None:
@@ -267,3 +284,15 @@ async def test_undecided_modules_are_decided_about_again_with_a_back_off(world: 
     first, second, third, *_ = world.decided.decided_at
     assert 5 <= second - first < third - second
     assert world.take()[: len(whole(""))] == whole("Decided-After-Doubt")
+
+
+async def test_a_round_begins_the_back_off_of_decisions_anew(world: World) -> None:
+    world.converge.request("first", at_once=False)
+    await asyncio.sleep(20)
+    world.decided.unsure = True
+    world.converge.request("second", at_once=False)
+    await asyncio.sleep(200)
+    world.decided.decided_at.clear()
+    world.converge.request("third", at_once=False)
+    await asyncio.sleep(26)
+    assert world.decided.decided_at
