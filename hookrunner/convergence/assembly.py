@@ -118,9 +118,9 @@ class Convergence:
             "objects of releases": self.releases.tracker.keep,
             "drift": lambda: cluster.follow_drift(helm.drift.findings()),
             "records that cannot be read": lambda: cluster.follow_unreadable(helm.releases),
-            "capabilities": lambda: cluster.follow_capabilities(helm.known),
-            "served CRDs": lambda: helm.known.follow(0),
-            "served APIServices": lambda: helm.known.follow(1),
+            "capabilities": lambda: cluster.follow_capabilities(helm.capabilities),
+            "served CRDs": lambda: helm.capabilities.follow(0),
+            "served APIServices": lambda: helm.capabilities.follow(1),
         }
         for source in self._configured.sources:
             tasks[f"watch {source}"] = partial(config.follow_config, source)
@@ -158,7 +158,7 @@ def _assemble(
         modules.extenders, shelf.loaded.statics.enabled, values.flags, scripts, settings.compat is Compat.ADDON
     )
     configuration = UserConfiguration(extenders, states, store, sources)
-    decisions = ModuleDecisions(configuration, states, store, helm.known.get)
+    decisions = ModuleDecisions(configuration, states, store, helm.capabilities.get)
     releases = ReleaseReconciler(modules, helm, store, parts.metrics, configuration.is_maintained)
     definitions = _definitions(parts.kube, modules, helm)
     certain = shelf.loaded.found.certain
@@ -230,13 +230,13 @@ def _hooks(
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> ModuleDefinitions:
     crds = Crds(kube.patcher, helm.releases.kinds)
-    return ModuleDefinitions(crds, helm.known, modules.extra_labels, modules.crd_filters)
+    return ModuleDefinitions(crds, helm.capabilities, modules.extra_labels, modules.crd_filters)
 
 
 def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Renderer) -> Helm:
     kube = parts.kube
-    books = RecordSettings(modules.helm_driver, modules.history_max, namespace)
-    releases = Releases(kube.patcher, kube.discovery, kube.watches, books)
+    records = RecordSettings(modules.helm_driver, modules.history_max, namespace)
+    releases = Releases(kube.patcher, kube.discovery, kube.watches, records)
     drift = Drift(kube.patcher, releases.kinds, kube.watches, parts.background)
     return Helm(renderer, releases, drift, ClusterCapabilities(kube.patcher, kube.watches), namespace)
 

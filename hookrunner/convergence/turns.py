@@ -138,7 +138,7 @@ class TurnDispatcher:
 
     def give(self, state: ModuleState, cause: str) -> None:
         """Give a module another turn, as soon as those are ready that it waits for. A module whose turn is still to
-        come will find everything as it is then."""
+        come will find everything as it is then. Wakes `dispatch`, which requests the runs."""
         if state.on and state.turn:
             state.await_turn()
             self._given[state.module.name] = cause

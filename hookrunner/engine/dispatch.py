@@ -71,7 +71,7 @@ def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
         filtered=event.filtered,
         includes=includes(hook, binding),
     )
-    return _run(hook, binding, event.binding.index, context, event.seen_at)
+    return _hook_run(hook, binding, event.binding.index, context, event.seen_at)
 
 
 def for_broken_filter(hook: Hook, event: FilterBroke) -> FilterRetry:
@@ -85,7 +85,7 @@ def for_tick(hooks: Iterable[Hook], tick: Ticked) -> Iterator[HookRun]:
     for hook in hooks:
         for index, schedule in enumerate(hook.config.schedules):
             if (schedule.crontab, schedule.timezone) == (tick.crontab, tick.timezone):
-                yield _run(hook, schedule, index, _tick_context(hook, schedule))
+                yield _hook_run(hook, schedule, index, _tick_context(hook, schedule))
 
 
 def for_admission(hook: Hook, type: BindingType, index: int, extra: JSON) -> HookRun:
@@ -94,7 +94,7 @@ def for_admission(hook: Hook, type: BindingType, index: int, extra: JSON) -> Hoo
     validating = type is BindingType.VALIDATING
     binding = (hook.config.validating if validating else hook.config.mutating)[index]
     kind = ContextType.VALIDATING if validating else ContextType.MUTATING
-    return _review(
+    return _review_run(
         hook, binding, type, index, Context(binding.name, kind, includes=includes(hook, binding), extra=extra)
     )
 
@@ -103,7 +103,7 @@ def for_conversion(hook: Hook, index: int, extra: JSON) -> HookRun:
     """The run that has a hook convert objects."""
     binding = hook.config.conversions[index]
     context = Context(binding.name, ContextType.CONVERSION, includes=includes(hook, binding), extra=extra)
-    return _review(hook, binding, BindingType.CONVERSION, index, context)
+    return _review_run(hook, binding, BindingType.CONVERSION, index, context)
 
 
 def for_lifecycle(hook: Hook, type: BindingType, activation: str = "") -> HookRun:
@@ -193,7 +193,7 @@ def _tick_context(hook: Hook, schedule: Schedule) -> Context:
     )
 
 
-def _run(hook: Hook, binding: QueuedBinding, index: int, context: Context, seen_at: float = 0.0) -> HookRun:
+def _hook_run(hook: Hook, binding: QueuedBinding, index: int, context: Context, seen_at: float = 0.0) -> HookRun:
     return HookRun(
         hook.name,
         binding.name,
@@ -209,7 +209,7 @@ def _run(hook: Hook, binding: QueuedBinding, index: int, context: Context, seen_
     )
 
 
-def _review(
+def _review_run(
     hook: Hook, binding: Admission | ConversionBinding, type: BindingType, index: int, context: Context
 ) -> HookRun:
     return HookRun(

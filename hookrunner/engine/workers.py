@@ -57,7 +57,7 @@ class Queues:
         return self._queues[name]
 
     def open(self, name: str, run: Run, background: Background) -> None:
-        """Make sure that there is a queue of this name, with a worker that runs its tasks."""
+        """Make sure that there is a queue of this name, with a worker that calls `run` for each task: `Engine._run`."""
         if name not in self._queues:
             queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)

@@ -18,7 +18,7 @@ from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspac
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
-from hookrunner.model.operations import Answer, ObjectOperation, PatchOperation, Usage
+from hookrunner.model.operations import Answer, ObjectOperation, Usage, ValuesOperation
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
@@ -210,7 +210,7 @@ def output_size(files: Workspace) -> int:
     return total
 
 
-def _read_value_patch(path: str, variable: str) -> tuple[PatchOperation, ...]:
+def _read_value_patch(path: str, variable: str) -> tuple[ValuesOperation, ...]:
     """Raises BadOutput."""
     try:
         return patches.parse_values_patch(text) if (text := read_file(path)) else ()

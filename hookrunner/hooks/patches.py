@@ -16,7 +16,7 @@ from hookrunner import redaction
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
 from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
-from hookrunner.model.operations import ObjectOperation, PatchOperation, Verb
+from hookrunner.model.operations import ObjectOperation, ValuesOperation, Verb
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -165,7 +165,7 @@ _UNSUPPORTED = ("replace", "move", "copy")
 """Operations of RFC 6902 that neither the predecessor nor hookrunner supports in values."""
 
 
-def parse_values_patch(text: bytes) -> tuple[PatchOperation, ...]:
+def parse_values_patch(text: bytes) -> tuple[ValuesOperation, ...]:
     """The operations of a patch file: a stream of JSON, each an operation or a list of them. Other values in the
     stream are ignored. Raises BadOutput."""
     try:
@@ -176,7 +176,7 @@ def parse_values_patch(text: bytes) -> tuple[PatchOperation, ...]:
     return tuple(_value_operation(item) for items in lists for item in items)
 
 
-def _value_operation(item: JSON) -> PatchOperation:
+def _value_operation(item: JSON) -> ValuesOperation:
     """Keys in any case: that is how the predecessor reads them."""
     if not isinstance(item, dict):
         raise BadOutput(f"a patch of values is made of objects with op and path, not of {redaction.described(item)}")
@@ -188,7 +188,7 @@ def _value_operation(item: JSON) -> PatchOperation:
         raise BadOutput(f"unsupported patch operation{word}{_at_path(path)}: {redaction.described(item)}{mend}")
     if not isinstance(path, str) or not _is_path(path):
         raise BadOutput(f"the path of a patch operation begins with '/': {op} has {redaction.described(path)} there")
-    return PatchOperation(op, path, fields.get("value"))
+    return ValuesOperation(op, path, fields.get("value"))
 
 
 def _is_path(path: JSON) -> bool:

@@ -12,6 +12,7 @@ snapshot could never be written back. Writes that depend on the current state re
 
 import asyncio
 from dataclasses import replace
+from typing import assert_never
 
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound
 from hookrunner.jq.program import Jq
@@ -46,8 +47,10 @@ _RIGHTS = {
     Verb.JSON_PATCH: ("patch",),
     Verb.JQ_PATCH: ("get", "update"),
     Verb.DELETE: ("delete", "get"),
+    Verb.DELETE_IN_BACKGROUND: ("delete",),
+    Verb.DELETE_NON_CASCADING: ("delete",),
 }
-"""The verbs that each operation may need; other operations only delete."""
+"""The verbs that each operation may need."""
 
 
 class Objects:
@@ -83,8 +86,10 @@ class Objects:
                 await self._replace(resource, operation)
             case Verb.APPLY | Verb.MERGE_PATCH | Verb.JSON_PATCH:
                 await self._patch(resource, operation)
-            case _:
+            case Verb.DELETE | Verb.DELETE_IN_BACKGROUND | Verb.DELETE_NON_CASCADING:
                 await self._delete(resource, operation)
+            case unknown:
+                assert_never(unknown)
 
     async def _create(self, resource: Resource, operation: ObjectOperation) -> None:
         """POST to the collection, or to the subresource of an object (an eviction, a token)."""
@@ -146,7 +151,7 @@ class Objects:
                 await writes.apply(self._client, ref, _body(resource, operation), options)
             case Verb.MERGE_PATCH:
                 await writes.merge_patch(self._client, ref, operation.body, self._options)
-            case _:
+            case Verb.JSON_PATCH:
                 await writes.json_patch(self._client, ref, operation.body, self._options)
 
     async def _delete(self, resource: Resource, operation: ObjectOperation) -> None:
@@ -164,7 +169,7 @@ class Objects:
 
 
 def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
-    verbs, part = _RIGHTS.get(operation.verb, ("delete",)), operation.subresource.strip("/")
+    verbs, part = _RIGHTS[operation.verb], operation.subresource.strip("/")
     rules = [refusals.rbac_rule(resource, verbs, part)]
     if part and operation.verb in (Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH):
         rules.append(refusals.rbac_rule(resource, ("get",)))

@@ -1,6 +1,7 @@
 """What a hook answers: operations on objects, on metrics and on values, already validated.
 
-`hooks/hook_process.py` is the only maker of these, `kube/objects` and `metrics` carry them out.
+`hooks/` is the only maker of these: `patches.py`, `metric_operations.py` and `verdicts.py` of the operations,
+`hook_process.py` of the answer. `kube/objects.py`, `metrics/hooks.py` and `values/` carry them out.
 """
 
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class MetricOperation:
 
 
 @dataclass(frozen=True, slots=True)
-class PatchOperation:
+class ValuesOperation:
     """One operation on values, already checked. `path` is a JSON pointer that begins with the section's key."""
 
     op: Literal["add", "remove", "test"]
@@ -100,8 +101,8 @@ class Answer:
     metrics: tuple[MetricOperation, ...] = ()
     admission: Verdict | None = None
     conversion: Converted | None = None
-    config: tuple[PatchOperation, ...] = ()
-    values: tuple[PatchOperation, ...] = ()
+    config: tuple[ValuesOperation, ...] = ()
+    values: tuple[ValuesOperation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

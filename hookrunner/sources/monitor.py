@@ -159,7 +159,7 @@ class Monitor:
 
     def watch_nothing(self) -> None:
         """Let a binding without a kind get no events and hold nothing up."""
-        self._note_progress()
+        self._open_when_synced()
 
     def add_scope(self, selection: Selection, name: str = "") -> Scope:
         """Begin a watch of this selection."""
@@ -171,10 +171,11 @@ class Monitor:
         self.scopes.pop(scope.selection, None)
         for key in tuple(scope):
             self._remove(key, seen_at)
-        self._note_progress()
+        self._open_when_synced()
 
     async def apply(self, scope: Scope, reports: list[Report], seen_at: float) -> None:
-        """Take in one batch of a watch of objects."""
+        """Take in one batch of a watch of objects. The informer yields one fact for each object seen, in their order,
+        so facts and entries go in step; a Deleted without an object is what a list lacked, and has no entry."""
         entries = iter(await self.projection.entries([report for report in reports if isinstance(report, ObjectSeen)]))
         for fact in scope.informer.facts(reports):
             match fact:
@@ -197,7 +198,7 @@ class Monitor:
                 scope.lost = fact
             case WatchRestored():
                 scope.lost = None
-        self._note_progress()
+        self._open_when_synced()
 
     async def refilter(self, key: ObjectKey, seen_at: float) -> str:
         """Try a filter that failed again, on the object's newest state. Empty if it works now or the question is
@@ -212,7 +213,7 @@ class Monitor:
             return str(result)
         del self.broken[key]
         self._keep(seen.change, result, seen_at)
-        self._note_progress()
+        self._open_when_synced()
         return ""
 
     def _all_scopes(self) -> Iterator[Scope]:
@@ -229,7 +230,7 @@ class Monitor:
         was_broken = self.broken.pop(seen.key, None)
         self._keep(seen.change, result, seen_at)
         if was_broken:
-            self._note_progress()
+            self._open_when_synced()
 
     def _keep(self, change: Change | None, entry: Entry, seen_at: float) -> None:
         """Keep a state. The server's word for the change is passed on; in a list (None) the snapshot decides."""
@@ -243,7 +244,7 @@ class Monitor:
         if (entry := last or known) is not None:
             self._emit(Change.DELETED, entry, seen_at)
         if self.broken.pop(key, None):
-            self._note_progress()
+            self._open_when_synced()
 
     def _emit(self, change: Change, entry: Entry, seen_at: float) -> None:
         """Let out, hold back or drop: before `opened`, and until the Synchronization has read the snapshot, changes
@@ -256,7 +257,7 @@ class Monitor:
         elif self._held is not None:
             self._held.append(event)
 
-    def _note_progress(self) -> None:
+    def _open_when_synced(self) -> None:
         """Open once every scope was synced, and notify the engine that an obstacle may have come or gone."""
         if not self.opened and not self.broken:
             self.opened = all(scope.synced for scope in self._all_scopes())

@@ -38,7 +38,7 @@ from hookrunner.kube.cluster_lookup import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.modules import GLOBAL, camel
-from hookrunner.model.operations import Answer, PatchOperation
+from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.model.reviews import ConversionReview, Converted, Verdict
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
@@ -288,7 +288,7 @@ def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[Values
         yield files
 
 
-def _read(path: str, what: str) -> tuple[PatchOperation, ...]:
+def _read(path: str, what: str) -> tuple[ValuesOperation, ...]:
     try:
         return patches.parse_values_patch(read(path))
     except BadOutput as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from hookrunner.errors import BadOutput, BadValues
-from hookrunner.model.operations import ObjectOperation, PatchOperation
+from hookrunner.model.operations import ObjectOperation, ValuesOperation
 from hookrunner.model.resources import key_of
 from hookrunner.testing import display
 from hookrunner.testing.display import as_yaml, yaml_diff
@@ -19,7 +19,7 @@ class Patched:
     """Values and a hook's operations on them. `key` is the section of the hook's module, empty if it is unknown."""
 
     before: JSON
-    patches: tuple[PatchOperation, ...] = ()
+    patches: tuple[ValuesOperation, ...] = ()
     key: str = ""
 
     @property

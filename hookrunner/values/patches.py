@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hookrunner import redaction
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import ENABLED, GLOBAL
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import pointers
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
@@ -24,25 +24,25 @@ from kubetypes.json_values import JSON
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 
 
-def permitted(operations: Iterable[PatchOperation], key: str) -> None:
+def permitted(operations: Iterable[ValuesOperation], key: str) -> None:
     """Raise BadValues if a hook of the section `key` may not do this: change other sections, or remove its own."""
     problems = [problem for operation in operations if (problem := _refusal(operation, key))]
     if problems:
         raise BadValues(key, problems)
 
 
-def enabled_operations(operations: Iterable[PatchOperation]) -> list[tuple[str, bool | None]]:
+def enabled_operations(operations: Iterable[ValuesOperation]) -> list[tuple[str, bool | None]]:
     """The modules that a global hook switches: key, and on, off, or None to withdraw an earlier switch. Raises
     BadValues."""
     return [_switch(operation) for operation in operations if _switches(operation)]
 
 
-def values_operations(operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
+def values_operations(operations: Iterable[ValuesOperation]) -> tuple[ValuesOperation, ...]:
     """All operations except switches of modules."""
     return tuple(operation for operation in operations if not _switches(operation))
 
 
-def applied(document: JSON, operations: Iterable[PatchOperation], key: str) -> JSON:
+def applied(document: JSON, operations: Iterable[ValuesOperation], key: str) -> JSON:
     """The document `{key: …}` after all operations. Raises BadValues naming the first that does not fit."""
     for operation in operations:
         try:
@@ -52,7 +52,7 @@ def applied(document: JSON, operations: Iterable[PatchOperation], key: str) -> J
     return document
 
 
-def changed(document: JSON, operation: PatchOperation) -> JSON:
+def changed(document: JSON, operation: ValuesOperation) -> JSON:
     """The document after one operation. Raises Misfit."""
     pointer = pointers.tokens(operation.path)
     if operation.op == "add":
@@ -64,19 +64,19 @@ def changed(document: JSON, operation: PatchOperation) -> JSON:
     return document
 
 
-def document_of(operation: PatchOperation) -> JSON:
+def document_of(operation: ValuesOperation) -> JSON:
     """An operation as JSON, as it stands in a patch file."""
     value = {} if operation.op == "remove" else {"value": operation.value}
     return {"op": operation.op, "path": operation.path, **value}
 
 
-def shown(operation: PatchOperation) -> str:
+def shown(operation: ValuesOperation) -> str:
     """An operation for a person, without its value: `add /a/b with a text of 5 characters`."""
     value = "" if operation.op == "remove" else f" with {redaction.described(operation.value)}"
     return f"{operation.op} {operation.path}{value}"
 
 
-def _refusal(operation: PatchOperation, key: str) -> str:
+def _refusal(operation: ValuesOperation, key: str) -> str:
     pointer = pointers.tokens(operation.path)
     if pointer[0] == key:
         return _section_problem(operation, key) if len(pointer) == 1 else ""
@@ -86,7 +86,7 @@ def _refusal(operation: PatchOperation, key: str) -> str:
     return f"unacceptable patch operation for path '{pointer[0]}' ({only}): {shown(operation)}"
 
 
-def _section_problem(operation: PatchOperation, key: str) -> str:
+def _section_problem(operation: ValuesOperation, key: str) -> str:
     """The problem of an operation on the whole section, "" without one."""
     if operation.op == "remove":
         return f"the whole section cannot be removed: {shown(operation)}; add /{key} with {{}} empties it"
@@ -95,11 +95,11 @@ def _section_problem(operation: PatchOperation, key: str) -> str:
     return ""
 
 
-def _switches(operation: PatchOperation) -> bool:
+def _switches(operation: ValuesOperation) -> bool:
     return pointers.tokens(operation.path)[0].endswith(ENABLED)
 
 
-def _switch(operation: PatchOperation) -> tuple[str, bool | None]:
+def _switch(operation: ValuesOperation) -> tuple[str, bool | None]:
     root, *rest = pointers.tokens(operation.path)
     module = root.removesuffix(ENABLED)
     if operation.op == "remove" and not rest:
@@ -121,17 +121,17 @@ class InList:
     place: Pointer
     pointer: Pointer
     moves: bool
-    operation: PatchOperation
+    operation: ValuesOperation
 
 
 @dataclass(frozen=True, slots=True)
 class Patches:
     """The operations that one section's hooks have asked for, compacted. `settled` are those outside of lists."""
 
-    settled: Mapping[Pointer, PatchOperation] = field(default_factory=dict)
+    settled: Mapping[Pointer, ValuesOperation] = field(default_factory=dict)
     in_lists: tuple[InList, ...] = ()
 
-    def operations(self) -> tuple[PatchOperation, ...]:
+    def operations(self) -> tuple[ValuesOperation, ...]:
         """In an order in which they may be applied."""
         by_path = sorted(self.settled.values(), key=lambda operation: operation.path)
         return (*by_path, *(entry.operation for entry in self.in_lists))
@@ -140,7 +140,7 @@ class Patches:
         """The places that they have set or removed; a list counts as a whole."""
         return (*self.settled, *(entry.place for entry in self.in_lists))
 
-    def then(self, document: JSON, operations: Iterable[PatchOperation], key: str) -> tuple[JSON, "Patches"]:
+    def then(self, document: JSON, operations: Iterable[ValuesOperation], key: str) -> tuple[JSON, "Patches"]:
         """Apply further operations and remember them. `document` is the result of the operations remembered so far.
         Raises BadValues if an operation does not fit."""
         draft = _Draft(dict(self.settled), list(self.in_lists))
@@ -171,13 +171,13 @@ class Patches:
 class _Draft:
     """Patches that are being put together."""
 
-    def __init__(self, settled: dict[Pointer, PatchOperation], in_lists: list[InList]) -> None:
+    def __init__(self, settled: dict[Pointer, ValuesOperation], in_lists: list[InList]) -> None:
         self.settled = settled
         self.in_lists = in_lists
         self._above = {above for place in settled for above in _above(place)}
         self._above.update(above for entry in in_lists for above in _above(entry.pointer))
 
-    def remember(self, operation: PatchOperation, before: JSON) -> None:
+    def remember(self, operation: ValuesOperation, before: JSON) -> None:
         """Add an operation; `before` is the document to which it was applied."""
         pointer = pointers.tokens(operation.path)
         if self._fold_into_value(pointer, operation):
@@ -192,7 +192,7 @@ class _Draft:
             self.settled[pointer] = operation
         self._above.update(_above(pointer))
 
-    def _fold_into_value(self, pointer: Pointer, operation: PatchOperation) -> bool:
+    def _fold_into_value(self, pointer: Pointer, operation: ValuesOperation) -> bool:
         """Make the change in the value of the remembered `add` that contains the place; False without one."""
         for place in _above(pointer):
             around = self.settled.get(place)

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 import orjson
 
 from hookrunner.errors import BadValues
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import config_sections, patches, pointers
 from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
@@ -99,7 +99,7 @@ class Section:
         old = _checked_config(self.config, self.schemas) if self.config is not None else None
         self._refuse(schema.problems(_checked_config(config, self.schemas), old))
 
-    def patched_plain(self, operations: Iterable[PatchOperation]) -> JSON:
+    def patched_plain(self, operations: Iterable[ValuesOperation]) -> JSON:
         """The ConfigMap's section after a hook's patch of the config, checked; None if it need not change. Raises
         BadValues."""
         whole = patches.applied({self.key: self.config or {}}, operations, self.key)
@@ -113,7 +113,7 @@ class Section:
         except Misfit as error:
             raise BadValues(self.key, [str(error)]) from None
 
-    def patched(self, operations: Iterable[PatchOperation]) -> "Section":
+    def patched(self, operations: Iterable[ValuesOperation]) -> "Section":
         """The section after a hook's patch in memory; itself if that changes nothing. Raises BadValues."""
         whole, kept = self.patches.then({self.key: self.effective}, operations, self.key)
         effective = whole[self.key]

@@ -14,7 +14,7 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadValues, internal
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import patches
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import LayerSchemas, Origin, Section, origins
@@ -181,7 +181,7 @@ class SectionStore:
         self._refused = refused
         return AdoptedConfig(frozenset(changed), refused)
 
-    def patched_config(self, key: str, operations: Iterable[PatchOperation]) -> JSON:
+    def patched_config(self, key: str, operations: Iterable[ValuesOperation]) -> JSON:
         """The ConfigMap's section after a hook's patch, None if it need not be written. Only `keep_config` keeps it.
         Raises BadValues, also while an edit of the user is refused: the patch would overwrite it."""
         asked = _own(key, operations)
@@ -189,7 +189,7 @@ class SectionStore:
             return self._patched_config_of(held, asked)
         return self._patched_plain(key, asked)
 
-    def _patched_config_of(self, held: LastRun, asked: tuple[PatchOperation, ...]) -> JSON:
+    def _patched_config_of(self, held: LastRun, asked: tuple[ValuesOperation, ...]) -> JSON:
         """The same for a module that will be deleted. Its hooks see a config that may have been removed, and their
         patch must fit that config. What does not fit the present ConfigMap is not written: the deletion would never
         end."""
@@ -205,7 +205,7 @@ class SectionStore:
             )
             return None
 
-    def _patched_plain(self, key: str, asked: tuple[PatchOperation, ...]) -> JSON:
+    def _patched_plain(self, key: str, asked: tuple[ValuesOperation, ...]) -> JSON:
         if asked and key in self._refused:
             raise BadValues(key, ["a patch would overwrite an edit that was refused", *self._refused[key].problems])
         return self._sections[key].patched_plain(asked)
@@ -215,7 +215,7 @@ class SectionStore:
         old = self._sections[key]
         return self._keep(old.configured(section, old.secret, False))
 
-    def patch(self, key: str, operations: Iterable[PatchOperation]) -> bool:
+    def patch(self, key: str, operations: Iterable[ValuesOperation]) -> bool:
         """Apply a hook's patch in memory, on the present values; did it change anything? Raises BadValues."""
         asked = _own(key, operations)
         if held := self._last_runs.held.get(key):
@@ -288,7 +288,7 @@ def _configured(section: Section, config: Config, secret: Config, validated: boo
     return section.configured(plain, hidden, validated or section.key == GLOBAL)
 
 
-def _own(key: str, operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
+def _own(key: str, operations: Iterable[ValuesOperation]) -> tuple[ValuesOperation, ...]:
     """The operations on values, all of which must concern the section."""
     asked = tuple(operations)
     patches.permitted(asked, key)

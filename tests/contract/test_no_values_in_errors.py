@@ -20,7 +20,7 @@ from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.jq.complaints import of_failure
 from hookrunner.kube.refusals import without_values
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.modules.offline import to_config
 from hookrunner.values.config_sections import parse as parse_sections
 from hookrunner.values.schemas.schema_files import Schemas, load
@@ -282,7 +282,7 @@ def test_errors_about_value_patches_quote_no_value(
     store = SectionStore({"dns": {"text": MARKER, "list": [MARKER]}}, judging)
     for root in ("dns", "global", "other", "otherEnabled"):
         for suffix in ("", "/0", "/a/b", "/-"):
-            operations = [PatchOperation(op, f"/{root}/{key}{suffix}", value) for op, key, value in asked]
+            operations = [ValuesOperation(op, f"/{root}/{key}{suffix}", value) for op, key, value in asked]
             assert_hidden(told(lambda wanted=operations: store.patch("dns", wanted)))  # type: ignore[misc]
             assert_hidden(told(lambda wanted=operations: store.patched_config("dns", wanted)))  # type: ignore[misc]
 

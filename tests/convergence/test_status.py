@@ -60,3 +60,8 @@ def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = F
     if lasts is not None:
         state.request(time.monotonic() - lasts)
     return state
+
+
+def test_each_phase_in_which_a_module_is_at_work_is_explained() -> None:
+    explained = {phase for phase in Phase if work(_state(ON, phase, 40.0, wait=False))}
+    assert set(Phase) - explained == {Phase.READY, Phase.HOOKS_DISABLED}

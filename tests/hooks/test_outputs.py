@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.hook_process import output_size, read_answer
 from hookrunner.hooks.workspace import ValuesPaths, Workspace
-from hookrunner.model.operations import Answer, PatchOperation
+from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.model.reviews import Converted, Verdict
 
 
@@ -39,8 +39,8 @@ def test_patches_of_both_kinds_of_values_are_read_apart(tmp_path: Path) -> None:
             values_patch=b'{"op": "remove", "path": "/global/c"}',
         )
     )
-    assert answer.config == (PatchOperation("add", "/global/a", 1), PatchOperation("remove", "/global/b"))
-    assert answer.values == (PatchOperation("remove", "/global/c"),)
+    assert answer.config == (ValuesOperation("add", "/global/a", 1), ValuesOperation("remove", "/global/b"))
+    assert answer.values == (ValuesOperation("remove", "/global/c"),)
 
 
 @pytest.mark.parametrize(

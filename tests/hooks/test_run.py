@@ -14,7 +14,7 @@ from hookrunner.hooks.hook_process import ExitedBadly, HookProcesses, RunResult
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
-from hookrunner.model.operations import MetricAction, MetricOperation, PatchOperation, Verb
+from hookrunner.model.operations import MetricAction, MetricOperation, ValuesOperation, Verb
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.reviews import Converted, Verdict
 from hookrunner.process.children import Children
@@ -84,8 +84,8 @@ async def test_a_hook_of_a_module_runs_where_the_program_does_and_reads_and_patc
         """
     )
     assert out.read_text() == f"{Path.cwd()}\nCV"
-    assert ran.answer.config == (PatchOperation("add", "/m/a", 1),)
-    assert ran.answer.values == (PatchOperation("remove", "/m/b"),)
+    assert ran.answer.config == (ValuesOperation("add", "/m/a", 1),)
+    assert ran.answer.values == (ValuesOperation("remove", "/m/b"),)
 
 
 async def test_large_values_are_complete(runs: Runs) -> None:

@@ -5,10 +5,10 @@ import pytest
 
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.patches import parse_values_patch as parse
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from tests.tables import each
 
-ADD = PatchOperation("add", "/foo/a", 1)
+ADD = ValuesOperation("add", "/foo/a", 1)
 
 
 @each(
@@ -20,15 +20,15 @@ ADD = PatchOperation("add", "/foo/a", 1)
         (b'[{"op":"add","path":"/foo/a","value":1}]', (ADD,)),
         (
             b'{"op":"add","path":"/foo/a","value":1}\n[{"op":"remove","path":"/foo/b"}]',
-            (ADD, PatchOperation("remove", "/foo/b")),
+            (ADD, ValuesOperation("remove", "/foo/b")),
         ),
         (b'\xef\xbb\xbf{"op":"add",\n"path":"/foo/a",\n"value":1}', (ADD,)),
         (b'{"Op":"add","PATH":"/foo/a","Value":1}', (ADD,)),
-        (b'{"op":"add","path":"/foo/a"}', (PatchOperation("add", "/foo/a", None),)),
+        (b'{"op":"add","path":"/foo/a"}', (ValuesOperation("add", "/foo/a", None),)),
         (b'1 "text" null {"op":"add","path":"/foo/a","value":1}', (ADD,)),
     ],
 )
-def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[PatchOperation, ...]) -> None:
+def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[ValuesOperation, ...]) -> None:
     assert parse(text) == operations
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import config_sections
 from hookrunner.values.schemas import schema_files
 from hookrunner.values.section import merged
@@ -83,8 +83,8 @@ def test_schemas_judge_what_users_hooks_and_templates_may_see(store: SectionStor
     with pytest.raises(BadValues, match="ready"):
         store.for_helm("foo")
     with pytest.raises(BadValues, match="unknown"):
-        store.patch("foo", [PatchOperation("add", "/foo/unknown", 1)])
-    store.patch("foo", [PatchOperation("add", "/foo/internal/ready", True)])
+        store.patch("foo", [ValuesOperation("add", "/foo/unknown", 1)])
+    store.patch("foo", [ValuesOperation("add", "/foo/internal/ready", True)])
     store.for_helm("foo")
 
 
@@ -92,5 +92,5 @@ def test_no_schema_of_global_minds_the_enabled_modules(store: SectionStore) -> N
     store.enabled_modules(["foo"])
     assert store.files(GLOBAL).values == b'{"global":{"enabledModules":["foo"]}}'
     with pytest.raises(BadValues, match="other"):
-        store.patch(GLOBAL, [PatchOperation("add", "/global/other", 1)])
+        store.patch(GLOBAL, [ValuesOperation("add", "/global/other", 1)])
     store.for_helm(GLOBAL)

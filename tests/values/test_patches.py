@@ -6,43 +6,43 @@ import pytest
 
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import patches
 from kubetypes.json_values import JSON
 from tests.tables import each
 
-ADD = PatchOperation("add", "/foo/a", 1)
+ADD = ValuesOperation("add", "/foo/a", 1)
 
 
 def applied(section: JSON, *operations: JSON) -> JSON:
     """The section `foo` after operations, as they stand in a patch file."""
-    asked = [PatchOperation(one["op"], one["path"], one.get("value")) for one in operations]
+    asked = [ValuesOperation(one["op"], one["path"], one.get("value")) for one in operations]
     return patches.applied({"foo": section}, asked, "foo")["foo"]
 
 
 @each(
     ("operation", "key", "told"),
     [
-        (PatchOperation("add", "/bar/a", 1), "foo", r"for path 'bar' \(only 'foo' accepted\)"),
-        (PatchOperation("add", "/bar/a", 1), GLOBAL, r"only 'global' and '\*Enabled' are permitted"),
-        (PatchOperation("add", "/barEnabled", True), "foo", "for path 'barEnabled'"),
-        (PatchOperation("remove", "/foo"), "foo", "cannot be removed"),
-        (PatchOperation("add", "/foo", [1]), "foo", "a section is a map"),
+        (ValuesOperation("add", "/bar/a", 1), "foo", r"for path 'bar' \(only 'foo' accepted\)"),
+        (ValuesOperation("add", "/bar/a", 1), GLOBAL, r"only 'global' and '\*Enabled' are permitted"),
+        (ValuesOperation("add", "/barEnabled", True), "foo", "for path 'barEnabled'"),
+        (ValuesOperation("remove", "/foo"), "foo", "cannot be removed"),
+        (ValuesOperation("add", "/foo", [1]), "foo", "a section is a map"),
     ],
 )
-def test_a_hook_changes_its_own_section_only(operation: PatchOperation, key: str, told: str) -> None:
+def test_a_hook_changes_its_own_section_only(operation: ValuesOperation, key: str, told: str) -> None:
     with pytest.raises(BadValues, match=told):
         patches.permitted([ADD, operation], key)
 
 
 def test_a_hook_may_change_its_own_section() -> None:
-    patches.permitted([ADD, PatchOperation("add", "/foo", {}), PatchOperation("remove", "/foo/b")], "foo")
-    patches.permitted([PatchOperation("add", "/global/a", 1), PatchOperation("remove", "/fooEnabled")], GLOBAL)
+    patches.permitted([ADD, ValuesOperation("add", "/foo", {}), ValuesOperation("remove", "/foo/b")], "foo")
+    patches.permitted([ValuesOperation("add", "/global/a", 1), ValuesOperation("remove", "/fooEnabled")], GLOBAL)
 
 
 def test_flags_of_modules_are_distinguished_from_values() -> None:
-    switch = [PatchOperation("add", f"/m{n}Enabled", flag) for n, flag in enumerate((True, False, "true", "false"))]
-    asked = [*switch, PatchOperation("remove", "/goneEnabled"), PatchOperation("add", "/global/aEnabled", 7)]
+    switch = [ValuesOperation("add", f"/m{n}Enabled", flag) for n, flag in enumerate((True, False, "true", "false"))]
+    asked = [*switch, ValuesOperation("remove", "/goneEnabled"), ValuesOperation("add", "/global/aEnabled", 7)]
     said = [("m0", True), ("m1", False), ("m2", True), ("m3", False), ("gone", None)]
     assert patches.enabled_operations(asked) == said
     assert patches.values_operations(asked) == (asked[-1],)
@@ -51,15 +51,15 @@ def test_flags_of_modules_are_distinguished_from_values() -> None:
 @each(
     "operation",
     [
-        PatchOperation("add", "/fooEnabled", 1),
-        PatchOperation("add", "/fooEnabled", "yes"),
-        PatchOperation("add", "/fooEnabled"),
-        PatchOperation("add", "/fooEnabled/x", True),
-        PatchOperation("remove", "/fooEnabled/x"),
-        PatchOperation("test", "/fooEnabled", True),
+        ValuesOperation("add", "/fooEnabled", 1),
+        ValuesOperation("add", "/fooEnabled", "yes"),
+        ValuesOperation("add", "/fooEnabled"),
+        ValuesOperation("add", "/fooEnabled/x", True),
+        ValuesOperation("remove", "/fooEnabled/x"),
+        ValuesOperation("test", "/fooEnabled", True),
     ],
 )
-def test_a_flag_is_true_or_false(operation: PatchOperation) -> None:
+def test_a_flag_is_true_or_false(operation: ValuesOperation) -> None:
     with pytest.raises(BadValues, match="switched by true or false"):
         patches.enabled_operations([operation])
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadValues
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values.config_sections import Config
 from hookrunner.values.patches import MOST_IN_LISTS, Patches
 from hookrunner.values.section_store import SectionStore
@@ -22,11 +22,11 @@ from tests.tables import each
 LOWER: JSON = {"a": {}, "l": [1], "e": [{"x": 1}], "ports": {"80": 1}}
 
 
-def operation(text: str) -> PatchOperation:
+def operation(text: str) -> ValuesOperation:
     """`+/foo/a=1` adds, `-/foo/a` removes, `?/foo/a=1` tests."""
     path, _, value = text[1:].partition("=")
     op = {"+": "add", "-": "remove", "?": "test"}[text[0]]
-    return PatchOperation(op, path, orjson.loads(value) if value else None)  # type: ignore[arg-type]
+    return ValuesOperation(op, path, orjson.loads(value) if value else None)  # type: ignore[arg-type]
 
 
 def patched(*texts: str) -> Patches:
@@ -115,13 +115,13 @@ class Model:
         self.static, self.schemas = static, schemas
         self.plain: JSON = {}
         self.secret: JSON = {}
-        self.said: list[PatchOperation] = []
+        self.said: list[ValuesOperation] = []
 
     def effective(self) -> JSON:
         value = overlay(self.schemas.config.defaults(self.static), overlay(self.plain, self.secret))
         return all_done(self.schemas.values.defaults(value), self.said)
 
-    def patch(self, operations: Sequence[PatchOperation]) -> bool | None:
+    def patch(self, operations: Sequence[ValuesOperation]) -> bool | None:
         """Did it change anything? None if it is refused."""
         before = self.effective()
         document = {"foo": fresh(before)}
@@ -132,7 +132,7 @@ class Model:
         return bool(document["foo"] != before)
 
 
-def all_done(section: JSON, said: Sequence[PatchOperation]) -> JSON:
+def all_done(section: JSON, said: Sequence[ValuesOperation]) -> JSON:
     """The section after all operations that fit."""
     document = {"foo": section}
     for one in said:
@@ -150,7 +150,7 @@ def overlay(low: JSON, high: JSON) -> JSON:
     return low
 
 
-def done(document: JSON, one: PatchOperation) -> bool:
+def done(document: JSON, one: ValuesOperation) -> bool:
     """Does the operation in place; False if it does not fit."""
     *way, last = one.path.split("/")[1:]
     try:
@@ -188,7 +188,7 @@ PATHS = st.sampled_from(
 )
 VALUES = st.sampled_from(["p", "q", {}, [], {"m": {"m": "q"}}, [{"m": "q"}, "p"], {"l": ["q"]}])
 OPERATIONS = st.builds(
-    PatchOperation, st.sampled_from(["add", "add", "remove", "test"]), PATHS.map("/foo/{}".format), VALUES
+    ValuesOperation, st.sampled_from(["add", "add", "remove", "test"]), PATHS.map("/foo/{}".format), VALUES
 )
 STEPS = st.one_of(
     *[st.tuples(st.just("patch"), st.lists(OPERATIONS, min_size=1, max_size=most)) for most in (1, 1, 3)],
@@ -203,9 +203,9 @@ SCHEMAS = st.builds(Fillings, st.builds(Filling, LOWERS), st.builds(Filling, LOW
 @settings(max_examples=several(60), deadline=None)
 @given(LOWERS, PATCHES)
 def test_on_any_lower_layers_few_operations_mean_what_all_of_them_mean(
-    lower: JSON, asked: list[list[PatchOperation]]
+    lower: JSON, asked: list[list[ValuesOperation]]
 ) -> None:
-    document, found, said = {"foo": lower}, Patches(), list[PatchOperation]()
+    document, found, said = {"foo": lower}, Patches(), list[ValuesOperation]()
     for operations in asked:
         with suppress(BadValues):
             document, found = found.then(document, operations, "foo")

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
@@ -47,8 +47,8 @@ class Refusing(Schema):
 STRICT = Schemas(Schema({"d": 1}), Schema({"v": 2}), Schema({}))
 
 
-def add(path: str, value: JSON) -> list[PatchOperation]:
-    return [PatchOperation("add", path, value)]
+def add(path: str, value: JSON) -> list[ValuesOperation]:
+    return [ValuesOperation("add", path, value)]
 
 
 def config(**data: str) -> config_sections.Config:
@@ -171,13 +171,13 @@ def test_a_patch_of_the_config_writes_nothing_of_the_secret(
 @each(
     "operation",
     [
-        PatchOperation("add", "/foo/db/password", "q"),
-        PatchOperation("remove", "/foo/db/password"),
-        PatchOperation("remove", "/foo/db"),
-        PatchOperation("add", "/foo", {}),
+        ValuesOperation("add", "/foo/db/password", "q"),
+        ValuesOperation("remove", "/foo/db/password"),
+        ValuesOperation("remove", "/foo/db"),
+        ValuesOperation("add", "/foo", {}),
     ],
 )
-def test_hook_cannot_change_values_of_the_secret(operation: PatchOperation) -> None:
+def test_hook_cannot_change_values_of_the_secret(operation: ValuesOperation) -> None:
     store = SectionStore({"foo": {}}, {})
     store.adopt(config(), config(foo="db: {password: p}"), set())
     with pytest.raises(BadValues, match=r"foo: /foo/db(/password)? is set in the Secret"):
@@ -249,7 +249,7 @@ def test_hooks_patch_the_values_as_they_are_now() -> None:
     store = SectionStore({"foo": {"l": [1]}}, {})
     assert store.patch("foo", add("/foo/l/-", 2))
     assert store.patch("foo", add("/foo/l/-", 3))
-    assert not store.patch("foo", [*add("/foo/x", 1), PatchOperation("remove", "/foo/x")])
+    assert not store.patch("foo", [*add("/foo/x", 1), ValuesOperation("remove", "/foo/x")])
     assert not store.patch("foo", [])
     assert store.effective("foo") == {"l": [1, 2, 3]}
     assert store.patches("foo") == [

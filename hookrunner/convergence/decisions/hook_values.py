@@ -13,7 +13,7 @@ from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.operations import Answer, PatchOperation
+from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
 
@@ -23,7 +23,7 @@ _WATCH_DELAY = 5.0
 
 
 class HookValues:
-    """The engine's `SectionStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
+    """The engine's `ValuesStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
     `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
 
     def __init__(self, store: SectionStore, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
@@ -49,7 +49,7 @@ class HookValues:
             self._set_flags((*answer.config, *answer.values))
         return bool(self._store.effective(key) != before)
 
-    async def _write(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
+    async def _write(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:
         """Write the section. If another client has changed the ConfigMap, write again when that is adopted."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(Conflict):
@@ -60,7 +60,7 @@ class HookValues:
                     await self._config_map.adopted.next()
         await self._write_once(key, operations)
 
-    async def _write_once(self, key: str, operations: tuple[PatchOperation, ...]) -> None:
+    async def _write_once(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:
         """Raises Conflict if another client has changed the ConfigMap since it was adopted."""
         async with self._config_map.writing:
             section = self._store.patched_config(key, operations)
@@ -68,7 +68,7 @@ class HookValues:
                 await self._config_map.write(key, config_sections.written(section))
                 self._store.keep_config(key, section)
 
-    def _set_flags(self, operations: tuple[PatchOperation, ...]) -> None:
+    def _set_flags(self, operations: tuple[ValuesOperation, ...]) -> None:
         """Remember which modules the hook turns on or off."""
         before = dict(self.flags)
         for key, enabled in patches.enabled_operations(operations):

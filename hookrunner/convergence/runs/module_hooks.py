@@ -45,13 +45,13 @@ class ModuleHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
     def __init__(
-        self, load: LoadHooks, engine: Engine, enabling: BindingActivator, direct: InlineRuns, compiled: CompiledHooks
+        self, load: LoadHooks, engine: Engine, activator: BindingActivator, inline: InlineRuns, compiled: CompiledHooks
     ) -> None:
         self.compiled = compiled
         self._load = load
         self._engine = engine
-        self._enabling = enabling
-        self._direct = direct
+        self._activator = activator
+        self._inline = inline
 
     async def load(self, state: ModuleState) -> None:
         """Ask the module's hooks for their configuration, if that was not done yet. Raises BadHookConfig for the first
@@ -69,16 +69,16 @@ class ModuleHooks:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks, state.activation):
-                await self._direct.run(self._engine.hooks[order.hook], order)
+                await self._inline.run(self._engine.hooks[order.hook], order)
         for hook in by_lifecycle(state.hooks, type):
-            await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
+            await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
     async def run_once(self, state: ModuleState, type: BindingType) -> None:
         """Run those that have such a binding and have not run since the deletion began. Raises the first failure; the
         next attempt begins with the hook that failed."""
         for hook in by_lifecycle(state.hooks, type):
             if not state.has_ended(type, hook.name):
-                await self._direct.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
+                await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
                 state.end_hook(type, hook.name)
 
     async def synchronize(self, state: ModuleState) -> None:
@@ -91,7 +91,7 @@ class ModuleHooks:
                 if order.queue != own:
                     self._engine.enqueue_once(order)
             for order in _merge_groups(order for order in orders if order.queue == own):
-                await self._direct.run(hook, order)
+                await self._inline.run(hook, order)
 
     async def listen(self, state: ModuleState, *types: BindingType) -> None:
         """Give hooks with such bindings their snapshots, if they do not watch their objects yet."""
@@ -112,12 +112,12 @@ class ModuleHooks:
     def arm_schedules(self, state: ModuleState) -> None:
         """From now on its hooks run for their crontabs."""
         for hook in state.hooks:
-            self._enabling.arm_schedules(hook)
+            self._activator.arm_schedules(hook)
 
     def disarm_schedules(self, state: ModuleState) -> None:
         """From now on they do not: the module is about to be deleted."""
         for hook in state.hooks:
-            self._enabling.disarm_schedules(hook)
+            self._activator.disarm_schedules(hook)
 
     def forget(self, state: ModuleState) -> None:
         """Unregister the hooks. What they have written to the cluster stays."""

@@ -303,9 +303,9 @@ class ModuleDefinitions:
     of `skipped` are left out."""
 
     def __init__(
-        self, ensured: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+        self, crds: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
     ) -> None:
-        self._crds = ensured
+        self._crds = crds
         self._capabilities = capabilities
         self._labels = labels
         self._skipped = skipped

@@ -41,7 +41,7 @@ class Helm:
     renderer: Renderer
     releases: Releases
     drift: Drift
-    known: ClusterCapabilities
+    capabilities: ClusterCapabilities
     namespace: str
 
 
@@ -175,7 +175,7 @@ class ReleaseReconciler:
             return
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.key)
-        await self._upgrade(state, DesiredRelease(*identity, rendered, values, current, self._terms(state)))
+        await self._upgrade(state, DesiredRelease(*identity, rendered, values, current, self._options(state)))
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:
         """Was the last rollout successful, and can its record be read?"""
@@ -225,14 +225,14 @@ class ReleaseReconciler:
         repairs = state.module.traits.drift == "repair"
         if drifted := [finding for finding in self.drift(state) if finding.missing or repairs]:
             identity = self.locator.identity(state.module)
-            await self._helm.releases.repair(*identity, drifted, self._terms(state))
+            await self._helm.releases.repair(*identity, drifted, self._options(state))
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.mark_repaired(identity, drifted)
         self.tracker.track(state.module, head, objects)
 
     async def _digest(self, module: Module, files: Scan) -> str:
-        capabilities = await self._helm.known.get() if files.reads_capabilities else None
+        capabilities = await self._helm.capabilities.get() if files.reads_capabilities else None
         return digest(files.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
 
     async def _render_order(self, module: Module, head: Head | None) -> RenderRequest:
@@ -242,7 +242,7 @@ class ReleaseReconciler:
             name=module.name,
             namespace=self.locator.identity(module).namespace,
             values=self._store.document(module.key),
-            capabilities=await self._helm.known.get(),
+            capabilities=await self._helm.capabilities.get(),
             install=head is None,
             labels=self._labels(module),
         )
@@ -251,7 +251,7 @@ class ReleaseReconciler:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def _terms(self, state: ModuleState) -> ReleaseOptions:
+    def _options(self, state: ModuleState) -> ReleaseOptions:
         traits = state.module.traits
         return ReleaseOptions(
             adopt=state.may_adopt,

@@ -7,7 +7,7 @@ from pathlib import Path
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput, HookrunnerError, StartRefused
 from hookrunner.model.modules import GLOBAL, Module
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import RenderedChart
 from hookrunner.modules import shelf
 from hookrunner.modules.offline import Configured, Offline, offline, stock_capabilities, to_config
@@ -84,13 +84,13 @@ class ModuleUnderTest:
             state.store.patch(key, list(_added(section, state.store.effective(key), (key,))))
 
 
-def _added(value: JSON, there: JSON, path: tuple[str, ...]) -> Iterator[PatchOperation]:
+def _added(value: JSON, there: JSON, path: tuple[str, ...]) -> Iterator[ValuesOperation]:
     """Operations that merge a value into another: maps key by key."""
     if isinstance(value, dict) and isinstance(there, dict):
         for key, inner in value.items():
             yield from _added(inner, there.get(key), (*path, key))
     else:
-        yield PatchOperation("add", pointers.text(path), value)
+        yield ValuesOperation("add", pointers.text(path), value)
 
 
 def load_module(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:

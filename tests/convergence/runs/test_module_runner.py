@@ -15,7 +15,7 @@ from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
 from hookrunner.model.modules import Phase
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import Head
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
@@ -56,7 +56,7 @@ class Hooks(ModuleHooks):
         self._steps.do(type)
         if type is BindingType.AFTER_HELM and self.changes:
             self.changes -= 1
-            self._store.patch("m", [PatchOperation("add", "/m", {"n": self.changes})])
+            self._store.patch("m", [ValuesOperation("add", "/m", {"n": self.changes})])
 
     async def run_once(self, state: ModuleState, type: BindingType) -> None:
         self._steps.do(type)

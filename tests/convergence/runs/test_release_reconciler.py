@@ -15,7 +15,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import (
     Adoption,
     Capabilities,
@@ -162,7 +162,7 @@ class World:
         return ModuleState(described)
 
     def set(self, value: int) -> None:
-        self.store.patch("a", [PatchOperation("add", "/a", {"n": value})])
+        self.store.patch("a", [ValuesOperation("add", "/a", {"n": value})])
 
     async def reconcile(self, state: ModuleState) -> tuple[int, int]:
         """How many renders and rollouts that took."""

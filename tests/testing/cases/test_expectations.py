@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.model.operations import PatchOperation
+from hookrunner.model.operations import ValuesOperation
 from hookrunner.testing.cases.expectations import differences, same
 from hookrunner.testing.results import Effects, Patched, Result
 from tests.tables import each
@@ -13,7 +13,7 @@ RAN = Result(
     logs=("copied 3 secrets", "done"),
     metrics=({"name": "m", "action": "set", "value": 1}, {"name": "n", "action": "add", "value": 2}),
     verdict={"allowed": True, "warnings": ["w"]},
-    values=Patched({"a": {"b": 1}}, (PatchOperation("add", "/a/c", [1, 2]),)),
+    values=Patched({"a": {"b": 1}}, (ValuesOperation("add", "/a/c", [1, 2]),)),
 )
 OBJECTS = [
     {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "1"}}},
