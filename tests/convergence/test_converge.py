@@ -236,6 +236,7 @@ async def test_the_phase_says_where_the_round_is(world: World) -> None:
     for seconds in (1.0, 2.0, 13.0, 10.0):
         await asyncio.sleep(seconds)
         phases.append(world.converge.phase)
+        assert world.converge.is_busy is bool(world.converge.phase)
     assert phases == ["WaitBeforeAll", "WaitDeleteAndRunModules", "WaitAfterAll", ""]
 
 
