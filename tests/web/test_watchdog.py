@@ -75,8 +75,9 @@ def test_loop_answers_again_when_it_runs(blockable: Blockable) -> None:
     blockable.order("hang", "hangs")
     assert blockable.probe()[0] == 503
     blockable.order("", "goes on")
-    assert blockable.probe() == (200, "ok\n")
     assert "seconds=" in blockable.read_until("event loop runs again")
+    while (answer := blockable.probe()) != (200, "ok\n"):
+        assert answer[0] == 503  # it waited for the processor for longer than the 0.1 s of this test
 
 
 @pytest.mark.slow
