@@ -10,6 +10,11 @@ ALL = 100
 """Examples of a property without a number of its own, at night."""
 
 
+def is_night() -> bool:
+    """Does this run try all?"""
+    return several(ALL) == ALL
+
+
 def several(at_night: int) -> int:
     """The part of so many examples that this run tries, at least one."""
     return max(1, at_night * settings().max_examples // ALL)

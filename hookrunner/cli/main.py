@@ -136,7 +136,7 @@ def module() -> None:
 
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
-    "sandbox": ("start", "Serve a Kubernetes API from this process: no cluster needed."),
+    "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),

@@ -201,8 +201,8 @@ async def _remove_own(client: Client, registration: Registration, dry_run: bool)
     if not isinstance(step, WriteStep):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {registration.target}"
-            mend = f"if that is this installation, add {_given(registration, elsewhere[0])}"
-            echo(f"{_named(registration)}: {left}; {mend}")
+            advice = f"if that is this installation, add {_given(registration, elsewhere[0])}"
+            echo(f"{_named(registration)}: {left}; {advice}")
         return False
     while not dry_run and isinstance(step, WriteStep | LostRace):
         step, _ = await take_step(client, registration, TrustedCertificates(), _BY_HAND)

@@ -139,7 +139,7 @@ class ConfigReactions:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
         key = state.module.key
-        outdated = state.module.script is not None and self._decisions.is_outdated(state)
+        outdated = self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
             self._scripted.add({key})

@@ -27,6 +27,7 @@ from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreac
 from kubetypes.timers import TICK
 
 _MOST_STEPS = 64
+"""More would overflow; every caller's longest pause is reached long before."""
 
 
 def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:

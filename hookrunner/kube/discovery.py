@@ -197,7 +197,8 @@ def _from_aggregated(api_version: str, item: JSON) -> Resource:
 
 
 def _listed(api_version: str, entries: Iterable[JSON]) -> Iterable[Resource]:
-    """The content of an APIResourceList without subresources."""
+    """The content of an APIResourceList without subresources. `api_version` is the one that was asked for: the list is
+    of that, whatever an aggregated server says."""
     for item in entries:
         if "/" not in item["name"]:
             yield Resource(

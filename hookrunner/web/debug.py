@@ -34,7 +34,7 @@ from hookrunner.web.module_routes import Find, module_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
 
-_log = log.get("web.debug")
+_log, _parameters_log = log.get("web.debug"), log.get("web.parameters")
 
 WITHHELD = (
     "not shown over TCP (--debug-http-addr), since it may hold values of --config-secret: ask over the debug socket, "
@@ -175,7 +175,7 @@ class Parameters:
         """The time is over."""
         state = self._states[name]
         self._parameters[name].apply(state.lasting)
-        _log.info("parameter expired", parameter=name, value=state.lasting, expired=state.value)
+        _parameters_log.info("parameter expired", parameter=name, value=state.lasting, expired=state.value)
         state.changed(state.lasting)
 
 

@@ -111,6 +111,12 @@ def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_cluste
 
 
 @pytest.mark.usefixtures("launcher")
+def test_what_a_start_loads_before_it_looks_for_the_cluster_is_little() -> None:
+    """A child looks for it; what is loaded before that child begins, is waited for twice."""
+    assert not imported_by("start", "--help") & {"asyncio", "ssl", "structlog", "orjson", "hookrunner.app"}
+
+
+@pytest.mark.usefixtures("launcher")
 def test_debug_commands_load_neither_aiohttp_nor_asyncio() -> None:
     loaded = imported_by("queue", "list")
     assert "hookrunner.cli.debug" in loaded

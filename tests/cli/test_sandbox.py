@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import launcher
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.tools import find_tool
-from tests.fakes.command_line import Command
 from tests.security.stalls import watched
 
 pytestmark = pytest.mark.usefixtures("launcher")
@@ -117,19 +117,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_bad_sandbox_flags_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, name: str
-) -> None:
+def test_bad_sandbox_flags_are_reported(tmp_path: Path, name: str) -> None:
     flags, code, message = REFUSED[name]
     (tmp_path / "bad.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: [1]}" + "\n" * 200)
     (tmp_path / "odd.yaml").write_text("just: text")
     (tmp_path / "broken.yaml").write_text("a: }")
     (tmp_path / "kind.yaml").write_text("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}}")
-    monkeypatch.chdir(tmp_path)
     with watched():  # a sandbox that starts would run for hours
-        ended = command("sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags)
-    assert (ended.out, ended.code) == ("", code), ended
-    assert message in ended.err
+        ended = launcher.run(["sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags], cwd=tmp_path, env=os.environ)
+    assert (ended.stdout, ended.returncode) == ("", code), ended
+    assert message in ended.stderr
 
 
 async def test_occupied_sandbox_port_is_reported(tmp_path: Path) -> None:

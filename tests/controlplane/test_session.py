@@ -60,7 +60,6 @@ def test_it_prints_one_line_and_stops_as_asked(command: subprocess.Popen[str], s
     assert have_ended(started)
 
 
-@pytest.mark.nightly
 def test_killing_it_kills_its_programs(command: subprocess.Popen[str]) -> None:
     next(output(command))
     started = programs(command)

@@ -1,4 +1,4 @@
-"""Runs that go into no queue: what they wait for themselves. What they do: tests/convergence/test_hooks.py."""
+"""Runs that go into no queue: what they wait for themselves. What they do: `tests/convergence/runs`."""
 
 import asyncio
 from pathlib import Path

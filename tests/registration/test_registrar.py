@@ -252,7 +252,9 @@ async def test_modules_turned_on_and_off_many_times_leave_nothing(world: World) 
         assert len(meter.writes) == 1 + 4 * times
         assert entry_names(await world.get(VALIDATING)) == [TWO]
         assert (await world.get(DEFINITION, world.things))["spec"]["conversion"] == {"strategy": "None"}
-        await until(lambda: len(asyncio.all_tasks()) <= tasks + 20, "the end of what looked after the definition")
+        await until(
+            lambda: len(asyncio.all_tasks()) <= tasks + times // 5, "the end of what looked after the definition"
+        )
     assert world.things.encode() not in world.metrics.exposition()
 
 

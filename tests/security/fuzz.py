@@ -1,4 +1,5 @@
-"""Parsers and many texts, in a process of their own: `python -m tests.security.fuzz TEXTS DIRECTORY PARSER…`.
+"""Parsers and many texts, in a process of their own: `python -m tests.security.fuzz TEXTS same|new DIRECTORY
+PARSER…`: the same texts as in each run, or new ones.
 
 A text is read or refused. Anything else ends the process with an error: another exception, more memory than there is
 for it, or a text that takes more processor time than its allowance. The last parser and text stand in a file of the
@@ -43,7 +44,7 @@ def edited(sample: bytes, edits: list[Edit]) -> bytes:
     return sample
 
 
-def main(texts: str, directory: str, *names: str) -> None:
+def main(texts: str, which: str, directory: str, *names: str) -> None:
     """Raises what a parser should not have raised."""
     for name in names:
         for sample in PARSERS[name].samples:
@@ -55,7 +56,7 @@ def main(texts: str, directory: str, *names: str) -> None:
         deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate,),
-        derandomize=int(texts) < 1000,
+        derandomize=which == "same",
     )
     for name in names:
         any_text = st.builds(edited, st.sampled_from(PARSERS[name].samples), EDITS)

@@ -11,7 +11,7 @@ import pytest
 from hookrunner import safe_files
 from hookrunner.certificates.provided import LatestMaterial, from_files
 from kubetypes.bounds import DOCUMENT
-from tests.examples import several
+from tests.examples import is_night
 from tests.fakes.command_line import Command
 from tests.security.attacked import attacked
 from tests.security.stalls import watched
@@ -54,7 +54,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def rendering(file: str, target: str) -> tuple[str, ...]:
     """Both commands at night. By day one of them in turns: each starts a process for the templates."""
     number = FILES.index(file) + TARGETS.index(target)
-    return RENDERING if several(2) == 2 else (RENDERING[number % 2],)
+    return RENDERING if is_night() else (RENDERING[number % 2],)
 
 
 @pytest.mark.slow

@@ -14,14 +14,15 @@ from hookrunner.modules import versions
 from hookrunner.process.output import LINE_CAP, Records
 from hookrunner.releases import apply_refusals
 from hookrunner.values.schemas.keywords import text_format
+from tests.examples import several
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 from tests.security.stalls import watched
 from tests.tables import each
 
 LONG = 200_000
-SHORTER = 50_000
-"""Still seconds of work for each of four texts, if it grows with the square of the length; else milliseconds."""
+SHORTER = several(LONG)
+"""By day still seconds of work for each of four texts, if it grows with the square of the length; else milliseconds."""
 BACKTRACKS = "^([a-z0-9]+-?)+$"
 SCHEMA = f"""\
 type: object

@@ -59,7 +59,7 @@ def _webhook(hook: Object, path: str, mutating: bool) -> Causes:
 
 
 def _conditions(said: list[Object], path: str) -> Causes:
-    """Their expressions are compiled elsewhere (`webhooks/conditions.py`)."""
+    """Their expressions are compiled elsewhere (`kubesandbox/webhooks/`)."""
     for at, one in enumerate(said):
         yield from given(one.get("expression"), f"{path}[{at}].expression")
         yield from given_and_named(one.get("name"), f"{path}[{at}].name", names.qualified)
