@@ -51,8 +51,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: much of the contract is waiting for a real API server."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: stories wait for the program and for a real API server."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
