@@ -63,8 +63,12 @@ async def test_a_replaced_configuration_uninstalls_nothing(real: World, cluster:
         await asyncio.to_thread(cluster.kubectl, "-n", real.namespace, "replace", "--force", "-f", str(file))
         await real.becomes("a", size=size)
     assert (await real.ask("GET", real.path("a"), None))["metadata"]["uid"] == uid
-    assert (await real.releases())[-1] == "a.v4 deployed"
+    await real.until(lambda: _latest(real), "a.v4 deployed", "the end of the last rollout")
     assert real.history() == ["a/h.sh onStartup"]
+
+
+async def _latest(world: World) -> str:
+    return (await world.releases())[-1]
 
 
 async def test_a_deleted_configuration_is_reported_with_its_consequences_and_can_come_back(
