@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.controlplane.processes import TETHER
+from tests.controlplane.processes import tethered
 
 REQUEST = 1 << 18
 """The most bytes of a request: the words of a command and its variables."""
@@ -88,7 +88,7 @@ def execute(
     words: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int, stderr: int
 ) -> subprocess.Popen[bytes]:
     """As `start`, but as everywhere else: a new process executes Python."""
-    command = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), sys.executable, "-m", "hookrunner", *words]
+    command = tethered(sys.executable, "-m", "hookrunner", *words)
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=cwd, env=env, process_group=0
     )

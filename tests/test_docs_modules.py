@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.controlplane.processes import TETHER, free_port
+from tests.controlplane.processes import free_port, tethered
 from tests.controlplane.tools import find_tool
 from tests.flows.waiting import PATIENCE, until
 
@@ -69,7 +69,7 @@ async def test_offline_commands_print_what_the_page_shows(written: Path) -> None
 async def test_commands_on_a_cluster_print_what_the_page_shows(written: Path) -> None:
     env = environ(written)
     (line,) = re.findall(r"^    hookrunner (start --sandbox .*?) +#", PAGE, re.MULTILINE)
-    program = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), sys.executable, "-m", "hookrunner")
+    program = tethered(sys.executable, "-m", "hookrunner")
     with (written / "log").open("wb") as log:
         child = await asyncio.create_subprocess_exec(
             *program, *line.split(), cwd=written, env=env, stdin=DEVNULL, stdout=log, stderr=STDOUT

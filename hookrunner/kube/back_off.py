@@ -18,8 +18,9 @@ the next probe comes sooner.
 """
 
 import asyncio
+import itertools
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from http import HTTPStatus
 from typing import Self, TypeAlias
 
@@ -33,6 +34,12 @@ _MOST_STEPS = 64
 def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:
     """The pause after so many failures before this one: longer by a factor at each, up to the longest."""
     return min(first * factor ** min(failures, _MOST_STEPS), longest)
+
+
+def look_pauses(first: float) -> Iterator[float]:
+    """Seconds between looks at something that will happen soon: the first pause, then each half as long again as the
+    one before, up to a second."""
+    return (exponential(first, 1.0, looks, 1.5) for looks in itertools.count())
 
 
 def jitter(seconds: float) -> float:

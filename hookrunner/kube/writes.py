@@ -19,7 +19,7 @@ from urllib.parse import quote
 import orjson
 
 from hookrunner.errors import KubeError, NotFound
-from hookrunner.kube.back_off import exponential
+from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, ApiCall, Client
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
@@ -35,8 +35,8 @@ _JSON_PATCH = ("PATCH", "application/json-patch+json")
 _DELETE = ("DELETE", JSON_TYPE)
 """Method and content type of each way to write."""
 
-_FIRST_LOOK, _LONGEST_LOOK, _SLOWER = 0.05, 1.0, 1.5
-"""Seconds between two looks at an object that is being deleted, and the factor by which they grow."""
+_FIRST_LOOK = 0.05
+"""Seconds before the second look at an object that is being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +193,14 @@ async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: fl
 
     Looking needs no right but `get`, which hooks that ran under shell-operator have; a watch would need more.
     """
-    looks, blockers = 0, ""
+    blockers = ""
     try:
         async with asyncio.timeout(within):
-            while (metadata := await read_metadata(client, ref)).get("uid") == uid:
+            for pause in look_pauses(_FIRST_LOOK):
+                if (metadata := await read_metadata(client, ref)).get("uid") != uid:
+                    break
                 blockers = ", ".join(metadata.get("finalizers") or ())
-                await asyncio.sleep(exponential(_FIRST_LOOK, _LONGEST_LOOK, looks, _SLOWER))
-                looks += 1
+                await asyncio.sleep(pause)
     except NotFound:
         return ""
     except TimeoutError:

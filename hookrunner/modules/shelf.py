@@ -68,6 +68,11 @@ class Shelf:
     schemas: Mapping[str, Schemas]
     compiled: tuple[str, ...] = ()
 
+    def find(self, directory: Path) -> Module | None:
+        """The module in a directory, also one that cannot be loaded."""
+        real, known = directory.resolve(), (*self.modules, *self.loaded.found.rejected)
+        return next((module for module in known if module.directory.resolve() == real), None)
+
 
 def read(settings: ModulesSettings) -> Shelf:
     """Read all files of modules. Raises StartRefused for a problem that concerns all modules."""

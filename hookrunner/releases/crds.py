@@ -22,7 +22,7 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.back_off import exponential
+from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import read_entries
 from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
@@ -31,19 +31,21 @@ from hookrunner.releases.manifest_objects import KindResolver, resources
 from kubetypes.json_values import JSON
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-_FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.01, 1.0, 1.5
+_FIRST_PAUSE = 0.01
 
 
 async def wait_for_serving(client: Client, crd: JSON, deadline: float) -> None:
     """Wait until the API server serves a definition, so that its objects can be written. Raises ReleaseFailed after
     `deadline` seconds with the reason that the server gives, such as a name that is taken."""
-    name, looks = crd["metadata"]["name"], 0
+    name = crd["metadata"]["name"]
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            while reason := pending_reason(await writes.read(client, _ref(crd))) or await _discovery_lag(client, crd):
-                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, looks, _SLOWER))
-                looks += 1
+            for pause in look_pauses(_FIRST_PAUSE):
+                reason = pending_reason(await writes.read(client, _ref(crd))) or await _discovery_lag(client, crd)
+                if not reason:
+                    return
+                await asyncio.sleep(pause)
     except TimeoutError:
         message = f"{DEFINITION.kind} {name}: the API server does not serve it after {deadline:g} s: {reason}"
         raise ReleaseFailed(message) from None

@@ -32,9 +32,10 @@ class Processes:
         self._running[name] = self._forker.submit(self._fork, name, command).result()
 
     def _fork(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
-        tethered = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), *command]
         with self.log(name).open("ab") as log:
-            return subprocess.Popen(tethered, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
+            return subprocess.Popen(
+                tethered(*command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+            )
 
     def stop(self, name: str) -> None:
         """Kill a program and wait until it is gone; one that does not run is left alone."""
@@ -63,6 +64,11 @@ class Processes:
     def last_words(self, name: str) -> str:
         """Return the end of the program's log, for an error message."""
         return "\n".join(self.log(name).read_text(errors="replace").splitlines()[-20:])
+
+
+def tethered(*command: str) -> list[str]:
+    """The command of a program that ends with this process, however that ends."""
+    return [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), *command]
 
 
 def free_port() -> int:

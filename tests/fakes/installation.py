@@ -16,18 +16,15 @@ from hookrunner.certificates.material import Material
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
+from tests.kube.real import client_of
 
 CONFIGURATIONS = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -92,9 +89,9 @@ class Installation:
 
     @asynccontextmanager
     async def _registrar(self, kubeconfig: Path) -> AsyncIterator[tuple[Registrar, Client]]:
-        kube, metrics = KubeSettings(config=kubeconfig), Metrics("")
+        metrics = Metrics("")
         target = Target(self.url, self.namespace, self.service)
-        async with Client(Credentials(kube, await load_connection(Lookup(kube))), Requests(metrics)) as client:
+        async with client_of(kubeconfig, metrics) as client:
             desired = desired_registrations(self.hooks(), self.name, target, target)
             registrar = Registrar(client, metrics, desired, claim(1.0))
             await registrar.publish(b"")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,7 @@ import pytest
 
 from hookrunner.errors import Denied, KubeError, UnknownKind
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -22,16 +21,10 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.faults.proxy import Proxy
+from tests.kube.real import client_of
 from tests.kube.report_words import Batches, until
 
 PATIENCE = 60
-
-
-@asynccontextmanager
-async def client_of(kubeconfig: Path, metrics: Metrics) -> AsyncIterator[Client]:
-    settings = KubeSettings(config=kubeconfig)
-    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(metrics)) as client:
-        yield client
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.releases import Releases
@@ -14,6 +13,7 @@ from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.kube.real import client_of
 from tests.releases.world import World, started
 
 
@@ -34,8 +34,7 @@ async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
 @pytest.fixture
 async def real(cluster: Cluster) -> AsyncIterator[Client]:
     """Of the real API server."""
-    settings = KubeSettings(config=cluster.kubeconfig)
-    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
+    async with client_of(cluster.kubeconfig, Metrics("")) as client:
         yield client
     await all_closed()
 

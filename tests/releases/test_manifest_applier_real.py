@@ -8,16 +8,13 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
+from tests.kube.real import client_of
 
 OPTIONS = ReleaseOptions()
 APP = {"app": "x"}
@@ -171,8 +168,7 @@ async def test_missing_right_is_reported_and_other_objects_are_written(
     user = await asyncio.to_thread(cluster.user, "limited", namespace, rules)
     names = ("ConfigMap", "Secret", "Service")
     objects = [obj for obj in chart(namespace) if obj["kind"] in names]
-    settings = KubeSettings(config=user.kubeconfig)
-    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
+    async with client_of(user.kubeconfig, Metrics("")) as client:
         applier = ManifestApplier(client, KindResolver(Discovery(client)))
         with pytest.raises(ReleaseFailed, match=r"Secret/\S+: no right to keep secrets.*\n.*not tried yet: 1"):
             await applier.apply(objects, ReleaseId("r", namespace), {}, OPTIONS)

@@ -118,8 +118,8 @@ class UserConfiguration:
         facts = self.facts()
         return {s.module.name: flagged(s.module, self.extenders.chain, facts) for s in self._states}
 
-    def facts(self, kubernetes: str = "") -> Facts:
-        """What is known now; `kubernetes` is the version of the cluster, empty while it is unknown."""
+    def facts(self) -> Facts:
+        """What is known now without the cluster: its version, which flags do not need, is empty."""
         invalid = {key: str(error) for key, error in self.refused.items()}
         invalid |= {state.module.key: state.module.problem for state in self._states if state.module.problem}
         if self.unseen:
@@ -128,7 +128,7 @@ class UserConfiguration:
         running = frozenset(state.module.name for state in self._states if state.live)
         unread = self._config.bad_flags | self._secret.bad_flags if CONFIG in self.extenders.chain else frozenset()
         static, dynamic = self.extenders.static, self.extenders.dynamic
-        return Facts(static, dynamic, flags, invalid, running, kubernetes, unread)
+        return Facts(static, dynamic, flags, invalid, running, unread=unread)
 
     def adopt_sections(self, flags: Mapping[str, Decision]) -> frozenset[str]:
         """Hand the configuration to the store, which validates the sections of all that are on or may come to be."""

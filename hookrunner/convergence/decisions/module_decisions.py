@@ -4,6 +4,7 @@ require, and what their `enabled` scripts answer (see docs/modules.md)."""
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.convergence.decisions.configuration import UserConfiguration
@@ -90,7 +91,8 @@ class ModuleDecisions:
         self._decided_by |= {key: self._store.config(key) for key in keys}
         documents = {key: ScriptValues(self._store.config_document(key), self._store.document(key)) for key in keys}
         extenders = self.configuration.extenders
-        return Recalculation(extenders.chain, self.configuration.facts(self._kubernetes), documents, extenders.scripts)
+        facts = replace(self.configuration.facts(), kubernetes=self._kubernetes)
+        return Recalculation(extenders.chain, facts, documents, extenders.scripts)
 
     def _take(self, state: ModuleState, decision: Decision) -> bool:
         """Take a decision over; is it another choice than before?"""

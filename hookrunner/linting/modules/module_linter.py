@@ -83,9 +83,7 @@ class ModuleLinter:
 
 def _of_path(path: Path, shelf_read: Shelf) -> tuple[Module | None, str]:
     """The module in a directory and what is wrong with it."""
-    real = path.resolve()
-    known = (*shelf_read.modules, *shelf_read.loaded.found.rejected)
-    module = next((candidate for candidate in known if candidate.directory.resolve() == real), None)
+    module = shelf_read.find(path)
     return module, module.problem if module else "no module: hidden directories are passed over"
 
 

@@ -99,18 +99,9 @@ def load_module(directory: Path, settings: ModulesSettings) -> ModuleUnderTest:
         shelf_read = shelf.read(replace(settings, directories=(directory.absolute().parent,)))
     except StartRefused as error:
         raise BadInput(str(error)) from None
-    real = directory.resolve()
-    module = next((candidate for candidate in shelf_read.modules if candidate.directory.resolve() == real), None)
-    if module is None:
-        why = next(
-            (
-                candidate.problem
-                for candidate in shelf_read.loaded.found.rejected
-                if candidate.directory.resolve() == real
-            ),
-            "no module",
-        )
-        raise BadInput(f"{directory}: {why}")
+    module = shelf_read.find(directory)
+    if module is None or module not in shelf_read.modules:
+        raise BadInput(f"{directory}: {module.problem if module else 'no module'}")
     return ModuleUnderTest(module, _alone(shelf_read, module), settings)
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -48,12 +49,17 @@ class Starter:
         path.touch(mode, exist_ok=False)
         undo.callback(path.unlink)
         named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
-        path.write_text(re.sub("|".join(named), lambda match: named[match[0]], text), "utf-8")
+        path.write_text(_filled(text, named), "utf-8")
 
     @property
     def _webhook(self) -> str:
         """A name for a webhook, after the hook."""
         return f"{re.sub('[^a-z0-9]+', '-', self.hook.stem.lower()).strip('-') or 'hook'}.example.com"
+
+
+def _filled(text: str, named: Mapping[str, str]) -> str:
+    """A template with its placeholders replaced, all at once: what is put in may look like another one."""
+    return re.sub("|".join(named), lambda match: named[match[0]], text)
 
 
 def starter(name: str, language: str, kind: str, directory: Path) -> Starter:
@@ -130,7 +136,7 @@ class ModuleStarter:
         }
         path.parent.mkdir(exist_ok=True)
         path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
-        path.write_text(re.sub("|".join(named), lambda match: named[match[0]], text), "utf-8")
+        path.write_text(_filled(text, named), "utf-8")
 
 
 def module_starter(name: str, weight: int | None, directory: Path) -> ModuleStarter:

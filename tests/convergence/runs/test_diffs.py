@@ -9,23 +9,19 @@ import pytest
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.kube.real import client_of
 
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    settings = KubeSettings(config=cluster.kubeconfig)
-    async with Client(Credentials(settings, await load_connection(Lookup(settings))), Requests(Metrics(""))) as client:
+    async with client_of(cluster.kubeconfig, Metrics("")) as client:
         yield client
     await all_closed()
 

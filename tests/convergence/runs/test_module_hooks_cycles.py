@@ -16,6 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
+from tests.convergence.runs.test_module_hooks import turn_on
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
 from tests.examples import several
 from tests.fakes.cluster import configmap, settle, until
@@ -48,26 +49,19 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
     )
 
 
-async def enable(hooks: ModuleHooks, state: ModuleState) -> None:
-    await hooks.load(state)
-    await hooks.synchronize(state)
-    await hooks.wait_for_synchronizations(state)
-    hooks.arm_schedules(state)
-
-
 @pytest.mark.slow
 async def test_many_cycles_leave_no_task_watch_or_duplicate(
     bench: Bench,  # noqa: F811
     hooks: ModuleHooks,
 ) -> None:
     state = ModuleState(Module("m", "m", 1, bench.directory, bench.directory))
-    await enable(hooks, state)
+    await turn_on(hooks, state)
     await settle()
     tasks = len(asyncio.all_tasks())
     for _ in range(several(1000)):
         hooks.disarm_schedules(state)
         hooks.forget(state)
-        await enable(hooks, state)
+        await turn_on(hooks, state)
     await until(lambda: len(asyncio.all_tasks()) <= tasks)  # the run of a tick may have to end
     assert (len(list(bench.monitors)), bench.cluster.open_watches) == (2, 1)
     before = len(bench.runs("h.sh"))
