@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from hookrunner import log
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
-from hookrunner.hooks.shapes import NUMBER, TEXT, TEXTS, Many, Problem, Table, check, suggestion
 from hookrunner.model.operations import MetricAction, MetricOperation
+from hookrunner.shapes import NUMBER, TEXT, TEXTS, Many, Problem, Table, check, suggestion
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from hookrunner import redaction
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
-from hookrunner.hooks.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
 from hookrunner.model.operations import ObjectOperation, ValuesOperation, Verb
+from hookrunner.shapes import FLAG, TEXT, Many, Problem, Table, Text, check
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 

@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, patches
-from hookrunner.hooks.shapes import (
+from hookrunner.model.contexts import ContextType
+from hookrunner.model.operations import Answer
+from hookrunner.model.reviews import DENIED, Converted, Verdict
+from hookrunner.shapes import (
     ANY_VALUE,
     FLAG,
     TEXT,
@@ -24,9 +27,6 @@ from hookrunner.hooks.shapes import (
     check,
     suggestion,
 )
-from hookrunner.model.contexts import ContextType
-from hookrunner.model.operations import Answer
-from hookrunner.model.reviews import DENIED, Converted, Verdict
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument

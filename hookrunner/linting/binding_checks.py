@@ -13,7 +13,6 @@ from itertools import pairwise
 
 from hookrunner import cron
 from hookrunner.errors import BadFilter, FilterFailed
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
@@ -27,6 +26,7 @@ from hookrunner.model.bindings import (
     QueuedBinding,
     Schedule,
 )
+from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
 _BUSY = 5.0

@@ -4,7 +4,6 @@ includes and never reads (each is kept in memory and written in every run), or r
 import re
 from collections.abc import Iterator, Sequence
 
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.context_readers import ContextReads, read_python, read_shell
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Language, Source
@@ -17,6 +16,7 @@ from hookrunner.model.bindings import (
     QueuedBinding,
     Schedule,
 )
+from hookrunner.shapes import suggestion
 
 
 def check_contexts(source: Source, config: HookConfig) -> Iterator[Remark]:

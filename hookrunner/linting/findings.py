@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import orjson
 
-from hookrunner.hooks.shapes import suggestion
+from hookrunner.shapes import suggestion
 
 
 class Severity(StrEnum):

@@ -18,12 +18,12 @@ from pathlib import Path
 from hookrunner import redaction
 from hookrunner.errors import BadInput, BadModule, BadValues
 from hookrunner.hooks import documents
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import GLOBAL, Decision, Module
 from hookrunner.model.releases import Capabilities, RenderRequest
 from hookrunner.model.status import ModuleDump
 from hookrunner.modules.enabled import Asks, Facts, Recalculation, ScriptValues
 from hookrunner.modules.shelf import Shelf
+from hookrunner.shapes import suggestion
 from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin

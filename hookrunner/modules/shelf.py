@@ -16,11 +16,11 @@ from pathlib import Path
 from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadModule, StartRefused
 from hookrunner.hooks.discovery import compiled_global
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules import discovery, order
 from hookrunner.modules.discovery import VALUES_FILE, Found
 from hookrunner.settings import ModulesSettings
+from hookrunner.shapes import suggestion
 from hookrunner.values.schemas import schema_files
 from hookrunner.values.schemas.schema_files import Schemas
 from hookrunner.values.section import merged

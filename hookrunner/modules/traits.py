@@ -12,9 +12,9 @@ from typing import get_args
 
 from hookrunner import log, safe_files
 from hookrunner.errors import BadModule
-from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from hookrunner.model.modules import Drift, Traits
 from hookrunner.modules import versions
+from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument

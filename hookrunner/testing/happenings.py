@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from hookrunner.errors import BadInput
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.model.bindings import BindingType, Change, Hook
+from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
 

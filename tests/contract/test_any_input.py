@@ -14,9 +14,9 @@ from hookrunner.errors import BadHookConfig, BadOutput, HookrunnerError
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import V0, V1
-from hookrunner.hooks.shapes import AnyValue, Flag, Integer, Many, Number, Shape, Table, Text, Texts
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import Verb
+from hookrunner.shapes import AnyValue, Flag, Integer, Many, Number, Shape, Table, Text, Texts
 
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none()

@@ -7,12 +7,11 @@ meant: an omitted `event` means all three, and a selector that the API server wo
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hookrunner import redaction
+from hookrunner import redaction, shapes
 from hookrunner.errors import BadHookConfig
-from hookrunner.hooks import documents, shapes
+from hookrunner.hooks import documents
 from hookrunner.hooks.config import rules, selectors
 from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
-from hookrunner.hooks.shapes import Problem, check
 from hookrunner.model.bindings import (
     MAIN,
     Admission,
@@ -24,6 +23,7 @@ from hookrunner.model.bindings import (
     Schedule,
 )
 from hookrunner.options import duration
+from hookrunner.shapes import Problem, check
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 

@@ -18,10 +18,10 @@ from hookrunner import cron
 from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import selectors
 from hookrunner.hooks.config.schema import V1_OF, HookKind
-from hookrunner.hooks.shapes import Problem, check, suggestion
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.reviews import webhook_name
 from hookrunner.options import duration
+from hookrunner.shapes import Problem, check, suggestion
 from kubetypes.json_values import JSON
 
 _MOST_CONDITIONS = 64

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 
-from hookrunner.hooks.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
+from hookrunner.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
 from kubetypes.json_values import JSON
 
 NAMES = Many(TEXT)

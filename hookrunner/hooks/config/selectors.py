@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from hookrunner.errors import BadSelector
-from hookrunner.hooks.shapes import Problem
+from hookrunner.shapes import Problem
 from kubetypes.json_values import JSON
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")

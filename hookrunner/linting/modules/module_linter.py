@@ -14,7 +14,6 @@ from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, BadModule, StartRefused
 from hookrunner.hooks.discovery import ANY_EXECUTE
-from hookrunner.hooks.shapes import suggestion
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding, without_ignored
 from hookrunner.linting.hook_linter import Linter
@@ -26,6 +25,7 @@ from hookrunner.modules.offline import Configured, Offline, offline
 from hookrunner.modules.shelf import Shelf
 from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.settings import ModulesSettings
+from hookrunner.shapes import suggestion
 from kubetypes import yaml_values
 from kubetypes.yaml_values import BadDocument
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookrunner import safe_files
 from hookrunner.errors import BadInput
-from hookrunner.hooks.shapes import Problem
+from hookrunner.shapes import Problem
 from hookrunner.testing import manifests
 from hookrunner.testing.cases.case_format import SUFFIX, Positions, find_positions, line_of, problems, spelled_out
 from hookrunner.testing.happenings import Given, HappeningOptions

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import yaml
 
-from hookrunner.hooks.shapes import ANY_VALUE, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
+from hookrunner.shapes import ANY_VALUE, FLAG, INTEGER, TEXT, Many, Problem, Table, Text, check
 from hookrunner.testing.cases.expectations import pattern
 from hookrunner.testing.happenings import EVENTS
 from hookrunner.testing.reviews import OPERATIONS

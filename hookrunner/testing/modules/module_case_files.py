@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrunner.errors import BadInput
-from hookrunner.hooks.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
+from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
 from hookrunner.testing.cases.case_files import CaseSheet, loaded
 from hookrunner.testing.cases.case_format import (
     OBJECTS,

@@ -9,7 +9,7 @@ import pytest
 
 import hookrunner.testing.cases
 from hookrunner.errors import BadInput
-from hookrunner.hooks.shapes import Many, Shape, Table, Text
+from hookrunner.shapes import Many, Shape, Table, Text
 from hookrunner.testing.cases import case_format
 from hookrunner.testing.cases.case_files import overwrite, read
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.hooks.shapes import (
+from hookrunner.shapes import (
     FLAG,
     INTEGER,
     NUMBER,

@@ -1,7 +1,7 @@
 """Checks a JSON value against a table of what it may be, and collects every problem instead of stopping at the first.
 
-The tables are where the values are read: `config/schema.py`, `patches.py`, `metric_operations.py`. Paths carry indices
-(`kubernetes[0].kind`). The words that shell-operator's own tests look for are kept (`must be of
+The tables are where the values are read: `hooks/config/schema.py`, `hooks/patches.py`, `modules/traits.py` and others.
+Paths carry indices (`kubernetes[0].kind`). The words that shell-operator's own tests look for are kept (`must be of
 type X: "Y"`, `is a forbidden property`, `is required`, `should be one of [A B]`); what to do about it follows. A value
 is never quoted: it may be a password that stands in the wrong place.
 
