@@ -7,7 +7,9 @@ from shlex import quote
 import click
 
 from hookrunner.cli.output import echo
-from hookrunner.testing.starters.starters import KINDS, LANGUAGES, module_starter, starter
+from hookrunner.testing.starters.addon_starter import addon_starter
+from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
+from hookrunner.testing.starters.module_starter import module_starter
 
 
 @click.group()
@@ -18,6 +20,7 @@ def new() -> None:
     hookrunner new hook label-namespaces                 hooks/label-namespaces.sh and its test cases
     hookrunner new hook 10-teams/label --lang python     hooks/10-teams/label.py
     hookrunner new module web                            modules/010-web, with a chart, values, a hook and test cases
+    hookrunner new addon web                             addons/web, with a kind, a package, a hook and test cases
     """
 
 
@@ -95,6 +98,36 @@ def new_module(name: str, weight: int | None, directory: Path) -> None:
             f"hookrunner module render {files.name} --modules-dir {modules}": "its manifests",
             f"hookrunner start --sandbox --simulate --modules-dir {modules}": "run it on a Kubernetes API in this "
             "process",
+        },
+    )
+
+
+@new.command("addon")
+@click.argument("name")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="addons",
+    show_default=True,
+    help="The addons directory; made if missing.",
+)
+def new_addon(name: str, directory: Path) -> None:
+    """Write a small addon that works, with comments: a kind, a schema, one version of a package, a hook, test cases.
+
+    \b
+    hookrunner new addon web
+    hookrunner addon test addons
+    hookrunner new addon cert-manager --dir own-addons
+    """
+    files = addon_starter(name, directory)
+    files.write()
+    addon, addons = quote(str(files.directory)), quote(str(directory))
+    _tell(
+        files.paths,
+        {
+            f"hookrunner addon lint {addon} && hookrunner addon test {addon}": "it passes",
+            f"hookrunner addon render {addon}/example.yaml --addons-dir {addons}": "its objects",
         },
     )
 

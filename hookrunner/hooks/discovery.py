@@ -239,8 +239,9 @@ def _warn(skipped: Skipped, directory: Path) -> None:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))
 
 
-_ALWAYS = ("module.yaml", "enabled")
-"""A directory with one of these beside its `hooks` is a module; with one of the next, if its name has a number."""
+_ALWAYS = ("module.yaml", "addon.yaml", "enabled")
+"""A directory with one of these beside its `hooks` is a module or an addon; with one of the next, if its name has a
+number."""
 _IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
 
 

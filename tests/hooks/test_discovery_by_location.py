@@ -16,6 +16,7 @@ from tests.hooks.test_discovery import tree
         ((), "modules/001-cert-manager/hooks/a.sh", "cert-manager"),
         ((), "modules/dns/hooks/sub/hooks/a.sh", "dns"),
         (("addons/dns/module.yaml",), "addons/dns/hooks/a.sh", "dns"),
+        (("addons/dns/addon.yaml",), "addons/dns/hooks/a.sh", "dns"),
         (("addons/dns/enabled",), "addons/dns/hooks/a.sh", "dns"),
         (("addons/7-dns/Chart.yaml",), "addons/7-dns/hooks/a.sh", "dns"),
         (("chart/Chart.yaml", "chart/values.yaml"), "chart/hooks/a.sh", ""),

@@ -9,7 +9,7 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
 from hookrunner.testing.cases import case_runner
-from hookrunner.testing.starters.starters import KINDS, LANGUAGES, starter
+from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
 
 
 @pytest.mark.parametrize("kind", KINDS)
