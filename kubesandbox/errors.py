@@ -15,7 +15,3 @@ class BadFile(SandboxError):
 
 class ObjectRefused(SandboxError):
     """No API server could have this object; says why."""
-
-
-class PatchRefused(SandboxError):
-    """An operation of a JSON patch does not apply to an object."""

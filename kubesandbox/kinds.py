@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from kubesandbox import data
-from kubesandbox.schemas import REFERENCE, Definitions, Schema
 from kubesandbox.status import About
 from kubesandbox.store import Stored
-from kubetypes import builtin_kinds
+from kubetypes.openapi import builtin_kinds
+from kubetypes.openapi.documents import SchemaDefinitions
+from kubetypes.openapi.schemas import REFERENCE, Definitions, Schema
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -179,7 +179,7 @@ def builtin() -> tuple[Kind, ...]:
 
 
 def _kinds_of(group: str, version: str, said: dict[str, Any]) -> Iterator[Kind]:
-    definitions = data.SchemaDefinitions(group, version)
+    definitions = SchemaDefinitions(group, version)
     for one in said["kinds"]:
         yield Kind(
             group=group,

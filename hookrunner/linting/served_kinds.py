@@ -11,7 +11,7 @@ from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import HookConfig, Kubernetes
 from hookrunner.model.resources import Resource, find_named, hint_kind, is_known_group
-from kubetypes import builtin_kinds
+from kubetypes.openapi import builtin_kinds
 
 CODE = "kind-unserved"
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Protocol
 
-from hookrunner import log
+from hookrunner import log, ranges
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.operations import Usage
-from hookrunner.modules import versions
 from hookrunner.modules.order import sequence
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
@@ -197,7 +196,7 @@ def _unmet_module(
         return Decision(decision.choice, REQUIRES, f"{text}, which is {decision.choice}: {decision.reason}")
     version = known[name].traits.version
     try:
-        met = versions.meets(version, versions.parse(wanted)) if wanted else True
+        met = ranges.meets(version, ranges.parse(wanted)) if wanted else True
     except ValueError as error:
         return Decision(Choice.OFF, REQUIRES, f"{text}, whose version cannot be read: {error}")
     return None if met else Decision(Choice.OFF, REQUIRES, f"{text}, which is version {version}")
@@ -206,7 +205,7 @@ def _unmet_module(
 def _unmet_kubernetes(wanted: str, version: str) -> Decision | None:
     text = f"it requires Kubernetes {wanted}"
     try:
-        met = versions.meets(version, versions.parse(wanted)) if wanted else True
+        met = ranges.meets(version, ranges.parse(wanted)) if wanted else True
     except ValueError:
         return Decision(Choice.UNDECIDED, REQUIRES, f"{text}, and the version of the cluster is not known")
     return None if met else Decision(Choice.OFF, REQUIRES, f"{text}, and the cluster is version {version}")

@@ -28,8 +28,8 @@ from hookrunner.values import config_sections
 from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
 from hookrunner.values.section_store import SectionStore
-from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds
 from kubetypes.yaml_values import BadDocument
 
 

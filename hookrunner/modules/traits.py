@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from hookrunner import log, safe_files
+from hookrunner import log, ranges, safe_files
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Drift, Traits
-from hookrunner.modules import versions
 from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
@@ -129,7 +128,7 @@ def _wrong_values(document: Mapping[str, JSON]) -> Iterator[Problem]:
 
 def _range(wanted: str, path: str) -> Iterator[Problem]:
     try:
-        versions.parse(wanted)
+        ranges.parse(wanted)
     except ValueError as error:
         yield Problem(path, str(error))
 

@@ -48,9 +48,9 @@ from hookrunner.testing import display
 from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import PlannedRun, plan_run
 from hookrunner.testing.results import Patched, Result
-from kubesandbox.errors import PatchRefused
-from kubesandbox.patches import patched
 from kubetypes.json_values import JSON
+from kubetypes.patches import json_patch
+from kubetypes.patches.refusals import PatchRefused
 
 MOST_LINES = 10_000
 """Lines of a run that are kept: a hook that prints in an endless loop must not take all memory."""
@@ -234,7 +234,7 @@ def _mutate(context: JSON, verdict: JSON) -> JSON:
         raise BadOutput("`patch` of the admission response: there is no object that could be changed")
     for index, step in enumerate(verdict["patch"]):
         try:
-            obj = patched(obj, step)
+            obj = json_patch.apply(obj, [step])
         except PatchRefused:
             step_text = (
                 f"patch[{index}] of the admission response, `{step['op']} {step['path']}`, cannot be applied to the "

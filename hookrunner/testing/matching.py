@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner.model.bindings import Kubernetes
-from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds
 
 _SET = re.compile(r"(?P<key>\S+) (?P<word>in|notin) \((?P<values>.*)\)")
 _REQUIREMENTS = re.compile(r",(?![^(]*\))")

@@ -11,10 +11,10 @@ from kubesandbox.fields.compare import Changes, changes
 from kubesandbox.fields.entries import ManagedFieldsEntry
 from kubesandbox.fields.shapes import Shape, custom_shape, shape_of
 from kubesandbox.kinds import Kind
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
 from kubetypes.field_sets import Fields, of, without
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 
 def shape_in(kind: Kind, api_version: str) -> Shape | None:

@@ -15,10 +15,10 @@ from kubesandbox.fields.entries import Entries, read, written
 from kubesandbox.fields.shapes import OBJECT
 from kubesandbox.fields.tracking import Write, managed, managed_by
 from kubesandbox.kinds import Kind
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
 from kubetypes.field_sets import Path, difference, has, of
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 REPLICAS = ("f:spec", "f:replicas")
 COUNT = {"type": "object", "default": {}, "properties": {"replicas": {"type": "integer"}}}

@@ -14,8 +14,8 @@ from typing import Any
 
 from kubesandbox.builtin.types import Field, Type, type_of
 from kubesandbox.kinds import Kind
-from kubesandbox.schemas import Schema
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"

@@ -14,8 +14,8 @@ import orjson
 
 from kubesandbox.kinds import Kind, Kinds, Subresource
 from kubesandbox.structural.versions import priority
-from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The media type in which clients ask for everything at once: of `aggregated`."""

@@ -17,8 +17,8 @@ import orjson
 
 from kubesandbox import data
 from kubesandbox.kinds import Kind, Kinds
-from kubetypes import builtin_kinds
 from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds, documents
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The media type of OpenAPI v2 in protobuf. kubectl asks for `…v2@v1.0…`, which is no media type to answer with."""
@@ -51,7 +51,7 @@ class Document:
     def body(self) -> bytes:
         """The document as JSON."""
         first = self.kinds[0]
-        return _custom(self.kinds) if first.custom else data.openapi(first.group, first.version)
+        return _custom(self.kinds) if first.custom else documents.document(first.group, first.version)
 
 
 def index(kinds: Kinds) -> dict[str, JSON]:

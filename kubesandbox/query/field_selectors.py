@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubesandbox.kinds import Kind
-from kubesandbox.patches.printed import printed
 from kubesandbox.status import Refused, bad_request, shown
 from kubetypes.json_values import JSON
+from kubetypes.patches.printed import printed
 
 NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"

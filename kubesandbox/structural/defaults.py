@@ -5,8 +5,8 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from copy import deepcopy
 
-from kubesandbox.schemas import Schema
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 
 def defaulted(obj: JSON, schema: Schema) -> JSON:

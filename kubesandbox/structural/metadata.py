@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, required, wrong
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 JSON_NAMES = {str: "string", int: "number", float: "number", bool: "bool", dict: "object", list: "array"}
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)

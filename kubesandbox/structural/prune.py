@@ -7,10 +7,10 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from typing import NoReturn
 
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused, bad_request, shown
 from kubesandbox.structural.metadata import MalformedMetadata, decoded
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
 EMPTY = Schema({})

@@ -8,13 +8,13 @@ from functools import lru_cache
 
 import orjson
 
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, duplicate, wrong
 from kubesandbox.structural import metadata, rules
 from kubesandbox.structural.checks import NOTHING, Checks
 from kubesandbox.structural.complaints import Complaint, causes
 from kubetypes import cel
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 
 def problems(obj: JSON, schema: Schema, old: JSON | None = None) -> list[Cause]:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from kubesandbox import data
 from kubesandbox.kinds import ALL_VERBS, Kind, Subresource
-from kubesandbox.schemas import REFERENCE, Schema
 from kubesandbox.structural import defaults, prune
 from kubetypes.json_values import JSON
+from kubetypes.openapi.documents import SchemaDefinitions
+from kubetypes.openapi.schemas import REFERENCE, Schema
 
 KUBE_LIKE = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 
@@ -151,7 +151,7 @@ def _subresources(version: JSON, kind: str, group: str, schema: Schema) -> Itera
     if said.get("status") is not None:
         yield Subresource("status", group, version["name"], kind, SUBRESOURCE_VERBS, schema)
     if said.get("scale") is not None:
-        shape = Schema({"$ref": REFERENCE + SCALE}, data.SchemaDefinitions("apps", "v1"))
+        shape = Schema({"$ref": REFERENCE + SCALE}, SchemaDefinitions("apps", "v1"))
         yield Subresource("scale", "autoscaling", "v1", "Scale", SUBRESOURCE_VERBS, shape)
 
 

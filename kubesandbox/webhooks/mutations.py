@@ -11,7 +11,6 @@ import orjson
 
 from kubesandbox.fields.entries import Unreadable, read_foreign
 from kubesandbox.kinds import Kind
-from kubesandbox.patches import json_patch
 from kubesandbox.query.requests import Place
 from kubesandbox.status import Cause, Refused
 from kubesandbox.verbs import bodies, rules
@@ -19,6 +18,8 @@ from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.reviews import Reply
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.patches import json_patch
+from kubetypes.patches.refusals import PatchRefused
 
 UNDECODABLE = "received undecodable patch in webhook response"
 BROKEN_FIELDS = (
@@ -74,21 +75,9 @@ def _patched(patch: list[JSON], obj: Object) -> JSON:
     for one in orjson.loads(orjson.dumps(patch)):
         try:
             patched.change(json_patch.operation(one))
-        except json_patch.TooMuchCopied as refused:
-            raise internal(refused.why) from None
-        except Refused:
-            raise internal(_inapplicable(one if isinstance(one, dict) else {})) from None
+        except PatchRefused as refused:
+            raise internal(refused.detail) from None
     return patched.document
-
-
-def _inapplicable(operation: JSON) -> str:
-    """Why an operation does not apply."""
-    name, path = operation.get("op"), operation.get("path")
-    if name == "test":
-        return f"testing value {path} failed: test failed"
-    if name not in ("add", "remove", "replace", "move", "copy"):
-        return f"Unexpected kind: {name or 'unknown'}"
-    return f'{name} operation does not apply: doc is missing path: "{path}": missing value'
 
 
 def settled(kind: Kind, where: Place, obj: Object, before: Object) -> tuple[Object, list[str]]:

@@ -4,7 +4,7 @@
 server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
 sandbox is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
 (made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
-writes `kubetypes/kinds.json` and into `kubesandbox/data/`.
+writes into `kubetypes/openapi/`, and templates of custom kinds into `kubesandbox/data/`.
 """
 
 import gzip
@@ -24,8 +24,8 @@ from tests.controlplane.kubeconfig import Access, read_kubeconfig
 from tests.controlplane.rest import content_type, request
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "kubesandbox/data"
-KINDS = ROOT / "kubetypes/kinds.json"
+CUSTOM = ROOT / "kubesandbox/data"
+BUILTIN = ROOT / "kubetypes/openapi"
 
 # In the order in which the API server lists them. Left out: groups that only work with components the sandbox has not
 # (aggregation, reviews of tokens and rights, dynamic resources, flow control), and autoscaling/v1, v2's other shape.
@@ -223,9 +223,10 @@ def write(files: dict[str, bytes]) -> None:
     """Write the files; OpenAPI documents compressed, the same bytes each time."""
     for name, content in files.items():
         if name == "kinds.json":
-            KINDS.write_bytes(content)
+            (BUILTIN / name).write_bytes(content)
         else:
-            (DATA / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+            folder = CUSTOM if name.startswith("custom_") else BUILTIN
+            (folder / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
 
 
 if __name__ == "__main__":

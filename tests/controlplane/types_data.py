@@ -1,6 +1,6 @@
 """Writes what the sandbox knows of Go's types and their defaults: `python -m tests.controlplane.types_data`.
 
-It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/kinds.json` and
+It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/openapi/kinds.json` and
 packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
 """
 
@@ -15,7 +15,7 @@ from tests.controlplane.build import GO_MODULE, find_go
 from tests.controlplane.cache import run
 
 ROOT = Path(__file__).parents[2]
-KINDS = ROOT / "kubetypes/kinds.json"
+KINDS = ROOT / "kubetypes/openapi/kinds.json"
 PACKED = ROOT / "kubesandbox/data/types.json.gz"
 BODIES = ("/v1/DeleteOptions",)
 """What comes as a body though it is neither a kind nor a subresource."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kubesandbox.kinds import Kind, Kinds, builtin
-from kubesandbox.schemas import Schema
+from kubetypes.openapi.schemas import Schema
 from tests.controlplane.cluster import Cluster
-from tests.controlplane.kinds_data import DATA, KINDS, generate
+from tests.controlplane.kinds_data import BUILTIN, CUSTOM, generate
 from tests.tables import each
 
 
@@ -21,8 +21,10 @@ def pods() -> Kind:
 
 def test_data_is_what_the_real_api_server_says(cluster: Cluster) -> None:
     found = generate(cluster.access)
-    kept = {"kinds.json": KINDS.read_bytes()} | {
-        file.name.removesuffix(".gz"): gzip.decompress(file.read_bytes()) for file in DATA.glob("*_*.json.gz")
+    kept = {"kinds.json": (BUILTIN / "kinds.json").read_bytes()} | {
+        file.name.removesuffix(".gz"): gzip.decompress(file.read_bytes())
+        for folder in (BUILTIN, CUSTOM)
+        for file in folder.glob("*_*.json.gz")
     }
     different = [name for name in found.keys() | kept.keys() if found.get(name) != kept.get(name)]
     assert different == [], "run python -m tests.controlplane.kinds_data"

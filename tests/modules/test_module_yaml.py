@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 import hookrunner.modules
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Traits
-from hookrunner.modules import traits, versions
+from hookrunner.modules import traits
+from hookrunner.ranges import parse
 from kubetypes.json_values import JSON
 from tests.tables import each
 
@@ -88,4 +89,4 @@ def test_the_ranges_on_the_page_can_be_read() -> None:
         r"`([^`]+)`", "\n".join(row.split(" | ")[0] for row in re.findall(r"^\| `.*", table, re.MULTILINE))
     )
     assert len(ranges) > 15
-    assert [wanted for wanted in ranges if not versions.parse(wanted.replace("\\", ""))] == []
+    assert [wanted for wanted in ranges if not parse(wanted.replace("\\", ""))] == []

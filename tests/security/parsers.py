@@ -24,11 +24,12 @@ from kubesandbox.builtin import protobuf
 from kubesandbox.columns import jsonpath
 from kubesandbox.controllers import seeds
 from kubesandbox.errors import BadFile
-from kubesandbox.patches import json_patch
 from kubesandbox.query import selectors
 from kubesandbox.status import Refused
 from kubesandbox.verbs import bodies
 from kubetypes import patterns
+from kubetypes.patches import json_patch
+from kubetypes.patches.refusals import PatchRefused
 
 Refusals = tuple[type[Exception], ...]
 
@@ -125,7 +126,7 @@ PARSERS: dict[str, Parser] = {
         lambda text: bodies.parsed(text, "application/json", "Pod"), (Refused,), (b'{"a":{"b":[1,{}]},"a":2}',), "json"
     ),
     "sandbox YAML": Parser(lambda text: bodies.from_yaml(text, "Pod"), (Refused,), (MANIFEST,), "yaml json"),
-    "JSON patch": Parser(_patched, (Refused,), (STEPS,), "json"),
+    "JSON patch": Parser(_patched, (Refused, PatchRefused), (STEPS,), "json"),
     "JSONPath": Parser(
         lambda text: jsonpath.parse(_text(text)).find({"a": [{"b": 1}, {"b": 2}]}),
         (jsonpath.PathError,),

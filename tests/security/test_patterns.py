@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from hookrunner import ranges
 from hookrunner.jq import complaints
 from hookrunner.kube import refusals
-from hookrunner.modules import versions
 from hookrunner.process.output import LINE_CAP, Records
 from hookrunner.releases import apply_refusals
 from hookrunner.values.schemas.keywords import text_format
@@ -75,7 +75,7 @@ MESSAGES: dict[str, Callable[[str], object]] = {
     "unknown fields": lambda text: apply_refusals.faults(f"failed to create typed patch object (a): {text}"),
     "jq": lambda text: complaints.of_failure(text, "."),
     "hook's line": lambda text: [Records().feed(line) for line in ("{", text[:LINE_CAP])],
-    "version": versions.parse,
+    "version": ranges.parse,
 }
 FORMATS = ("duration", "email", "uri", "hostname", "cidr", "date-time", "ipv6", "byte", "mac", "uuid")
 REPEATED = (

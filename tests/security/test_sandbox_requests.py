@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.patches.json_patch import MOST_COPIED
 from kubesandbox.verbs import bodies
+from kubetypes.patches.json_patch import MOST_COPIED
 from tests.kubesandbox.conftest import Answer, Client
 from tests.security.stalls import watched
 

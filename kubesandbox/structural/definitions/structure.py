@@ -5,7 +5,6 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from collections.abc import Iterator
 
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, forbidden_field, required, wrong
 from kubesandbox.structural import metadata, prune
 from kubesandbox.structural.checks import NOTHING, Checks
@@ -14,6 +13,7 @@ from kubesandbox.structural.definitions import constructs
 from kubesandbox.structural.metadata import MalformedMetadata
 from kubetypes import patterns
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 LEVELS = {"root": "at the root", "item": "for specified array items", "field": "for specified object fields"}

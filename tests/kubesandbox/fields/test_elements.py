@@ -4,9 +4,9 @@ import pytest
 
 from kubesandbox.fields.elements import NoElement, canonical, element, ordered, paths, shown, written
 from kubesandbox.fields.shapes import Shape
-from kubesandbox.schemas import Schema
 from kubetypes import field_sets as sets
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.fields.widgets import SPEC
 from tests.tables import each
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kubesandbox.fields.merge import merged, owned, removed
 from kubesandbox.fields.shapes import Shape
-from kubesandbox.schemas import Schema
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.fields.widgets import SPEC
 from tests.tables import each
 

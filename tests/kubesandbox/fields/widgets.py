@@ -3,8 +3,8 @@
 from typing import Any
 
 from kubesandbox.kinds import Kind, Subresource
-from kubesandbox.schemas import Schema
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
 
 TEXT: dict[str, Any] = {"type": "string"}
 INNER: dict[str, Any] = {

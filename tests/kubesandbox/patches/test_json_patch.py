@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from kubesandbox.patches import json_patch
-from kubesandbox.status import Refused
+from kubetypes.patches import json_patch
+from kubetypes.patches.refusals import PatchRefused
 from tests.examples import several
 from tests.kubesandbox.oracle import Panicked
 from tests.kubesandbox.patches.conftest import Anything
@@ -84,7 +84,7 @@ def outcome(obj: Any, patch: Any) -> tuple[int, Any]:
     """As `Anything.patched` tells it."""
     try:
         return 200, json_patch.apply(obj, patch).get("spec")
-    except Refused as refused:
+    except PatchRefused as refused:
         return refused.code, refused.message
 
 
@@ -141,8 +141,8 @@ def test_copies_of_all_operations_together_have_a_bound() -> None:
     text = "x" * 1022
     fitting = json_patch.MOST_COPIED // 1024
     assert json_patch.apply({"text": text}, [copy] * fitting) == {"text": text, "again": text}
-    with pytest.raises(json_patch.TooMuchCopied) as raised:
+    with pytest.raises(PatchRefused) as raised:
         json_patch.apply({"text": text}, [copy] * (fitting + 1))
-    assert raised.value.why == (
+    assert raised.value.detail == (
         "Unable to complete the copy, the accumulated size increase of copy is 3146752, exceeding the limit 3145728"
     )

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubesandbox.patches import merge_patch
-from kubesandbox.status import Refused
+from kubetypes.patches import merge_patch
+from kubetypes.patches.refusals import PatchRefused
 from tests.examples import several
 from tests.kubesandbox.patches.conftest import Anything
 from tests.tables import each
@@ -35,7 +35,7 @@ def outcome(obj: Any, patch: Any) -> tuple[int, Any]:
     """As `Anything.patched` tells it."""
     try:
         return 200, merge_patch.apply(obj, patch).get("spec")
-    except Refused as refused:
+    except PatchRefused as refused:
         return refused.code, refused.message
 
 

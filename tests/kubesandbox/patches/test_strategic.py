@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubesandbox.patches import strategic
-from kubesandbox.schemas import Schema
-from kubesandbox.status import Refused
+from kubetypes.openapi.schemas import Schema
+from kubetypes.patches import strategic
+from kubetypes.patches.refusals import PatchRefused
 from tests.examples import several
 from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
@@ -64,7 +64,7 @@ class Judge:
         """The same of the pure function, what it gives written to the server and read."""
         try:
             result = strategic.apply(held, patch, self._schema)
-        except Refused as refused:
+        except PatchRefused as refused:
             return refused.code, refused.message
         return shown(*self._oracle.put(f"{PATH}/one", result, dry=True))
 

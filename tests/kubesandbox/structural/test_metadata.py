@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Refused
 from kubesandbox.structural import prune
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import Raw, Widgets, widgets
 from tests.tables import each

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.schemas import Schema
 from kubesandbox.structural import validate
 from kubesandbox.structural.definitions import definition
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural import widgets
 from tests.kubesandbox.structural.widgets import Raw, Widgets, said, told, with_fields

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubesandbox.schemas import Schema
 from kubesandbox.structural import prune, validate
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw, Widgets, said, told, widgets, with_fields
 from tests.tables import each

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kubesandbox.schemas import Schema
 from kubesandbox.status import Cause, Refused
 from kubesandbox.structural import defaults, prune, validate
+from kubetypes.openapi.schemas import Schema
 from tests.kubesandbox.oracle import Oracle
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -7,32 +7,27 @@ from collections.abc import Sequence
 
 import orjson
 
-from kubesandbox.patches.printed import OBJECT, go_type, printed
-from kubesandbox.status import Refused
 from kubetypes.json_values import JSON
+from kubetypes.patches.printed import OBJECT, go_type, printed
+from kubetypes.patches.refusals import PatchRefused, contradiction
 
 Identity = bytes
 """What two elements must share to be one: the merge key's value, or the whole of a plain value, as JSON."""
 
 
-def failed(message: str) -> Refused:
-    """500: what an API server answers when a patch contradicts the schema or itself. It has no reason word."""
-    return Refused(500, "", message)
-
-
-def not_a(wanted: str, value: JSON) -> Refused:
+def not_a(wanted: str, value: JSON) -> PatchRefused:
     """An element or a directive is of the wrong type."""
-    return failed(f"expected a {wanted}, but received a {go_type(value)}")
+    return contradiction(f"expected a {wanted}, but received a {go_type(value)}")
 
 
 def identity(element: JSON, merge_key: str) -> Identity:
-    """Raises `Refused` if the element has no merge key. An empty `merge_key` is for lists of plain values."""
+    """Raises `PatchRefused` if the element has no merge key. An empty `merge_key` is for lists of plain values."""
     if not merge_key:
         return orjson.dumps(element)
     if not isinstance(element, dict):
         raise not_a(OBJECT, element)
     if merge_key not in element:
-        raise failed(f"map: {printed(element)} does not contain declared merge key: {merge_key}")
+        raise contradiction(f"map: {printed(element)} does not contain declared merge key: {merge_key}")
     return orjson.dumps(element[merge_key])
 
 

@@ -11,12 +11,14 @@ import orjson
 
 
 class BuiltinKind(NamedTuple):
-    """A kind in one version. `api_version` is `v1` or `group/version`."""
+    """A kind in one version. `api_version` is `v1` or `group/version`, `schema` the name of its OpenAPI definition."""
 
     api_version: str
     kind: str
     plural: str
     short_names: tuple[str, ...]
+    namespaced: bool
+    schema: str
 
 
 @cache
@@ -32,8 +34,19 @@ def names() -> dict[tuple[str, str], BuiltinKind]:
     """The kinds of `groups`, by group and kind."""
     return {
         (group["group"], kind["kind"]): BuiltinKind(
-            f"{group['group']}/{group['version']}".lstrip("/"), kind["kind"], kind["plural"], tuple(kind["shortNames"])
+            f"{group['group']}/{group['version']}".lstrip("/"),
+            kind["kind"],
+            kind["plural"],
+            tuple(kind["shortNames"]),
+            kind["namespaced"],
+            kind["schema"],
         )
         for group in document()["groups"]
         for kind in group["kinds"]
     }
+
+
+def of_kind(api_version: str, kind: str) -> BuiltinKind | None:
+    """The kind of a manifest's `apiVersion` and `kind`; None if `groups` does not have it in this version."""
+    builtin = names().get((api_version.rpartition("/")[0], kind))
+    return builtin if builtin and builtin.api_version == api_version else None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookrunner.modules.versions import meets, parse
+from hookrunner.ranges import meets, parse
 from tests.tables import each
 
 

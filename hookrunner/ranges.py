@@ -84,12 +84,18 @@ def parse(text: str) -> Range:
 
 def meets(version: str, wanted: Range) -> bool:
     """Whether a version is in the range. Raises ValueError if it is no version."""
+    key = version_key(version)
+    return any(all(span.has(key) for span in spans) for spans in wanted)
+
+
+def version_key(version: str) -> Key:
+    """What compares as the version does: missing numbers are 0, a suffix comes before the release. Raises ValueError if
+    it is no version."""
     match = _WRITTEN.fullmatch(version.strip())
     written = _written(match.groups()) if match else _Written((), ())
     if not written.numbers:
         raise ValueError(f"'{version}' is no version; write it like 1.2.3")
-    key = (_filled(written.numbers), written.suffix or _RELEASE)
-    return any(all(span.has(key) for span in spans) for spans in wanted)
+    return _filled(written.numbers), written.suffix or _RELEASE
 
 
 def _alternative(text: str) -> tuple[_Span, ...]:

@@ -6,17 +6,20 @@ the place of an object.
 
 import orjson
 
-from kubesandbox.patches.printed import OBJECT, wrong_type
-from kubesandbox.status import bad_request
 from kubetypes.json_values import JSON
+from kubetypes.patches.printed import OBJECT, wrong_type
+from kubetypes.patches.refusals import malformed
 
 
 def apply(document: JSON, patch: JSON) -> JSON:
-    """The patched document; it shares nothing with the input. Raises `Refused`, 400, if the result is no object."""
+    """The patched document; it shares nothing with the input.
+
+    Raises `PatchRefused`, 400, if the patch is no object.
+    """
     if patch is None:
-        raise bad_request("Invalid JSON Patch")
+        raise malformed("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        raise bad_request(f"error decoding patch: {wrong_type(patch, f'Go value of type {OBJECT}')}")
+        raise malformed(f"error decoding patch: {wrong_type(patch, f'Go value of type {OBJECT}')}")
     return orjson.loads(orjson.dumps(_merged(document, patch)))
 
 

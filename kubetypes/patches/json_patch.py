@@ -14,9 +14,9 @@ from http import HTTPStatus
 
 import orjson
 
-from kubesandbox.patches.printed import wrong_type
-from kubesandbox.status import NOTHING, Refused, bad_request
 from kubetypes.json_values import JSON
+from kubetypes.patches.printed import wrong_type
+from kubetypes.patches.refusals import PatchRefused, malformed
 
 MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024
@@ -29,7 +29,7 @@ _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 def apply(document: JSON, patch: JSON) -> JSON:
     """The document after all operations; it shares nothing with the input.
 
-    Raises `Refused`: 400 for an invalid patch, 413 for too many operations, 422 for one that does not apply.
+    Raises `PatchRefused`: 400 for an invalid patch, 413 for too many operations, 422 for one that does not apply.
     """
     patched = PatchedDocument(document)
     for one in _operations(orjson.loads(orjson.dumps(patch))):
@@ -37,16 +37,8 @@ def apply(document: JSON, patch: JSON) -> JSON:
     return patched.document
 
 
-class TooMuchCopied(Refused):
-    """422: operations copy more than is taken."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", REJECTED, NOTHING)
-        self.why = (
-            f"Unable to complete the copy, the accumulated size increase of copy is {size}, exceeding the limit "
-            f"{MOST_COPIED}"
-        )
-        """In the words of the library, which only callers of webhooks get to see."""
+class _Inapplicable(Exception):
+    """An operation does not apply; a message only where it says more than the operation itself."""
 
 
 class PatchedDocument:
@@ -57,7 +49,15 @@ class PatchedDocument:
         self._copied = 0
 
     def change(self, operation: dict[str, JSON]) -> None:
-        """Carry out one operation, whose value becomes part of the document. Raises `Refused` 422."""
+        """Carry out one operation, whose value becomes part of the document. Raises `PatchRefused` 422."""
+        try:
+            self._change(operation)
+        except _Inapplicable as error:
+            raise PatchRefused(
+                HTTPStatus.UNPROCESSABLE_ENTITY, REJECTED, str(error) or _inapplicable(operation)
+            ) from None
+
+    def _change(self, operation: dict[str, JSON]) -> None:
         path, value, document = operation.get("path"), operation.get("value"), self.document
         match operation.get("op"):
             case "add":
@@ -78,18 +78,21 @@ class PatchedDocument:
                 _put(*_place(document, path), copied)
             case "test":
                 if not _same(document if path == "" else _get(*_place(document, path)), value):
-                    raise _rejected()
+                    raise _Inapplicable
             case _:
-                raise _rejected()
+                raise _Inapplicable
 
     def _copy(self, value: JSON) -> JSON:
         try:
             text = orjson.dumps(value)
         except orjson.JSONEncodeError:  # moves have nested it too deep
-            raise _rejected() from None
+            raise _Inapplicable from None
         self._copied += len(text)
         if self._copied > MOST_COPIED:
-            raise TooMuchCopied(self._copied)
+            raise _Inapplicable(
+                f"Unable to complete the copy, the accumulated size increase of copy is {self._copied}, exceeding the "
+                f"limit {MOST_COPIED}"
+            )
         return orjson.loads(text)
 
 
@@ -100,33 +103,31 @@ def _operations(patch: JSON) -> list[dict[str, JSON]]:
     operations = [operation(one) for one in patch or ()]
     if len(operations) > MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
-        raise Refused(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", f"Request entity too large: {message}"
-        )
+        raise PatchRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Request entity too large: {message}")
     return operations
 
 
 def operation(said: JSON) -> dict[str, JSON]:
-    """One operation of a patch. Raises `Refused` 400 if it is malformed."""
+    """One operation of a patch. Raises `PatchRefused` 400 if it is malformed."""
     if said is None:
         return {}
     if not isinstance(said, dict):
-        raise _undecodable(said, "Go value of type handlers.jsonPatchOp")
+        raise _undecodable(said, "Go value of type handlers.jsonPatchOp", {})
     for key in ("op", "path", "from"):
         if not isinstance(said.get(key, ""), str | None):
-            raise _undecodable(said[key], f"Go struct field jsonPatchOp.{key} of type string")
+            raise _undecodable(said[key], f"Go struct field jsonPatchOp.{key} of type string", said)
     return said
 
 
 def _place(document: JSON, path: JSON) -> tuple[JSON, str]:
     """The object or list that a path's last part belongs to, and that part."""
     if path is None or "/" not in path:
-        raise _rejected()
+        raise _Inapplicable
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     for part in above:
         document = _get(document, part)
         if not isinstance(document, dict | list):
-            raise _rejected()
+            raise _Inapplicable
     return document, last
 
 
@@ -153,20 +154,20 @@ def _replace(container: JSON, key: str, value: JSON) -> None:
 
 def _remove(container: JSON, key: str) -> None:
     if isinstance(container, dict) and key not in container:
-        raise _rejected()
+        raise _Inapplicable
     del container[key if isinstance(container, dict) else _index(key, len(container))]
 
 
 def _index(key: str, size: int) -> int:
     """A place in a list of a size, never negative."""
     if not _INDEX.fullmatch(key) or len(key) > 18 or not -size <= int(key) < size:
-        raise _rejected()
+        raise _Inapplicable
     return int(key) % size
 
 
 def _whole(value: JSON) -> JSON:
     if not isinstance(value, dict | list):
-        raise _rejected()
+        raise _Inapplicable
     return value
 
 
@@ -181,9 +182,16 @@ def _same(left: JSON, right: JSON) -> bool:
     return bool(left == right)
 
 
-def _undecodable(value: JSON, wanted: str) -> Refused:
-    return bad_request(f"error decoding patch: {wrong_type(value, wanted)}")
+def _undecodable(value: JSON, wanted: str, operation: dict[str, JSON] | None = None) -> PatchRefused:
+    detail = "" if operation is None else _inapplicable(operation)
+    return malformed(f"error decoding patch: {wrong_type(value, wanted)}", detail)
 
 
-def _rejected() -> Refused:
-    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", REJECTED, NOTHING)
+def _inapplicable(operation: dict[str, JSON]) -> str:
+    """Why an operation does not apply, in the words of the library, which only callers of webhooks get to see."""
+    name, path = operation.get("op"), operation.get("path")
+    if name == "test":
+        return f"testing value {path} failed: test failed"
+    if name not in ("add", "remove", "replace", "move", "copy"):
+        return f"Unexpected kind: {name or 'unknown'}"
+    return f'{name} operation does not apply: doc is missing path: "{path}": missing value'

@@ -2,18 +2,18 @@
 
 https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md has
 the directives. A patch that contradicts the schema (an element without its merge key, an unknown `$patch`) is answered
-with 500 by a real API server, and here. Only built-in kinds have such patches.
+with 500 by a real API server, and refused here. Only built-in kinds have such patches.
 """
 
 from dataclasses import dataclass, replace
 
 import orjson
 
-from kubesandbox.patches.ordering import failed, identity, in_order, not_a
-from kubesandbox.patches.printed import LIST, OBJECT, as_text, printed, wrong_type
-from kubesandbox.schemas import Schema
-from kubesandbox.status import bad_request
 from kubetypes.json_values import JSON
+from kubetypes.openapi.schemas import Schema
+from kubetypes.patches.ordering import identity, in_order, not_a
+from kubetypes.patches.printed import LIST, OBJECT, as_text, printed, wrong_type
+from kubetypes.patches.refusals import contradiction, malformed
 
 DIRECTIVE = "$patch"
 RETAIN = "$retainKeys"
@@ -35,10 +35,10 @@ class MergeRule:
 def apply(document: JSON, patch: JSON, schema: Schema) -> JSON:
     """The patched document; it shares nothing with the input. `schema` is the kind's.
 
-    Raises `Refused`: 400 for malformed directives, 500 for what contradicts the schema.
+    Raises `PatchRefused`: 400 for malformed directives, 500 for what contradicts the schema.
     """
     if not isinstance(patch, dict | None):
-        raise bad_request(wrong_type(patch, f"Go value of type {OBJECT}"))
+        raise malformed(wrong_type(patch, f"Go value of type {OBJECT}"))
     return orjson.loads(orjson.dumps(_merged(document, patch or {}, schema)))
 
 
@@ -71,7 +71,7 @@ def _retained(original: Fields, patch: Fields) -> Fields:
     keys = patch.pop(RETAIN)
     given = {key for key, value in patch.items() if value is not None and not key.startswith((DELETE_FROM, ORDER))}
     if not isinstance(keys, list) or any(key not in keys for key in given):
-        raise bad_request("invalid patch format of retainKeys")
+        raise malformed("invalid patch format of retainKeys")
     return {key: value for key, value in original.items() if key in keys}
 
 
@@ -121,7 +121,7 @@ def _merged_lists(live: list[JSON], patch: list[JSON], merging: MergeRule) -> li
     if _element_type(live, patch) is not dict:
         return in_order(_unique([*live, *patch]), patch, live, "")
     if not merging.key:
-        raise failed("cannot merge lists without merge key for struct")
+        raise contradiction("cannot merge lists without merge key for struct")
     live, patch = _directives_done(live, patch, merging.key)
     return in_order(_merged_elements(live, patch, merging), patch, live, merging.key)
 
@@ -137,7 +137,7 @@ def _directives_done(live: list[JSON], patch: list[JSON], merge_key: str) -> tup
             case "replace":
                 pass
             case "merge":
-                raise failed("merging lists cannot yet be specified in the patch")
+                raise contradiction("merging lists cannot yet be specified in the patch")
             case _:
                 raise _unknown(element)
     if any(element.get(DIRECTIVE) == "replace" for element in patch):
@@ -172,7 +172,7 @@ def _check_order(given: list[JSON], order: list[JSON], merge_key: str) -> None:
             waiting.pop(0)
     if waiting:
         shown = f"{printed(given)}\n doesn't match {ORDER} list:\n{printed(order)}\n"
-        raise failed(f"The order in patch list:\n{shown}")
+        raise contradiction(f"The order in patch list:\n{shown}")
 
 
 def _field(schema: Schema, key: str) -> Schema:
@@ -180,9 +180,9 @@ def _field(schema: Schema, key: str) -> Schema:
     if key in schema.properties:
         return schema.properties[key]
     if schema.additional is not None:
-        raise failed("merging an object in json but data type is not struct, instead is: map")
+        raise contradiction("merging an object in json but data type is not struct, instead is: map")
     name = schema.name.rpartition(".")[2]
-    raise failed(f'unable to find api field in struct {name} for the json field "{key}"')
+    raise contradiction(f'unable to find api field in struct {name} for the json field "{key}"')
 
 
 def _merging(schema: Schema, key: str) -> MergeRule:
@@ -194,7 +194,7 @@ def _field_of(directive: str, prefix: str, what: str) -> str:
     """`containers` of `$setElementOrder/containers`."""
     head, slash, field = directive.partition("/")
     if head != prefix or not slash:
-        raise bad_request(f"invalid patch format of {what} list")
+        raise malformed(f"invalid patch format of {what} list")
     return field
 
 
@@ -208,11 +208,11 @@ def _element_type(*lists: list[JSON]) -> type:
     """The one type of all elements."""
     types = {type(element) for one in lists for element in one}
     if len(types) > 1:
-        raise failed(f"list element types are not identical: {printed(list(lists))}")
+        raise contradiction(f"list element types are not identical: {printed(list(lists))}")
     if not types:
-        raise failed("no elements in any of the given slices")
+        raise contradiction("no elements in any of the given slices")
     if list in types:
-        raise failed("lists of lists are not supported")
+        raise contradiction("lists of lists are not supported")
     return types.pop()
 
 
@@ -246,4 +246,4 @@ def _to_go(value: JSON) -> bool:
 
 
 def _unknown(patch: Fields) -> Exception:
-    return failed(f"unknown patch type: {as_text(patch[DIRECTIVE])} in map: {printed(patch)}")
+    return contradiction(f"unknown patch type: {as_text(patch[DIRECTIVE])} in map: {printed(patch)}")
