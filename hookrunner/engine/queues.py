@@ -146,6 +146,13 @@ class Queue:
         for task in self:
             if task.order.hook == hook:
                 self._remove(task)
+        self.compactions.pop(hook, None)
+
+    def drop_waiting(self) -> None:
+        """Drop all tasks but the one that runs."""
+        for task in self:
+            if task is not self.running:
+                self._remove(task)
 
     def holds(self, task: Task) -> bool:
         """False if the task was dropped while it ran."""

@@ -40,7 +40,8 @@ _log, _worker_log, _run_log = log.get("queues"), log.get("worker"), log.get("hoo
 
 
 class Queues:
-    """Opens queues when they are first named; `open` starts the worker. `compact_at` is their compaction threshold."""
+    """Opens queues when they are first named; `open` starts the worker, `close` ends it. `compact_at` is their
+    compaction threshold."""
 
     def __init__(self, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int) -> None:
         self._gate = gate
@@ -49,6 +50,8 @@ class Queues:
         self._compact_at = compact_at
         self._queues: dict[str, Queue] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        """Workers of closed queues, while their last task runs."""
 
     def __iter__(self) -> Iterator[Queue]:
         return iter(tuple(self._queues.values()))
@@ -61,6 +64,16 @@ class Queues:
         if name not in self._queues:
             queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
+
+    def close(self, name: str) -> None:
+        """Remove a queue, if there is one of this name: what waits in it is dropped, what runs may end."""
+        if (queue := self._queues.pop(name, None)) is None:
+            return
+        queue.drop_waiting()
+        queue.close()
+        worker = self._workers.pop(name)
+        self._ending.add(worker)
+        worker.add_done_callback(self._ending.discard)
 
     def enqueue(self, order: Order) -> Task:
         """Add a task at the end of its queue."""
@@ -99,13 +112,14 @@ class Queues:
         busy = {self._workers[queue.name] for queue in self if _runs_a_hook(queue)}
         for worker in set(self._workers.values()) - busy:
             worker.cancel()
+        busy |= self._ending
         if busy:
             _log.info(f"waiting up to {grace:g}s for running hooks", hooks=len(busy))
             await asyncio.wait(busy, timeout=grace)
 
     async def wait_for_workers(self, patience: float) -> None:
         """Wait until no worker is left; after `patience` seconds they are cancelled, even if they are writing."""
-        _, left = await asyncio.wait(self._workers.values(), timeout=patience)
+        _, left = await asyncio.wait([*self._workers.values(), *self._ending], timeout=patience)
         for worker in left:
             worker.cancel()
         await asyncio.gather(*left, return_exceptions=True)

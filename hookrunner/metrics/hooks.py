@@ -147,6 +147,16 @@ class HookMetrics:
             refusals[_REPORTED:] = [f"{len(refusals) - _REPORTED} more refusals, of other metrics or for other reasons"]
         return tuple(refusals)
 
+    def forget_module(self, module: str) -> None:
+        """Drop all series with this label `module`, in groups too, and how much of its hooks was refused: the module
+        will not come back."""
+        label = ("module", module)
+        for owner, series in tuple(self._owned.items()):
+            for name, key in [of for of in series if label in of[1]]:
+                self._remove(owner, name, key)
+        for hook in [hook for hook in self.refused if hook[1] == module]:
+            del self.refused[hook]
+
     @property
     def samples(self) -> int:
         return self._series_samples + len(self._families)
@@ -224,11 +234,17 @@ class HookMetrics:
         return series
 
     def _expire(self, owner: _Owner) -> None:
-        for name, key in self._owned.pop(owner, ()):
-            family = self._families[name]
-            weight = family.series.pop(key).weight
-            family.samples -= weight
-            self._series_samples -= weight
+        for name, key in tuple(self._owned.get(owner, ())):
+            self._remove(owner, name, key)
+
+    def _remove(self, owner: _Owner, name: str, key: _Key) -> None:
+        owned, family = self._owned[owner], self._families[name]
+        owned.discard((name, key))
+        if not owned:
+            del self._owned[owner]
+        weight = family.series.pop(key).weight
+        family.samples -= weight
+        self._series_samples -= weight
 
 
 def _names(key: _Key) -> str:

@@ -250,10 +250,20 @@ class Metrics(ModuleMetrics):
 
     def pieces(self) -> Iterator[bytes]:
         """The same in pieces: ours by name, then `python_*` and `process_*` (where Go's client has `go_*`)."""
-        families = (f for f in vars(self).values() if isinstance(f, Family) and f not in self._hidden)
-        ordered = sorted(families, key=lambda family: family.name)
+        shown = (family for family in self._families() if family not in self._hidden)
+        ordered = sorted(shown, key=lambda family: family.name)
         yield from pieces(line for family in ordered for line in family.lines())
         yield generate_latest(self._runtime)
+
+    def forget_module(self, module: str, queue: str) -> None:
+        """Drop all series about a module, or about its own queue: it will not come back."""
+        for family in self._families():
+            family.forget("module", module)
+            family.forget("queue", queue)
+            family.forget("queue_name", queue)
+
+    def _families(self) -> list[Family]:
+        return [family for family in vars(self).values() if isinstance(family, Family)]
 
 
 def ticks(uptime: float) -> int:

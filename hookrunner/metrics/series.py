@@ -72,6 +72,15 @@ class Family:
         """All series as they are now, in the order of their label values."""
         return exposition.family(self.name, self._help, self.kind, self._lines())
 
+    def forget(self, label: str, value: str) -> None:
+        """Drop all series with this value of a label, if the family has such a label: what they are about is gone."""
+        if label in self._labels:
+            index = self._labels.index(label)
+            self._drop(lambda key: key[index] == value)
+
+    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
+        raise NotImplementedError
+
     def _lines(self) -> Iterator[str]:
         raise NotImplementedError
 
@@ -98,6 +107,10 @@ class _Scalar(Family):
     def from_function(self, read: Reading) -> None:
         """Read all values by `read` from now on, at each scrape."""
         self._read = read
+
+    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
+        for key in filter(is_gone, tuple(self._values)):
+            del self._values[key]
 
     def _lines(self) -> Iterator[str]:
         for values, value in sorted({self._key(values): value for values, value in self._read()}.items()):
@@ -167,6 +180,10 @@ class Histogram(Family):
         if key not in self._series:
             self._series[key] = Distribution(self._buckets)
         self._series[key].observe(value, times)
+
+    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
+        for key in filter(is_gone, tuple(self._series)):
+            del self._series[key]
 
     def _lines(self) -> Iterator[str]:
         for values, distribution in sorted(self._series.items(), key=lambda item: item[0]):

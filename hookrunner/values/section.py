@@ -54,11 +54,27 @@ class LayerSchemas(Protocol):
         """The same right before templates are rendered."""
 
 
+class _NoSchemas:
+    """No schemas: all values are allowed."""
+
+    config = values = helm = None
+
+
+NO_SCHEMAS: LayerSchemas = _NoSchemas()
+
+
+READ_ONLY = "addon"
+"""What is known of an instance, in its section: its name, its version."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """`plain` and `secret` are the config in ConfigMap and Secret, None if they do not name the section; `config` is
     both. `effective` are all layers, `encoded` is their JSON. `checked` says that the schema has accepted the config.
-    `misfits` are patches that do not fit the lower layers."""
+    `misfits` are patches that do not fit the lower layers.
+
+    `key` is its name in documents. Instances of one addon have sections of one key: then `unit` says whose it is,
+    `plain` is the instance's spec, and hooks cannot change what stands under `addon`."""
 
     key: str
     static: JSON
@@ -71,6 +87,12 @@ class Section:
     effective: JSON = field(default_factory=dict)
     encoded: bytes = b"{}"
     misfits: tuple[str, ...] = ()
+    unit: str = ""
+
+    @property
+    def id(self) -> str:
+        """What identifies it among all sections."""
+        return self.unit or self.key
 
     def computed(self) -> "Section":
         """The section after its layers have changed."""
@@ -124,6 +146,17 @@ class Section:
             self._refuse(self.schemas.values.problems(effective, self.effective))
         return replace(self, patches=kept, effective=effective, encoded=encoded)
 
+    def permit(self, operations: Iterable[ValuesOperation]) -> None:
+        """Raise BadValues if a hook of the section may not do this: change other sections, remove its own, or change
+        what is known of an instance."""
+        asked = tuple(operations)
+        patches.permitted(asked, self.key)
+        paths = [operation.path for operation in asked if self.unit and self._is_read_only(operation.path)]
+        self._refuse([f"{path}: hooks cannot change /{self.key}/{READ_ONLY}" for path in paths])
+
+    def _is_read_only(self, path: str) -> bool:
+        return pointers.tokens(path)[:2] in ((self.key,), (self.key, READ_ONLY))
+
     def unpatched(self) -> "Section":
         """The section without what hooks have patched in memory."""
         return replace(self, patches=Patches()).computed()
@@ -135,14 +168,14 @@ class Section:
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
-            raise BadValues(self.key, problems)
+            raise BadValues(self.id, problems)
 
     def _encoded(self, effective: JSON) -> bytes:
         """Its JSON. The depth is checked as if it were two levels deeper, because it is put into other documents."""
         try:
             return written([[effective]], orjson.OPT_SORT_KEYS)[2:-2]
         except orjson.JSONEncodeError as error:
-            raise BadValues(self.key, [f"the values cannot be written as JSON: {error}"]) from None
+            raise BadValues(self.id, [f"the values cannot be written as JSON: {error}"]) from None
 
 
 def merged(low: JSON, high: JSON) -> JSON:
@@ -201,6 +234,8 @@ CONFIG_MAP = "ConfigMap"
 SECRET = "Secret"
 VALUES_DEFAULT = "default of values.yaml schema"
 PATCH = "patch of a hook"
+SPEC = "spec"
+SPEC_DEFAULT = "default of spec.yaml"
 
 
 class Origin(NamedTuple):
@@ -220,7 +255,8 @@ def origins(section: Section) -> list[Origin]:
     """All values of a section, in the order of their pointers."""
     static, below, _, _ = _stages(section.static, section.config, section.schemas)
     patched = set(section.patches.places())
-    sources = ((SECRET, section.secret), (CONFIG_MAP, section.plain), (STATIC, static), (CONFIG_DEFAULT, below))
+    user, default = (SPEC, SPEC_DEFAULT) if section.unit else (CONFIG_MAP, CONFIG_DEFAULT)
+    sources = ((SECRET, section.secret), (user, section.plain), (STATIC, static), (default, below))
 
     def layer(pointer: Pointer) -> str:
         whole = (section.key, *pointer)

@@ -17,7 +17,8 @@ from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import patches
 from hookrunner.values.config_sections import Config
-from hookrunner.values.section import LayerSchemas, Origin, Section, origins
+from hookrunner.values.last_runs import LastRun, LastRuns
+from hookrunner.values.section import NO_SCHEMAS, LayerSchemas, Origin, Section, origins
 from kubetypes import json_values
 from kubetypes.json_values import JSON, written
 
@@ -40,83 +41,36 @@ class AdoptedConfig:
     refused: Mapping[str, BadValues]
 
 
-class _NoSchemas:
-    """No schemas: all values are allowed."""
-
-    config = values = helm = None
-
-
-_NO_SCHEMAS: LayerSchemas = _NoSchemas()
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """The two sections that a module's hooks see: `global` and the module's own."""
-
-    shared: Section
-    own: Section
-
-    def refreshed(self, now: Section) -> "LastRun":
-        """The same with what hooks have patched in memory until now."""
-        return self if self.own.patches is now.patches else self.with_own(replace(self.own, patches=now.patches))
-
-    def with_own(self, own: Section) -> "LastRun":
-        """The same with another section of the module."""
-        return replace(self, own=own.computed())
-
-    @property
-    def sections(self) -> tuple[Section, Section]:
-        """Both."""
-        return self.shared, self.own
-
-
-class LastRuns:
-    """The values with which modules last ran, by the modules' keys.
-
-    A module that will be deleted keeps them until its deletion has ended (`held`): its hooks clean up after the values
-    that they know, although the user may have removed these in the same edit that turns the module off."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, LastRun] = {}
-        self._ran: dict[str, LastRun] = {}
-
-    def begin(self, key: str, run: LastRun) -> None:
-        """Note that the module runs with these values now."""
-        self._ran[key] = run
-        self.held.pop(key, None)
-
-    def hold(self, key: str, now: Section) -> None:
-        """Hold the module's values until it is deleted. Values of a run in an earlier process are not known here."""
-        if key not in self.held and (run := self._ran.get(key)):
-            self.held[key] = run.refreshed(now)
-
-    def hold_recorded(self, key: str, values: JSON, config: tuple[JSON, JSON]) -> None:
-        """The same for a module that an earlier process ran. `values` are those of its release, by section; `config` is
-        what users set now for `global` and for the module."""
-        shared, own = (
-            _recorded(section, values, user_config) for section, user_config in zip((GLOBAL, key), config, strict=True)
-        )
-        self.held[key] = LastRun(shared, own)
-
-    def forget(self, key: str) -> None:
-        """Drop what is known of the module, because its deletion has ended."""
-        self._ran.pop(key, None)
-        self.held.pop(key, None)
-
-
 class SectionStore:
-    """The values of `global` and of all modules, by key. An unknown key, one that neither `static` nor `schemas` has,
-    is a KeyError, except in a config, which may name modules that do not exist."""
+    """The values of `global`, of all modules by key, and of instances of addons by unit. An unknown key, one that
+    neither `static` nor `schemas` has, is a KeyError, except in a config, which may name modules that do not exist."""
 
     def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, LayerSchemas]) -> None:
         self._sections = {
-            key: Section(key, static.get(key) or {}, schemas.get(key, _NO_SCHEMAS)).computed()
+            key: Section(key, static.get(key) or {}, schemas.get(key, NO_SCHEMAS)).computed()
             for key in sorted({GLOBAL, *static, *schemas})
         }
         self._refused: Mapping[str, BadValues] = {}
         self._last_runs = LastRuns()
         self._enabled: tuple[str, ...] | None = None
         self._global = self._global_for_hooks(self._sections[GLOBAL])
+
+    def add(self, unit: str, key: str, schemas: LayerSchemas) -> None:
+        """Add the section of an instance, which is called `key` in documents, and empty until `describe`."""
+        self._sections[unit] = Section(key, {}, schemas, unit=unit).computed()
+
+    def describe(self, unit: str, static: JSON, spec: JSON) -> bool:
+        """Set an instance's layers: what its addon says, and what its user has set; is anything new? Raises BadValues
+        if the schema refuses the latter; then nothing has changed."""
+        section = self._sections[unit].configured(spec, None, True)
+        if not json_values.equal(static, section.static):
+            section = replace(section, static=static).computed()
+        return self._keep(section)
+
+    def remove(self, unit: str) -> None:
+        """Remove the section of an instance, and all that is held for it."""
+        self._last_runs.forget(unit)
+        del self._sections[unit]
 
     def config(self, key: str) -> JSON:
         """What the user has set, None if the config does not name the section."""
@@ -129,11 +83,11 @@ class SectionStore:
     def document(self, key: str) -> JSON:
         """`{"global": …, key: …}` for templates and `enabled` scripts. Without `global.enabledModules`:
         otherwise a module that is switched would change the release of every other."""
-        return {GLOBAL: self.effective(GLOBAL), key: self.effective(key)}
+        return {GLOBAL: self.effective(GLOBAL), self._sections[key].key: self.effective(key)}
 
     def config_document(self, key: str) -> JSON:
         """The same for what the user has set."""
-        return {GLOBAL: self.config(GLOBAL), key: self.config(key)}
+        return {GLOBAL: self.config(GLOBAL), self._sections[key].key: self.config(key)}
 
     def files(self, key: str) -> ValuesJson:
         """The files of a hook of the section, `global.enabledModules` included. Hooks of a module that will be deleted
@@ -142,8 +96,8 @@ class SectionStore:
         shared, own = held.sections if held else (self._sections[GLOBAL], self._sections[key])
         values = b'{"global":' + (self._global_for_hooks(shared) if held else self._global)
         if key != GLOBAL:
-            values += b"," + orjson.dumps(key) + b":" + own.encoded
-        config = {GLOBAL: shared.config, key: own.config}
+            values += b"," + orjson.dumps(own.key) + b":" + own.encoded
+        config = {GLOBAL: shared.config, own.key: own.config}
         return ValuesJson(written(config, orjson.OPT_SORT_KEYS), values + b"}")
 
     def patches(self, key: str) -> JSON:
@@ -166,6 +120,8 @@ class SectionStore:
         changed: set[str] = set()
         refused: dict[str, BadValues] = {}
         for key, section in self._sections.items():
+            if section.unit:
+                continue
             try:
                 new = _configured(section, config, secret or Config(), key in validated)
                 is_new = not json_values.equal(new.config or {}, section.config or {})
@@ -184,7 +140,7 @@ class SectionStore:
     def patched_config(self, key: str, operations: Iterable[ValuesOperation]) -> JSON:
         """The ConfigMap's section after a hook's patch, None if it need not be written. Only `keep_config` keeps it.
         Raises BadValues, also while an edit of the user is refused: the patch would overwrite it."""
-        asked = _own(key, operations)
+        asked = self._own(key, operations)
         if held := self._last_runs.held.get(key):
             return self._patched_config_of(held, asked)
         return self._patched_plain(key, asked)
@@ -193,7 +149,7 @@ class SectionStore:
         """The same for a module that will be deleted. Its hooks see a config that may have been removed, and their
         patch must fit that config. What does not fit the present ConfigMap is not written: the deletion would never
         end."""
-        key = held.own.key
+        key = held.own.id
         if (wanted := held.own.patched_plain(asked)) is not None:
             own = replace(held.own, plain=wanted)
             self._last_runs.held[key] = held.with_own(own)
@@ -217,7 +173,7 @@ class SectionStore:
 
     def patch(self, key: str, operations: Iterable[ValuesOperation]) -> bool:
         """Apply a hook's patch in memory, on the present values; did it change anything? Raises BadValues."""
-        asked = _own(key, operations)
+        asked = self._own(key, operations)
         if held := self._last_runs.held.get(key):
             own = held.own.patched(asked)
             self._last_runs.held[key] = replace(held, own=own)
@@ -242,7 +198,7 @@ class SectionStore:
 
     def hold_recorded(self, key: str, values: JSON) -> None:
         """The same with the values in the record of the module's release."""
-        self._last_runs.hold_recorded(key, values, (self.config(GLOBAL), self.config(key)))
+        self._last_runs.hold_recorded(values, self._sections[GLOBAL], self._sections[key])
 
     def forget(self, key: str) -> None:
         """Drop what hooks have patched in memory and what was held for them, because the module's deletion has ended.
@@ -250,20 +206,34 @@ class SectionStore:
         self._last_runs.forget(key)
         self._keep(self._sections[key].unpatched())
 
+    def permit(self, key: str, operations: Iterable[ValuesOperation]) -> None:
+        """Raise BadValues if a hook of the section may not change these values."""
+        self._sections[key].permit(operations)
+
+    def is_of_instance(self, key: str) -> bool:
+        """Is it the section of an instance, whose user sets it in a spec?"""
+        return bool(self._sections[key].unit)
+
     def for_helm(self, key: str) -> None:
         """Raise BadValues if the section is not valid for templates."""
         self._sections[key].check_for_helm()
 
     def _keep(self, section: Section) -> bool:
         """Keep the section; is anything of it new?"""
-        old = self._sections[section.key]
-        self._sections[section.key] = section
+        old = self._sections[section.id]
+        self._sections[section.id] = section
         for misfit in section.misfits:
             if misfit not in old.misfits:
-                _log.warn("a hook's patch no longer fits the values", section=section.key, patch=misfit)
+                _log.warn("a hook's patch no longer fits the values", section=section.id, patch=misfit)
         if section.key == GLOBAL:
             self._global = self._global_for_hooks(section)
         return section is not old
+
+    def _own(self, key: str, operations: Iterable[ValuesOperation]) -> tuple[ValuesOperation, ...]:
+        """The operations on values, all of which must concern the section."""
+        asked = tuple(operations)
+        self._sections[key].permit(asked)
+        return patches.values_operations(asked) if key == GLOBAL else asked
 
     def _shown(self, key: str) -> Section:
         """The section as the module's hooks see it."""
@@ -286,16 +256,3 @@ def _configured(section: Section, config: Config, secret: Config, validated: boo
         raise BadValues(section.key, problems)
     plain, hidden = config.sections.get(section.key), secret.sections.get(section.key)
     return section.configured(plain, hidden, validated or section.key == GLOBAL)
-
-
-def _own(key: str, operations: Iterable[ValuesOperation]) -> tuple[ValuesOperation, ...]:
-    """The operations on values, all of which must concern the section."""
-    asked = tuple(operations)
-    patches.permitted(asked, key)
-    return patches.values_operations(asked) if key == GLOBAL else asked
-
-
-def _recorded(key: str, values: JSON, config: JSON) -> Section:
-    """A section whose effective values are known, but not the layers that set them."""
-    section = Section(key, values.get(key) or {}, _NO_SCHEMAS).computed()
-    return replace(section, plain=config, config=config)

@@ -45,3 +45,29 @@ async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: 
         began = now()
         await queues.stop(25.0)
         assert now() - began == pytest.approx(waited, abs=0.01)
+
+
+async def test_closed_queue_drops_what_waits_and_lets_end_what_runs() -> None:
+    async with running(3.0) as queues:
+        waiting = queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ()))
+        queues.close("main")
+        assert waiting.over.is_set()
+        assert [queue.name for queue in queues] == []
+        began, now = asyncio.get_running_loop().time(), asyncio.get_running_loop().time
+        await queues.stop(25.0)
+        assert now() - began == pytest.approx(3.0, abs=0.01), "its last hook is waited for"
+        queues.close("main")  # once more
+
+
+async def test_queue_that_is_closed_and_opened_again_works() -> None:
+    async with running(3.0) as queues:
+
+        async def run(queue: Queue, task: Task) -> Outcome:
+            return Done()
+
+        queues.close("main")
+        async with asyncio.TaskGroup() as group:
+            background = Background(group)
+            queues.open("main", run, background)
+            await queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ())).over.wait()
+            background.stop()

@@ -179,3 +179,14 @@ def test_expiring_every_group_leaves_nothing(operations: list[MetricOperation]) 
     metrics.apply("h", operations)
     metrics.apply("h", [op("expire", group=group) for group in ("", "g", "g2")])
     assert metrics.exposition() == b""
+
+
+def test_forgotten_module_takes_its_series_with_it_also_those_in_groups() -> None:
+    metrics = HookMetrics()
+    for module in ("a", "b"):
+        metrics.apply("h", [op("set", "free"), op("set", "in_group", group=module), op("add", "free", -1)], module)
+    metrics.forget_module("a")
+    assert {*lines(metrics)} == {'free{hook="h",module="b"} 1', 'in_group{hook="h",module="b"} 1'}
+    assert ([*metrics.refused], metrics.samples) == ([("h", "b")], 4)
+    metrics.forget_module("b")
+    assert (lines(metrics), metrics.samples) == ([], 2)

@@ -269,3 +269,22 @@ def test_requests_that_change_objects_are_counted_apart() -> None:
     Requests(metrics, "object_patcher").request_finished("PATCH", "/api/v1/pods/{name}", "10.0.0.1", "200", 0.03)
     labels = 'code="200",component="object_patcher",host="10.0.0.1",method="PATCH"'
     assert f"kubernetes_client_request_result_total{{{labels}}} 1" in own_lines(metrics)
+
+
+def test_forgotten_module_leaves_no_series() -> None:
+    metrics = Metrics("")
+    metrics.module_run_errors.inc("a.b")
+    metrics.module_run_seconds.observe(1.0, "a.b", "")
+    metrics.tasks_queue_action_duration_seconds.observe(1.0, "addon/a.b", "AddLast")
+    metrics.filter_errors.inc("h", "b", "a.b")
+    metrics.forget_module("a.b", "addon/a.b")
+    assert [line for line in metrics.exposition().decode().splitlines() if "a.b" in line] == []
+
+
+def test_other_modules_keep_their_series_when_one_is_forgotten() -> None:
+    metrics = Metrics("")
+    metrics.module_run_errors.inc("a")
+    metrics.module_run_errors.inc("b")
+    metrics.forget_module("b", "module/b")
+    assert b'module_run_errors_total{module="a"} 1' in metrics.exposition()
+    assert b'module="b"' not in metrics.exposition()

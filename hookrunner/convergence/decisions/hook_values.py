@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.engine.run_gate import Notifier
-from hookrunner.errors import Conflict
+from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
@@ -23,8 +23,8 @@ _WATCH_DELAY = 5.0
 
 
 class HookValues:
-    """The engine's `ValuesStore`. `keys` maps modules to their sections. `flags` are what global hooks say about
-    `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
+    """The engine's `ValuesStore`. `keys` maps modules to their sections; instances of addons are not among them.
+    `flags` are what global hooks say about `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
 
     def __init__(self, store: SectionStore, config_map: ConfigObject, keys: Mapping[str, str]) -> None:
         self.flags: dict[str, bool] = {}
@@ -35,12 +35,15 @@ class HookValues:
 
     def files(self, module: str) -> Values:
         """The two documents for a hook of this module, as bytes."""
-        return Values(*self._store.files(self._keys[module]))
+        return Values(*self._store.files(self._section(module)))
 
     async def keep(self, module: str, answer: Answer) -> bool:
         """Apply an answer's patches, the lasting one first; have the values changed? Raises BadValues, KubeError."""
-        key, before = self._keys[module], self._store.effective(self._keys[module])
-        patches.permitted((*answer.config, *answer.values), key)
+        key = self._section(module)
+        before = self._store.effective(key)
+        self._store.permit(key, (*answer.config, *answer.values))
+        if answer.config and self._store.is_of_instance(key):
+            raise BadValues(key, ["hooks of addons cannot change the config; patch the instance's spec"])
         if lasting := patches.values_operations(answer.config):
             await self._write(key, lasting)
         if passing := patches.values_operations(answer.values):
@@ -48,6 +51,10 @@ class HookValues:
         if module == GLOBAL:
             self._set_flags((*answer.config, *answer.values))
         return bool(self._store.effective(key) != before)
+
+    def _section(self, module: str) -> str:
+        """Where its values are; those of an instance under the unit's name."""
+        return self._keys.get(module, module)
 
     async def _write(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:
         """Write the section. If another client has changed the ConfigMap, write again when that is adopted."""
