@@ -39,6 +39,9 @@ RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
  && whole="$(ls libhelm_c.so.*.*.*)" \
  && for copy in libhelm_c.so.0 libhelm_c.so; do cmp "$whole" "$copy" && ln -sf "$whole" "$copy" || exit 1; done
 
+# The addons that ship: `--addons-dir /addons` offers them.
+COPY addons /addons
+
 # For images that are not made FROM this one (docs/image.md).
 COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/
 COPY --from=wheels /requirements/image.txt /usr/local/share/hookrunner/
