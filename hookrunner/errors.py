@@ -12,6 +12,7 @@
     │   ├── BadKubeConfig       no usable way to reach a cluster
     │   ├── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
     │   ├── BadModule           a module's directory, its name, its module.yaml, its schemas, a cycle in `requires`
+    │   ├── BadAddon            an addon's directory, its addon.yaml, the schema of its fields
     │   ├── BadValues           values of a wrong type or against a schema, a section that cannot be read, a bad patch
     │   └── BadChart            a chart that cannot be loaded
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
@@ -118,6 +119,10 @@ class BadCertificate(BadConfig):
 
 class BadModule(BadConfig):
     """A module cannot be used as it is written: directory, name, `module.yaml`, schemas, requirements."""
+
+
+class BadAddon(BadConfig):
+    """An addon cannot be offered as it is written: directory, `addon.yaml`, the schema of its own fields."""
 
 
 class BadValues(BadConfig):

@@ -1,10 +1,20 @@
 """A module's objects in the cluster as a Helm release: the desired release, the rendered chart, the recorded state."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kubetypes.json_values import JSON
+
+LONGEST_RELEASE = 53
+"""What Helm takes: https://helm.sh/docs/helm/helm_install (release names are DNS-1123, and leave room for suffixes)."""
+_RELEASE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def is_release_name(name: str) -> bool:
+    """Does Helm take it as the name of a release?"""
+    return len(name) <= LONGEST_RELEASE and _RELEASE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

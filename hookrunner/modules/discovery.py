@@ -16,14 +16,12 @@ from hookrunner import log
 from hookrunner.errors import BadInput, BadModule, StartRefused
 from hookrunner.hooks.discovery import ANY_EXECUTE, compiled_in_module
 from hookrunner.model.modules import GLOBAL, Module, camel, kebab
+from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
 from hookrunner.modules import traits
 
 VALUES_FILE = "values.yaml"
 
 _NUMBERED = re.compile(r"(?:([0-9]+)-)?(.+)", re.DOTALL)
-_RELEASE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-LONGEST_RELEASE = 53
-"""What Helm takes: https://helm.sh/docs/helm/helm_install (release names are DNS-1123, and leave room for suffixes)."""
 
 _MARKS = ("module.yaml", "Chart.yaml", "templates", "openapi", "hooks", "enabled", "crds")
 """A directory with one of these is a module."""
@@ -129,7 +127,7 @@ def _read_directory(module: Module) -> Module:
         name = description.name or module.name
         weight = module.weight if description.weight is None else description.weight
         module = replace(module, name=name, key=camel(name), weight=weight, traits=description.traits)
-    if module.chart and (len(module.name) > LONGEST_RELEASE or not _RELEASE.fullmatch(module.name)):
+    if module.chart and not is_release_name(module.name):
         raise BadModule(
             f"'{module.name}' cannot be the name of a release: use lowercase letters, digits, '-' and '.', at most "
             f"{LONGEST_RELEASE} of them; rename the directory"

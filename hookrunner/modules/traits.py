@@ -13,7 +13,7 @@ from typing import get_args
 from hookrunner import log, ranges, safe_files
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Drift, Traits
-from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, suggestion
+from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, unknown_keys
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
@@ -21,7 +21,7 @@ from kubetypes.yaml_values import BadDocument
 MODULE_FILE = "module.yaml"
 HIGHEST_WEIGHT = 2**31 - 1
 
-_REQUIRES = Table({"modules": Many(TEXT, at_least=0), "kubernetes": TEXT}, open=True)
+REQUIRES = Table({"modules": Many(TEXT, at_least=0), "kubernetes": TEXT}, open=True)
 _FILE = Table(
     {
         "name": TEXT,
@@ -30,7 +30,7 @@ _FILE = Table(
         "version": TEXT,
         "critical": FLAG,
         "gate": FLAG,
-        "requires": _REQUIRES,
+        "requires": REQUIRES,
         "namespace": TEXT,
         "adopt": FLAG,
         "wait": FLAG,
@@ -79,7 +79,10 @@ def parse(text: bytes, path: str, chart_version: str = "") -> Description:
     if problems:
         raise BadModule(f"{path}: " + "; ".join(map(str, problems)))
     return Description(
-        document.get("name", ""), document.get("weight"), _traits(document, chart_version), tuple(_unknown(document))
+        document.get("name", ""),
+        document.get("weight"),
+        _traits(document, chart_version),
+        tuple(unknown_keys(document, _FILE)),
     )
 
 
@@ -91,7 +94,7 @@ def _traits(document: Mapping[str, JSON], chart_version: str) -> Traits:
         version=document.get("version", chart_version),
         critical=document.get("critical", default.critical),
         gate=document.get("gate", default.gate),
-        modules=tuple(_requirement(line) for line in requires.get("modules", ())),
+        modules=tuple(parse_requirement(line) for line in requires.get("modules", ())),
         kubernetes=requires.get("kubernetes", default.kubernetes).strip(),
         namespace=document.get("namespace", default.namespace),
         adopt=document.get("adopt", default.adopt),
@@ -101,7 +104,7 @@ def _traits(document: Mapping[str, JSON], chart_version: str) -> Traits:
     )
 
 
-def _requirement(line: str) -> tuple[str, str]:
+def parse_requirement(line: str) -> tuple[str, str]:
     """`b >=1.2` is a module's name and a range of its versions. The space may be missing."""
     match = _REQUIREMENT.fullmatch(line.strip())
     return (match[1], match[2]) if match else ("", line.strip())
@@ -112,13 +115,17 @@ def _wrong_values(document: Mapping[str, JSON]) -> Iterator[Problem]:
     namespace = document.get("namespace")
     if isinstance(namespace, str) and not _NAMESPACE.fullmatch(namespace):
         yield Problem("namespace", f"cannot be '{namespace}'; use lowercase letters, digits and '-', at most 63")
-    requires = document.get("requires")
+    yield from requires_problems(document.get("requires"))
+
+
+def requires_problems(requires: JSON) -> Iterator[Problem]:
+    """What is wrong with the texts in a `requires`, of which types are checked elsewhere."""
     if not isinstance(requires, dict):
         return
     modules = requires.get("modules")
     for index, line in enumerate(modules if isinstance(modules, list) else ()):
         if isinstance(line, str):
-            name, wanted = _requirement(line)
+            name, wanted = parse_requirement(line)
             if not name:
                 yield Problem(f"requires.modules[{index}]", "names no module; write its name, or `name >=1.2`")
             yield from _range(wanted, f"requires.modules[{index}]")
@@ -131,13 +138,6 @@ def _range(wanted: str, path: str) -> Iterator[Problem]:
         ranges.parse(wanted)
     except ValueError as error:
         yield Problem(path, str(error))
-
-
-def _unknown(document: Mapping[str, JSON]) -> Iterator[str]:
-    for prefix, table, keys in (("", _FILE, document), ("requires.", _REQUIRES, document.get("requires", {}))):
-        for key in keys:
-            if key not in table.keys:
-                yield f"{prefix}{key}{suggestion(key, table.keys)}"
 
 
 def _read(path: Path) -> bytes:

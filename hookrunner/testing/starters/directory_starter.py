@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.model.modules import GLOBAL, camel, kebab
-from hookrunner.modules.discovery import LONGEST_RELEASE
+from hookrunner.model.releases import LONGEST_RELEASE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,257 @@
+"""Addons and their instances as nouns (see docs/addons.md): the content of a directory with `addon.yaml`, and an object
+of its kind.
+
+An addon says what can be installed; an instance is what a user wants installed. At the end: the name under which an
+instance has its queue, its release and its labels.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hookrunner.model.modules import Drift
+from hookrunner.model.releases import LONGEST_RELEASE
+from hookrunner.model.resources import Resource
+from kubetypes.json_values import JSON
+
+Scope = Literal["Namespaced", "Cluster"]
+CrdOrigin = Literal["generated", "file", "external"]
+Instances = Literal["one", "many"]
+UpdatePolicy = Literal["automatic", "notify", "manual"]
+DeletionPolicy = Literal["Delete", "Orphan"]
+UnmatchedPatches = Literal["refuse", "warn"]
+Downgrade = Literal["allow", "refuse"]
+
+CATEGORY = "cluster-addons"
+"""What `kubectl get` takes for all instances of all addons."""
+
+FINALIZER = "hookrunner.io/uninstall"
+"""On an instance, from before its first release record until everything is removed."""
+
+RECONCILE = "hookrunner.io/reconcile"
+"""Annotation of an instance: a change of its text triggers a run, also after a rollback."""
+ACCEPT_DIGEST = "hookrunner.io/accept-digest"
+"""Annotation of an instance: the digest of a package that may replace another one of the same version."""
+UNMANAGED = "hookrunner.io/unmanaged"
+"""Annotation of an instance: with `true` it is no unit and gets no status."""
+
+ADDON_LABEL = "hookrunner.io/addon"
+"""On the objects of an instance and on its release records: the unit's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddonObject:
+    """The kind that an addon offers, and where its definition comes from."""
+
+    kind: str
+    plural: str
+    group: str = "addons.x-k8s.io"
+    version: str = "v1alpha1"
+    scope: Scope = "Namespaced"
+    short_names: tuple[str, ...] = ()
+    crd: CrdOrigin = "generated"
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`."""
+        return f"{self.group}/{self.version}"
+
+    @property
+    def namespaced(self) -> bool:
+        """Do instances have a namespace?"""
+        return self.scope == "Namespaced"
+
+    @property
+    def crd_name(self) -> str:
+        """The name of its CustomResourceDefinition."""
+        return f"{self.plural}.{self.group}"
+
+    @property
+    def resource(self) -> Resource:
+        """The kind as requests to the API server need it."""
+        return Resource(self.api_version, self.kind, self.plural, self.namespaced, self.short_names)
+
+    @property
+    def instance_label(self) -> str:
+        """The label of an instance's objects whose value is the instance's name."""
+        return f"{self.group}/{self.kind.lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredObject:
+    """An object that must exist and be ready; `namespace` "" for a kind without namespaces."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name} ({self.api_version})"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What must hold before an instance runs. `kubernetes` is a range of versions; `modules` and `addons` are names,
+    modules with a range of versions that may be empty; `kinds` are `group/version/Kind`."""
+
+    kubernetes: str = ""
+    kinds: tuple[str, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
+    addons: tuple[str, ...] = ()
+    objects: tuple[RequiredObject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A text in plain and kustomize packages that a value replaces. `value` is the path to it in the addon's values,
+    with points; all lines of the value but the first are indented by `indent` spaces."""
+
+    text: str
+    value: str
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CommonFields:
+    """The fields that `spec` has for every kind. `version` and `channel` are empty if they are not set, `timeout` is in
+    seconds, `patches` are as they are written."""
+
+    version: str = ""
+    channel: str = ""
+    patches: tuple[JSON, ...] = ()
+    update_policy: UpdatePolicy = "automatic"
+    rollback_on_failure: bool = False
+    timeout: float = 600.0
+    adopt: bool = False
+    suspend: bool = False
+    deletion_policy: DeletionPolicy = "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """A directory with `addon.yaml`. `name` is the directory's, `key` the same in values (camelCase), `root` the addons
+    directory that it was found in.
+
+    `component` is the name of its packages; `source` is where they are, as it is written: a relative path begins at
+    `directory`. `defaults` are the common fields of an instance that sets none. `post_render` are paths of executables
+    in `directory`.
+    """
+
+    name: str
+    key: str
+    directory: Path
+    root: Path
+    object: AddonObject
+    description: str = ""
+    component: str = ""
+    source: str = "channels"
+    instances: Instances = "one"
+    exclusive: str = ""
+    requires: Requirements = field(default_factory=Requirements)
+    text: tuple[Placeholder, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    post_render: tuple[str, ...] = ()
+    application: bool = False
+    unmatched_patches: UnmatchedPatches = "refuse"
+    downgrade: Downgrade = "allow"
+    drift: Drift = "repair"
+    defaults: CommonFields = field(default_factory=lambda: CommonFields(channel="stable"))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedAddon:
+    """A directory that cannot be offered as an addon, and why. Nothing that it has installed is deleted."""
+
+    name: str
+    directory: Path
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of an addon's kind. `document` is the whole object as the API server returned it or as a file has it.
+
+    `fields` are the common fields with the addon's defaults filled in, `own` is the rest of `spec`. `problems` are
+    what a definition with our schema would have refused; such fields have their defaults.
+    """
+
+    unit: str
+    addon: str
+    document: JSON
+    fields: CommonFields = field(default_factory=CommonFields)
+    own: Mapping[str, JSON] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return str(self.document["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace, empty for a cluster-scoped kind."""
+        return str(self.document["metadata"].get("namespace") or "")
+
+    @property
+    def uid(self) -> str:
+        """The UID, empty in a file."""
+        return str(self.document["metadata"].get("uid") or "")
+
+    @property
+    def generation(self) -> int:
+        """How often the spec has changed, 0 in a file."""
+        return int(self.document["metadata"].get("generation") or 0)
+
+    @property
+    def age_key(self) -> tuple[str, str]:
+        """Sorts instances by age: the time of creation, then the UID."""
+        return str(self.document["metadata"].get("creationTimestamp") or ""), self.uid
+
+    @property
+    def is_deleting(self) -> bool:
+        """Has someone deleted it?"""
+        return bool(self.document["metadata"].get("deletionTimestamp"))
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations; do not change them."""
+        return self.document["metadata"].get("annotations") or {}
+
+    @property
+    def finalizers(self) -> tuple[str, ...]:
+        """The finalizers."""
+        return tuple(self.document["metadata"].get("finalizers") or ())
+
+    @property
+    def status(self) -> JSON:
+        """The status as it was last seen; do not change it."""
+        return self.document.get("status") or {}
+
+    @property
+    def is_unmanaged(self) -> bool:
+        """Has its user asked to leave it alone?"""
+        return self.annotations.get(UNMANAGED) == "true"
+
+
+_KEPT, _DIGITS = 42, 10
+_LOOKS_CUT = re.compile(rf".*\.[0-9a-f]{{{_DIGITS}}}", re.DOTALL)
+
+
+def unit_name(addon: str, namespace: str, name: str) -> str:
+    """`<addon>.<namespace>.<name>`: the name of an instance's queue section, release and label value; a cluster-scoped
+    instance has no namespace.
+
+    Names beyond 53 characters are cut and get a part of their SHA-256, and so do those that look like a cut one. No two
+    instances share one: neither addons nor namespaces have a point in their names, and an addon's scope is fixed. The
+    kept part does not end in `.` or `-`, since Helm refuses such a name.
+    """
+    whole = ".".join(filter(None, (addon, namespace, name)))
+    if len(whole) <= LONGEST_RELEASE and not _LOOKS_CUT.fullmatch(whole):
+        return whole
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    return f"{whole[:_KEPT].rstrip('.-')}.{digest[:_DIGITS]}"
