@@ -23,6 +23,7 @@
     ├── PatchFailed             an operation on an object was refused or could not be done
     ├── ScriptFailed            an `enabled` script ended badly, hung, or answered neither true nor false
     ├── RenderFailed            a chart's templates could not be rendered with these values
+    ├── RunBlocked              a unit cannot run before something that it depends on changes; time alone does not help
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
     ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
     └── KubeError               the Kubernetes API did not do what was asked
@@ -184,6 +185,11 @@ class RenderFailed(HookrunnerError):
 
 class BadManifest(RenderFailed):
     """A rendered template is no YAML, or no object. The message names template, document and line."""
+
+
+class RunBlocked(HookrunnerError):
+    """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
+    when one of its inputs has changed. What is installed stays untouched."""
 
 
 class ReleaseFailed(HookrunnerError):

@@ -209,7 +209,7 @@ class ClusterReactions:
         want of a kind try again, and those whose definitions were deleted apply them."""
         async for _ in capabilities.changes():
             served = frozenset((await capabilities.get()).api_versions)
-            for state in self._states.enabled:
+            for state in filter(_is_on, self._states.units):
                 if not state.kinds <= served:
                     state.lose_definitions()
                     self._requests.run_again(state, "Definitions-Gone")
@@ -222,9 +222,13 @@ class ClusterReactions:
         """Retry modules that were set aside for want of a snapshot when there may be one."""
         while True:
             await progress.next()
-            for state in self._states.enabled:
+            for state in filter(_is_on, self._states.units):
                 if state.lacks_snapshot:
                     self._requests.tasks.retry_now(state.module.name)
+
+
+def _is_on(state: ModuleState) -> bool:
+    return state.on
 
 
 def _drift_notice(finding: ObjectDrift) -> Notice:

@@ -1,6 +1,9 @@
-"""How far each module has come and what is still to do with it. Kept in memory; `ModuleState` is the only writer.
+"""How far each unit has come and what is still to do with it. Kept in memory; `ModuleState` is the only writer.
 
-What is pending is known per module and not in a plan that an edit may discard, so a converge that begins again loses
+A unit is what convergence reconciles: a module, or an instance of an addon. Instances come and go while modules stay,
+have no weight, and bring their blueprint along; else they are treated as modules are.
+
+What is pending is known per unit and not in a plan that an edit may discard, so a converge that begins again loses
 nothing.
 """
 
@@ -8,8 +11,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Never, TypeVar
 
+from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.events import Notices
 from hookrunner.engine.run_gate import Notifier
+from hookrunner.errors import BadModule
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption
@@ -34,7 +39,7 @@ class _ReadOnly(Generic[_T]):
 
 
 class ModuleState:
-    """One module. Everybody reads the properties; only the methods below change them.
+    """One module, or one instance of an addon. Everybody reads the properties; only the methods below change them.
 
     Requests to run the module are counted. An attempt covers all requests that were made before it began; `done` and
     `failed` say how many of them the last successful and the last failed attempt covered. Times are monotonic seconds,
@@ -54,6 +59,8 @@ class ModuleState:
 
     module = _ReadOnly[Module]()
     """What its directory says."""
+    blueprint = _ReadOnly[OwnBlueprint | None]()
+    """What its release is made from, if that is not the chart in its directory."""
     decision = _ReadOnly[Decision]()
     """Whether it should run, who says so and why."""
     phase = _ReadOnly[Phase]()
@@ -93,8 +100,8 @@ class ModuleState:
     activation = _ReadOnly[str]()
     """What caused the converge that the present attempt belongs to, empty for most; a label of metrics."""
 
-    def __init__(self, module: Module, decision: Decision = NOT_YET) -> None:
-        self._module = module
+    def __init__(self, module: Module, decision: Decision = NOT_YET, blueprint: OwnBlueprint | None = None) -> None:
+        self._module, self._blueprint = module, blueprint
         self._decision = decision
         self._phase, self._since = Phase.STARTUP, time.time()
         self._hooks: tuple[Hook, ...] | None = None
@@ -167,6 +174,10 @@ class ModuleState:
     def decide(self, decision: Decision) -> None:
         """Take a decision over."""
         self._decision = decision
+
+    def describe(self, module: Module) -> None:
+        """Its user wants other traits of it."""
+        self._module = module
 
     def await_turn(self) -> None:
         """It runs when its turn has come. An attempt that waits in its queue for its back-off does not run before."""
@@ -296,14 +307,15 @@ class ModuleState:
 
 
 class ModuleStates:
-    """All modules by name, in the order of their weights. `changed` wakes those that wait for a change of one of them,
-    `notices` has what users should hear."""
+    """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
+    wakes those that wait for a change of one of them, `notices` has what users should hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.changed = Notifier()
         self.notices = Notices()
         self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
+        self._instances: dict[str, ModuleState] = {}
 
     def __iter__(self) -> Iterator[ModuleState]:
         return iter(self._states.values())
@@ -312,11 +324,33 @@ class ModuleStates:
         return len(self._states)
 
     def __getitem__(self, name: str) -> ModuleState:
-        return self._states[name]
+        return self._states[name] if name in self._states else self._instances[name]
 
     def get(self, name: str) -> ModuleState | None:
-        """The module of that name, else None."""
-        return self._states.get(name)
+        """The module or the instance of that name, else None."""
+        return self._states.get(name) or self._instances.get(name)
+
+    def add(self, instance: Module, blueprint: OwnBlueprint) -> ModuleState:
+        """Add an instance of an addon. Raises BadModule if its name is taken."""
+        if instance.name in self._states or instance.name in self._instances:
+            raise BadModule(f"{instance.name} is the name of two units; rename the module or the instance")
+        state = self._instances[instance.name] = ModuleState(instance, blueprint=blueprint)
+        return state
+
+    def remove(self, state: ModuleState) -> None:
+        """Remove an instance."""
+        del self._instances[state.module.name]
+        self.changed.notify()
+
+    @property
+    def instances(self) -> tuple[ModuleState, ...]:
+        """The instances of addons at this moment."""
+        return tuple(self._instances.values())
+
+    @property
+    def units(self) -> tuple[ModuleState, ...]:
+        """All modules, then all instances of addons."""
+        return *self._states.values(), *self._instances.values()
 
     def of_key(self, key: str) -> ModuleState | None:
         """The module with that section of values, else None."""
@@ -324,5 +358,5 @@ class ModuleStates:
 
     @property
     def enabled(self) -> list[ModuleState]:
-        """Those that should run."""
+        """The modules that should run."""
         return [state for state in self if state.on]

@@ -59,10 +59,10 @@ class ModuleViews:
 
     def values(self, section: str, layer: Literal["values", "config"], whole: bool) -> JSON:
         """Exactly what hooks are given."""
-        key = self._key(section)
-        files = self._sources.store.files(key)
+        files = self._sources.store.files(self._key(section))
         document = orjson.loads(files.values if layer == "values" else files.config)
-        return document if whole else document[key]
+        name = GLOBAL if section == GLOBAL else self._sources.states[section].module.key
+        return document if whole else document[name]
 
     def explain(self, section: str) -> JSON:
         """A row for each value: `path` (a JSON pointer), `value`, `layer`. What the Secret has set is not shown."""
@@ -146,4 +146,4 @@ class ModuleViews:
         return self._sources.states[section].hooks
 
     def _key(self, section: str) -> str:
-        return section if section == GLOBAL else self._sources.states[section].module.key
+        return section if section == GLOBAL else self._sources.states[section].module.section

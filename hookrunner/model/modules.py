@@ -45,7 +45,10 @@ class Module:
     """One module's directory. `key` is its name in values (camelCase), `directory` where its files are (a link is
     followed), `source` the modules directory that it was found in. `chart` says that it has templates to install,
     `script` where its `enabled` script is, `compiled` its hooks that are compiled into addon-operator and so never run
-    here, `problem` why it cannot be loaded, empty if it can."""
+    here, `problem` why it cannot be loaded, empty if it can.
+
+    An instance of an addon is reconciled as a module is: then `name` is that of its unit, `addon` the addon's name,
+    `directory` the addon's, and `weight` means nothing."""
 
     name: str
     key: str
@@ -57,6 +60,12 @@ class Module:
     traits: Traits = field(default_factory=Traits)
     problem: str = ""
     compiled: tuple[str, ...] = ()
+    addon: str = ""
+
+    @property
+    def section(self) -> str:
+        """Where its values are: under its key. Instances of one addon share the key, so theirs are under the name."""
+        return self.name if self.addon else self.key
 
 
 class Choice(StrEnum):
@@ -93,6 +102,8 @@ class Phase(StrEnum):
 _DELIMITER = re.compile(r"[-_\s]|(?<!\d)\.|\.(?!\d)")
 """What stands between words and is dropped. The point of a number stays: `v1.2`."""
 
+_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+
 _STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[^\da-z.])")
 """Where a word begins without a delimiter: `fooBar`, `FOOBar`, after a number."""
 
@@ -111,3 +122,9 @@ def camel(name: str) -> str:
 def kebab(name: str) -> str:
     """`l2LoadBalancer` → `l2-load-balancer`: the name of the module that a key belongs to."""
     return "-".join(_words(name))
+
+
+def is_unit_of_addon(name: str) -> bool:
+    """Is this the name of an instance's unit (`coredns.kube-system.default`), and of no module? A module's name has a
+    point between digits only (`v1.2`), as others do not survive the way to its key."""
+    return _POINT.search(name) is not None

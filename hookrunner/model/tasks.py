@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke, Obstacle
-from hookrunner.model.modules import GLOBAL
+from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.operations import PreviousAttempt
 
 OPERATOR_STARTUP = "OperatorStartup"
@@ -181,8 +181,11 @@ class FilterRetry(_OfHook):
 
 
 def own_queue(module: str) -> str:
-    """The module's own queue, used in place of `main` so that modules do not block each other."""
-    return f"module/{module}" if module not in ("", GLOBAL) else MAIN
+    """The module's own queue, used in place of `main` so that modules do not block each other; that of an instance
+    likewise."""
+    if module in ("", GLOBAL):
+        return MAIN
+    return f"addon/{module}" if is_unit_of_addon(module) else f"module/{module}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,8 +160,8 @@ class ReviewHooks(Protocol):
 
 
 class ModuleWebhooks:
-    """Registers and withdraws the webhooks of modules. `certain` means that no directory was rejected that may be a
-    module under another name."""
+    """Registers and withdraws the webhooks of modules; hooks of addons have none. `certain` means that no directory was
+    rejected that may be a module under another name."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class ModuleWebhooks:
 
     def registrations(self, state: ModuleState) -> Mapping[ReviewKind, Registration]:
         """How far each kind of a module's webhooks is; a kind that is not registered is missing."""
-        return self._registrations[state.module.name]
+        return self._registrations.get(state.module.name, {})
 
     async def resume(self) -> None:
         """When it is decided which modules are on, and until it is certain that nothing is left of an earlier process:
@@ -203,9 +203,10 @@ class ModuleWebhooks:
 
     async def register(self, state: ModuleState, kind: ReviewKind) -> None:
         """Register the webhooks of a module's hooks, if they are not. Raises RegistrationFailed."""
-        kinds, hooks = self._registrations[state.module.name], tuple(_only(state.hooks, [kind]))
-        if not hooks or kinds.get(kind) == "registered":
+        hooks = tuple(_only(state.hooks, [kind]))
+        if not hooks or self.registrations(state).get(kind) == "registered":
             return
+        kinds = self._registrations[state.module.name]
         kinds[kind] = "registering"
         await self._renew_in_time(hooks)
         if kinds.get(kind) == "registering":  # else it was withdrawn meanwhile
@@ -213,9 +214,9 @@ class ModuleWebhooks:
 
     async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
         """Withdraw them; returns when no API server calls them any more. Raises RegistrationFailed."""
-        kinds = self._registrations[state.module.name]
-        if kind not in kinds:
+        if kind not in self.registrations(state):
             return
+        kinds = self._registrations[state.module.name]
         kinds[kind] = "withdrawing"
         await self._renew_in_time()
         await asyncio.sleep(SETTLE)

@@ -16,7 +16,7 @@ from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
-from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, internal
+from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, RunBlocked, internal
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
@@ -106,6 +106,8 @@ class ModuleTasks:
         state.begin(began, order.activation)
         try:
             await (self._remover if order.deletes else self._runner).run(state)
+        except RunBlocked as error:
+            return self._block(state, order, str(error))
         except HookrunnerError as error:
             return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, MissingSnapshot))
         except Exception as error:
@@ -128,6 +130,12 @@ class ModuleTasks:
             message = f"taken over: {some([*map(str, state.adopted)])}"
             self._states.notices.publish(Notice(state.module.name, "ObjectsAdopted", message, bad=False))
 
+    def _block(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+        """What it waits for brings another request."""
+        state.fail(reason)
+        _log.info("unit waits until its inputs change", reason=reason)
+        return Dropped(reason)
+
     def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
@@ -144,7 +152,7 @@ class ModuleTasks:
         message = f"{state.module.name} works again"
         self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
         _log.info("module works again")
-        for other in self._states:
+        for other in self._states.units:
             if other is not state and other.parked:
                 self.retry_now(other.module.name)
 
@@ -195,8 +203,10 @@ class ModuleRunner:
 
     async def run(self, state: ModuleState) -> None:
         """Bring the module to ready. Raises the HookrunnerError that prevents it."""
+        if state.blueprint:
+            await state.blueprint.prepare()
         state.keep()
-        self._store.begin_run(state.module.key)
+        self._store.begin_run(state.module.section)
         if state.phase is Phase.READY:
             # They are disarmed if it was about to be deleted and was turned on again.
             self._hooks.arm_schedules(state)
@@ -204,6 +214,10 @@ class ModuleRunner:
         while state.phase is not Phase.READY:
             state.reach(await self._steps[state.phase](state))
         state.become_ready()
+
+    def forget(self, state: ModuleState) -> None:
+        """Drop what is remembered of a unit that will not come back."""
+        self._repeats.pop(state.module.name, None)
 
     async def _start(self, state: ModuleState) -> Phase:
         self._hooks.compiled.check(state)
@@ -237,9 +251,9 @@ class ModuleRunner:
         await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.module.chart:
             await self._releases.reconcile(state)
-        before = self._store.document(state.module.key)
+        before = self._store.document(state.module.section)
         await self._hooks.run(state, BindingType.AFTER_HELM)
-        if self._store.document(state.module.key) == before or state.requested != state.begun:
+        if self._store.document(state.module.section) == before or state.requested != state.begun:
             self._repeats.pop(state.module.name, None)
             return Phase.READY
         self._count_repeat(state.module.name)
@@ -286,15 +300,15 @@ class ModuleRemover:
         await self._webhooks.withdraw(state, "conversion")
         state.reach(Phase.HOOKS_DISABLED)
         self._hooks.forget(state)
-        self._store.forget(state.module.key)
+        self._store.forget(state.module.section)
         state.remove()
 
     async def _recall_values(self, state: ModuleState) -> None:
         """Let its hooks see the values of its release, if it last ran in an earlier process."""
-        if self._store.is_held(state.module.key):
+        if self._store.is_held(state.module.section):
             return
         if values := await self._releases.last_values(state):
-            self._store.hold_recorded(state.module.key, values)
+            self._store.hold_recorded(state.module.section, values)
 
 
 class ModuleDefinitions:

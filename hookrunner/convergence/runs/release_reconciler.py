@@ -1,4 +1,4 @@
-"""From a module's values to its objects in the cluster: nothing to do, or render and roll out.
+"""From a unit's blueprint to its objects in the cluster: nothing to do, or render and roll out.
 
 A digest on the release's record says what it was made from. If the digest is the same, there is nothing to do. That is
 decided before anything is rendered, so that `genCA` or `now` in a template do not cause a new revision with each run.
@@ -11,15 +11,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.charts.chart_files import Scan, digest, digest_with_manifest, scan
+from hookrunner.charts.chart_files import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
+from hookrunner.convergence.blueprint import Blueprint
+from hookrunner.convergence.runs.chart_blueprint import ChartBlueprint
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.state import ModuleState
-from hookrunner.errors import BadChart, KubeError, ReleaseFailed
+from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest
+from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart
 from hookrunner.model.status import some
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
@@ -92,7 +94,7 @@ class ReleaseReconciler:
     async def reconcile(self, state: ModuleState) -> None:
         """Bring the release in line with the module's values. Raises BadValues, BadChart, RenderFailed, ReleaseFailed,
         KubeError."""
-        self._store.for_helm(state.module.key)
+        self._store.for_helm(state.module.section)
         with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._slots:
                 await self._reconcile(state)
@@ -103,6 +105,11 @@ class ReleaseReconciler:
         if head := await self.head(state):
             await self.purge(head)
             _log.info("release deleted", revision=head.revision)
+
+    def forget(self, state: ModuleState) -> None:
+        """Drop what is remembered of a unit that will not come back."""
+        self.tracker.forget(state.module)
+        self._rolled_out.pop(state.module.name, None)
 
     async def purge(self, head: Head) -> None:
         """Delete a release."""
@@ -140,14 +147,11 @@ class ReleaseReconciler:
 
     def reads_capabilities(self, state: ModuleState) -> bool:
         """May its objects depend on what the cluster serves?"""
-        try:
-            return state.module.chart and scan(state.module.directory).reads_capabilities
-        except BadChart:
-            return False
+        return self._blueprint(state).reads_capabilities
 
     async def render(self, state: ModuleState) -> RenderedChart:
-        """The chart with the present values, as its next revision would be. Raises BadChart, RenderFailed."""
-        return await self._helm.renderer.render(await self._render_order(state.module, await self.head(state)))
+        """The objects with the present values, as the next revision would have them. Raises BadChart, RenderFailed."""
+        return await self._blueprint(state).render(await self.head(state) is None)
 
     async def read_deployed_objects(self, state: ModuleState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, empty without one."""
@@ -164,7 +168,7 @@ class ReleaseReconciler:
         identity = self.locator.identity(module)
         if head and head.namespace != identity.namespace:
             raise ReleaseFailed(_namespace_changed(module, head))
-        left_alone = self._maintained(module.key)
+        left_alone = self._maintained(module.section)
         settled = head if head and self._is_settled(head, left_alone) else None
         if settled and left_alone:
             await self._finish(state, settled)
@@ -174,7 +178,7 @@ class ReleaseReconciler:
             await self._finish(state, settled)
             return
         rendered = rendered or await self._render(state, head)
-        values = self._store.document(module.key)
+        values = self._store.document(module.section)
         await self._upgrade(state, DesiredRelease(*identity, rendered, values, current, self._options(state)))
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:
@@ -191,16 +195,15 @@ class ReleaseReconciler:
         """The digest of what the release should be made from. Where templates look into the cluster, that includes the
         rendered manifest, which is returned too."""
         with self._timed(self._operation("check-upgrade"), state):
-            files = scan(state.module.directory)
-            current = await self._digest(state.module, files)
-        if not files.looks_up:
-            return current, None
+            inputs = await self._blueprint(state).read_inputs()
+        if not inputs.looks_up:
+            return inputs.digest, None
         rendered = await self._render(state, head)
-        return digest_with_manifest(current, rendered.manifest), rendered
+        return digest_with_manifest(inputs.digest, rendered.manifest), rendered
 
     async def _render(self, state: ModuleState, head: Head | None) -> RenderedChart:
         with self._timed(self._operation("template"), state):
-            return await self._helm.renderer.render(await self._render_order(state.module, head))
+            return await self._blueprint(state).render(head is None)
 
     async def _upgrade(self, state: ModuleState, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
@@ -231,36 +234,29 @@ class ReleaseReconciler:
             self._helm.drift.mark_repaired(identity, drifted)
         self.tracker.track(state.module, head, objects)
 
-    async def _digest(self, module: Module, files: Scan) -> str:
-        capabilities = await self._helm.capabilities.get() if files.reads_capabilities else None
-        return digest(files.fingerprint, self._store.document(module.key), capabilities, self._labels(module))
-
-    async def _render_order(self, module: Module, head: Head | None) -> RenderRequest:
-        """Renders are upgrades of revision 1, except for the very first one."""
-        return RenderRequest(
-            directory=module.directory,
-            name=module.name,
-            namespace=self.locator.identity(module).namespace,
-            values=self._store.document(module.key),
-            capabilities=await self._helm.capabilities.get(),
-            install=head is None,
-            labels=self._labels(module),
+    def _blueprint(self, state: ModuleState) -> Blueprint:
+        """What the unit's release is made from."""
+        module, helm = state.module, self._helm
+        namespace, labels = self.locator.identity(module).namespace, self._labels(module)
+        return state.blueprint or ChartBlueprint(
+            module, helm.renderer, self._store, helm.capabilities, namespace, labels
         )
 
     def _labels(self, module: Module) -> dict[str, str]:
-        unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.key) else {}
+        unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.section) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
     def _options(self, state: ModuleState) -> ReleaseOptions:
         traits = state.module.traits
-        return ReleaseOptions(
+        usual = ReleaseOptions(
             adopt=state.may_adopt,
             adopt_orphans=self._settings.adopt_orphans,
             wait=traits.wait,
             timeout=self._settings.helm_timeout,
             rollback_on_failure=traits.rollback_on_failure,
-            unmanaged=self._maintained(state.module.key),
+            unmanaged=self._maintained(state.module.section),
         )
+        return self._blueprint(state).options(usual)
 
     def _operation(self, name: str) -> Callable[..., None]:
         def observe(seconds: float, module: str, activation: str) -> None:

@@ -1,0 +1,39 @@
+"""What the release of a unit is made from: the chart of a module, or the package of an instance of an addon. Releases
+ask it for a digest and for objects, and treat both alike."""
+
+from typing import NamedTuple, Protocol
+
+from hookrunner.model.releases import ReleaseOptions, RenderedChart
+
+
+class ReleaseInputs(NamedTuple):
+    """The digest of everything from which a release is made. With `looks_up` the result depends on objects in the
+    cluster too, so that only the rendered manifest says whether it has changed."""
+
+    digest: str
+    looks_up: bool = False
+
+
+class Blueprint(Protocol):
+    """Gives the digest and the objects of one unit's release, from what is known at the moment of the call."""
+
+    @property
+    def reads_capabilities(self) -> bool:
+        """May the objects depend on what the cluster serves?"""
+
+    async def read_inputs(self) -> ReleaseInputs:
+        """What the release should be made from. Raises BadChart, KubeError."""
+
+    async def render(self, is_first: bool) -> RenderedChart:
+        """Its objects; `is_first` says that nothing is installed yet. Raises BadChart, RenderFailed, KubeError."""
+
+    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
+        """How it is rolled out, from what is usual with the unit's traits."""
+
+
+class OwnBlueprint(Blueprint, Protocol):
+    """The blueprint that a unit brings along: an instance, whose package and values are found out in each run."""
+
+    async def prepare(self) -> None:
+        """Bring up to date what hooks and templates see: the version, its package, the values. First step of each run.
+        Raises RunBlocked if the unit cannot run before something else changes, else any HookrunnerError."""
