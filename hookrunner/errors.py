@@ -25,6 +25,7 @@
     ├── RenderFailed            a chart's templates could not be rendered with these values
     ├── RunBlocked              a unit cannot run before something that it depends on changes; time alone does not help
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
+    ├── PackageError            a package of an addon cannot be fetched, read or verified; or no version fits
     ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
     └── KubeError               the Kubernetes API did not do what was asked
         ├── Unreachable         no answer: refused, reset, timed out, TLS
@@ -46,6 +47,7 @@ import os
 import traceback
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Literal
 
 
 class HookrunnerError(Exception):
@@ -200,6 +202,33 @@ class ReleaseFailed(HookrunnerError):
 
     def __init__(self, message: str, brief: bool = False) -> None:
         self.brief = brief
+        super().__init__(message)
+
+
+PackageReason = Literal[
+    "Unreachable",
+    "NotFound",
+    "Malformed",
+    "TooLarge",
+    "DigestMismatch",
+    "DigestChanged",
+    "Unverified",
+    "NoChannel",
+    "NoVersion",
+]
+
+
+class PackageError(HookrunnerError):
+    """A package or a channel of an addon cannot be fetched, read or verified, or no version fits.
+
+    `reason` is that of the instance's condition Ready. `brief` as for `KubeError`: the source may be back by itself;
+    otherwise the source, the channel or the instance
+    has to be corrected.
+    """
+
+    def __init__(self, reason: PackageReason, message: str) -> None:
+        self.reason = reason
+        self.brief = reason == "Unreachable"
         super().__init__(message)
 
 

@@ -1,0 +1,146 @@
+"""A directory as a source: `<root>/<channel>` and `<root>/packages/<component>/<version>/…`.
+
+    source = DirectorySource(Path("/addons/coredns/channels"))
+    await source.read_channel("stable")
+    await source.read_package("coredns", "1.14.6")
+
+Read anew each time, in a thread: the directory may be a mounted ConfigMap or a network drive. Symbolic links may lead
+anywhere inside the root, as those of mounted ConfigMaps do, and nowhere else. Entries that begin with two dots are left
+out: that is where a kubelet keeps the files behind such links.
+Source: https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
+"""
+
+import asyncio
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from stat import S_ISDIR
+
+from hookrunner import safe_files
+from hookrunner.errors import PackageError
+from hookrunner.packages.channels import decode_channel, version_order
+from hookrunner.packages.names import (
+    LARGEST_CHANNEL,
+    LARGEST_FILE,
+    MOST_FILES,
+    is_version,
+    require_channel,
+    require_component,
+    require_package,
+)
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_files import PackageFiles
+
+PACKAGES = "packages"
+
+
+class DirectorySource:
+    """Channels and packages below `root`. `location` is the root, for messages."""
+
+    is_remote = False
+
+    def __init__(self, root: Path) -> None:
+        self.location = str(root)
+        self._root = root
+
+    async def read_channel(self, name: str) -> str:
+        """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
+        require_channel(name)
+        return await asyncio.to_thread(self._read_channel, name)
+
+    async def list_versions(self, component: str) -> list[str]:
+        """The versions of a component that have a package, the newest first. Raises PackageError: Unreachable."""
+        require_component(component)
+        return await asyncio.to_thread(self._list_versions, component)
+
+    async def read_package(self, component: str, version: str) -> Package:
+        """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        return await asyncio.to_thread(self._read_package, component, version)
+
+    def _read_channel(self, name: str) -> str:
+        what = f"channel '{name}' in {self.location}"
+        try:
+            text = _read_file(self._inside(self._root / name, what), LARGEST_CHANNEL)
+        except FileNotFoundError:
+            self._require_root()
+            raise PackageError("NoChannel", f"{what} does not exist; write the file, or name another one") from None
+        except OSError as error:
+            raise _unusable(what, error) from None
+        return decode_channel(name, text)
+
+    def _list_versions(self, component: str) -> list[str]:
+        directory = self._root / PACKAGES / component
+        try:
+            with os.scandir(self._inside(directory, f"component {component}")) as entries:
+                names = [entry.name for entry in entries if entry.is_dir() and is_version(entry.name)]
+        except FileNotFoundError:
+            self._require_root()
+            return []
+        except OSError as error:
+            raise _unusable(f"directory {directory}", error) from None
+        return sorted(sorted(names), key=version_order, reverse=True)
+
+    def _read_package(self, component: str, version: str) -> Package:
+        files = PackageFiles(f"{component} {version}")
+        directory = self._root / PACKAGES / component / version
+        try:
+            for path, file in self._walk(directory, files):
+                files.add(path, _read_file(file, LARGEST_FILE))
+        except FileNotFoundError as error:
+            self._require_root()
+            if os.path.isdir(directory):
+                text = f"{error.filename} does not exist; correct the link or write the file"
+                raise files.refusal("Malformed", text) from None
+            raise files.refusal("NotFound", f"{directory} does not exist; use another version or add it") from None
+        except OSError as error:
+            raise _unusable(f"package {component} {version}", error) from None
+        return parse_package(component, version, files.by_path)
+
+    def _walk(self, directory: Path, files: PackageFiles) -> Iterator[tuple[str, Path]]:
+        """The files below a directory by their path, each resolved, in the order of their names."""
+        waiting, directories = [("", directory, frozenset[Path]())], 0
+        while waiting:
+            prefix, directory, above = waiting.pop()
+            resolved = self._inside(directory, f"{files.package}: {prefix or directory}")
+            if (directories := directories + 1) > MOST_FILES:
+                raise files.refusal("TooLarge", f"has more than {MOST_FILES:,} directories")
+            if resolved in above:
+                raise files.refusal("Malformed", f"{prefix} is a link to a directory that contains it; remove it")
+            for name in sorted(os.listdir(resolved)):
+                if name.startswith(".."):
+                    continue
+                files.require_path(prefix + name)
+                entry = self._inside(resolved / name, f"{files.package}: {prefix}{name}")
+                if S_ISDIR(entry.stat().st_mode):
+                    waiting.append((f"{prefix}{name}/", entry, above | {resolved}))
+                else:
+                    yield prefix + name, entry
+
+    def _inside(self, path: Path, what: str) -> Path:
+        """Where a path leads. Raises PackageError with the reason Malformed if that is outside of the root, OSError if
+        it leads nowhere."""
+        resolved = Path(os.path.realpath(path, strict=True))
+        if not resolved.is_relative_to(os.path.realpath(self._root)):
+            text = f"leads out of {self.location} by a symbolic link; put the file inside"
+            raise PackageError("Malformed", f"{what} {text}")
+        return resolved
+
+    def _require_root(self) -> None:
+        if not os.path.isdir(self._root):
+            text = "does not exist; make it, or name another one in `source` of addon.yaml or with --addon-source"
+            raise PackageError("Unreachable", f"the source directory {self.location} {text}")
+
+
+def _read_file(path: Path, most: int) -> bytes:
+    """One byte more than `most`, if the file has more."""
+    with safe_files.open_regular(path) as file:
+        return file.read(most + 1)
+
+
+def _unusable(what: str, error: OSError) -> PackageError:
+    """The error of what exists and cannot be read."""
+    if error.errno in (errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.ELOOP):
+        return PackageError("Malformed", f"{what}: {error.filename}: {error.strerror}; write a regular file there")
+    return PackageError("Unreachable", f"{what}: {error.filename} cannot be read: {error.strerror}")

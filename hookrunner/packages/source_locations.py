@@ -1,0 +1,168 @@
+"""Where channels and packages come from, as `source` in addon.yaml and the flag --addon-source write it.
+
+    location = parse_location("configmap:addons", base=Path("/addons/coredns"))
+    sources = parse_overrides("coredns=https://example.com/addons,dashboard=file:/srv/addons", base=Path.cwd())
+
+| text | location |
+|---|---|
+| `PATH`, `file:PATH` | a directory; a relative path is relative to the base |
+| `https://BASE`, `http://BASE` | a web server; `{kubernetes}` stands for the cluster's version |
+| `configmap:NS[/NAME]`, `secret:NS[/NAME]` | objects in a namespace; NAME has the channels |
+
+Locations are set by the operator of hookrunner, never by the author of an instance, who could otherwise install
+anything with hookrunner's rights.
+Source: docs/packaging-addons.md
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+from hookrunner.packages.names import is_component, shown
+from hookrunner.packages.package import Package
+from kubetypes.foreign_pages import is_loopback
+
+DEFAULT_CHANNELS = "addon-channels"
+
+
+class PackageSource(Protocol):
+    """Reads channels and packages. `location` names it in messages, without credentials; what is remote must be
+    verified. Everything raises PackageError."""
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def is_remote(self) -> bool: ...
+
+    async def read_channel(self, name: str) -> str:
+        """A channel's text."""
+        ...
+
+    async def list_versions(self, component: str) -> list[str]:
+        """The versions of a component that have a package, the newest first; none if the source cannot list them."""
+        ...
+
+    async def read_package(self, component: str, version: str) -> Package:
+        """One package, checked against its own list of checksums."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryLocation:
+    """A directory on this machine."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class WebLocation:
+    """The address below which a web server has channels and packages."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return without_credentials(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLocation:
+    """ConfigMaps or Secrets of a namespace. `channels` is the name of the one with the channels."""
+
+    kind: Literal["ConfigMap", "Secret"]
+    namespace: str
+    channels: str = DEFAULT_CHANNELS
+
+    def __str__(self) -> str:
+        return f"{self.kind.lower()}:{self.namespace}/{self.channels}"
+
+
+SourceLocation: TypeAlias = DirectoryLocation | WebLocation | ClusterLocation
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
+_LATER = re.compile(r"git::|git@|ssh://|git://|oci://|oci-layout:|bundle:|(?!https?://).*\.git(//|\?|$)")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_FORMS = "write a path, file:PATH, https://HOST/PATH, configmap:NAMESPACE[/NAME] or secret:NAMESPACE[/NAME]"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOverrides:
+    """What --addon-source says: one location for every addon, or one for each of some."""
+
+    every: SourceLocation | None = None
+    by_addon: Mapping[str, SourceLocation] = field(default_factory=dict)
+
+    def location_of(self, addon: str, own: SourceLocation) -> SourceLocation:
+        """The location for an addon whose addon.yaml names `own`."""
+        return self.by_addon.get(addon, self.every or own)
+
+
+def parse_overrides(text: str, base: Path, plain_http: bool = False) -> SourceOverrides:
+    """The value of --addon-source: empty, `LOCATION` or `NAME=LOCATION,…`. Raises ValueError with what is wrong."""
+    name, equals, _ = text.partition("=")
+    if not (equals and is_component(name)):
+        return SourceOverrides(parse_location(text, base, plain_http)) if text else SourceOverrides()
+    by_addon: dict[str, SourceLocation] = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, location = pair.partition("=")
+        if not (equals and is_component(name)):
+            raise ValueError(f"{shown(pair)} is no NAME=LOCATION; write one location, or NAME=LOCATION,… only")
+        if name in by_addon:
+            raise ValueError(f"the addon {name} has two locations; remove one")
+        by_addon[name] = parse_location(location, base, plain_http)
+    return SourceOverrides(by_addon=by_addon)
+
+
+def parse_location(text: str, base: Path, plain_http: bool = False) -> SourceLocation:
+    """The location that a text means. `plain_http` allows http:// to other machines. Raises ValueError with what is
+    wrong and how to write it."""
+    if not text or "\0" in text:
+        raise ValueError(f"a source cannot be empty; {_FORMS}")
+    if _LATER.match(text):
+        raise ValueError(f"sources in git, OCI registries and bundles are not supported yet; {_FORMS}")
+    scheme = match[1] if (match := _SCHEME.match(text)) else ""
+    match scheme:
+        case "" | "file":
+            return DirectoryLocation(base / text.removeprefix("file://").removeprefix("file:"))
+        case "https" | "http":
+            return _parse_url(text, plain_http)
+        case "configmap" | "secret":
+            return _parse_objects(scheme, text.removeprefix(f"{scheme}:"))
+    raise ValueError(f"'{scheme}:' is no kind of source; {_FORMS}")
+
+
+def _parse_url(text: str, plain_http: bool) -> WebLocation:
+    try:
+        url = urlsplit(text.rstrip("/"))
+        host = url.hostname or ""
+        _ = url.port
+    except ValueError:
+        host = ""
+    if not host:
+        raise ValueError("the URL of a source has no host, or one that cannot be read; write https://HOST/PATH")
+    if url.query or url.fragment:
+        raise ValueError("the URL of a source has a query or a fragment; paths are added to it, so leave both out")
+    if url.scheme == "http" and not (plain_http or is_loopback(host)):
+        raise ValueError(f"http://{host} is not protected; use https, or set --addon-verify off")
+    return WebLocation(text.rstrip("/"))
+
+
+def _parse_objects(scheme: str, place: str) -> ClusterLocation:
+    namespace, slash, name = place.partition("/")
+    if not _NAMESPACE.fullmatch(namespace) or (slash and not _NAME.fullmatch(name)):
+        raise ValueError(f"'{scheme}:' takes the names of a namespace and an object: {scheme}:addons/my-channels")
+    return ClusterLocation("ConfigMap" if scheme == "configmap" else "Secret", namespace, name or DEFAULT_CHANNELS)
+
+
+def without_credentials(url: str) -> str:
+    """A URL for messages: without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

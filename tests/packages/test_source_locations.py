@@ -1,0 +1,122 @@
+"""What a text means as the location of a source."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.packages.source_locations import (
+    ClusterLocation,
+    DirectoryLocation,
+    SourceLocation,
+    SourceOverrides,
+    WebLocation,
+    parse_location,
+    parse_overrides,
+)
+from tests.tables import each
+
+BASE = Path("/addons/coredns")
+
+
+@each(
+    "text, location",
+    [
+        ("channels", DirectoryLocation(BASE / "channels")),
+        ("/srv/addons", DirectoryLocation(Path("/srv/addons"))),
+        ("file:channels", DirectoryLocation(BASE / "channels")),
+        ("file:/srv/a=b,c", DirectoryLocation(Path("/srv/a=b,c"))),
+        ("file:///srv", DirectoryLocation(Path("/srv"))),
+        ("https://example.com/addons/", WebLocation("https://example.com/addons")),
+        ("https://example.com/{kubernetes}", WebLocation("https://example.com/{kubernetes}")),
+        ("https://example.com/repo.git//x", WebLocation("https://example.com/repo.git//x")),
+        ("http://127.0.0.1:8080", WebLocation("http://127.0.0.1:8080")),
+        ("http://[::1]:8080/x", WebLocation("http://[::1]:8080/x")),
+        ("http://localhost", WebLocation("http://localhost")),
+        ("configmap:addons", ClusterLocation("ConfigMap", "addons", "addon-channels")),
+        ("secret:addons/my.channels", ClusterLocation("Secret", "addons", "my.channels")),
+    ],
+)
+def test_a_text_is_a_location(text: str, location: SourceLocation) -> None:
+    assert parse_location(text, BASE) == location
+
+
+@each(
+    "text, problem",
+    [
+        ("", "cannot be empty; write a path, file:PATH, https://"),
+        ("a\0b", "cannot be empty"),
+        ("git::https://example.com/a", "not supported yet"),
+        ("git@example.com:a.git", "not supported yet"),
+        ("ssh://example.com/a", "not supported yet"),
+        ("repo.git//sub", "not supported yet"),
+        ("oci://example.com/a", "not supported yet"),
+        ("bundle:x", "not supported yet"),
+        ("ftp://example.com", "'ftp:' is no kind of source"),
+        ("https://", "has no host"),
+        ("https://[::1/x", "has no host"),
+        ("https://a:99999/x", "has no host"),
+        ("https://example.com/x?token=1", "has a query"),
+        ("http://example.com/x", "is not protected; use https, or set --addon-verify off"),
+        ("http://localhost.example.com/x", "is not protected"),
+        ("configmap:", "takes the names of a namespace"),
+        ("configmap:Addons", "takes the names of a namespace"),
+        ("configmap:addons/", "takes the names of a namespace"),
+        ("secret:a/b/c", "takes the names of a namespace"),
+        ("secret:../x", "takes the names of a namespace"),
+    ],
+)
+def test_a_text_that_is_none_says_why(text: str, problem: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        parse_location(text, BASE)
+    assert problem in str(raised.value)
+
+
+def test_plain_http_is_allowed_where_nothing_is_verified() -> None:
+    assert parse_location("http://example.com/x", BASE, plain_http=True) == WebLocation("http://example.com/x")
+
+
+def test_a_location_is_shown_without_its_password() -> None:
+    assert str(parse_location("https://me:secret@example.com:8443/a", BASE)) == "https://example.com:8443/a"
+    assert str(parse_location("configmap:addons", BASE)) == "configmap:addons/addon-channels"
+
+
+@each(
+    "text, expected",
+    [
+        ("", SourceOverrides()),
+        ("/srv", SourceOverrides(DirectoryLocation(Path("/srv")))),
+        ("/srv/a=b", SourceOverrides(DirectoryLocation(Path("/srv/a=b")))),
+        ("https://example.com/a", SourceOverrides(WebLocation("https://example.com/a"))),
+        ("coredns=/srv", SourceOverrides(by_addon={"coredns": DirectoryLocation(Path("/srv"))})),
+        (
+            "coredns=/srv,dashboard=secret:x,",
+            SourceOverrides(
+                by_addon={"coredns": DirectoryLocation(Path("/srv")), "dashboard": ClusterLocation("Secret", "x")}
+            ),
+        ),
+    ],
+)
+def test_the_flag_names_one_location_or_one_for_each(text: str, expected: SourceOverrides) -> None:
+    assert parse_overrides(text, BASE) == expected
+
+
+@each(
+    "text, problem",
+    [
+        ("coredns=/srv,/other", "is no NAME=LOCATION"),
+        ("coredns=/srv,coredns=/other", "has two locations"),
+        ("coredns=", "cannot be empty"),
+        ("coredns=ftp://x", "is no kind of source"),
+    ],
+)
+def test_a_flag_that_cannot_be_read_says_why(text: str, problem: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        parse_overrides(text, BASE)
+    assert problem in str(raised.value)
+
+
+def test_an_override_beats_the_addons_own_source() -> None:
+    own, other = DirectoryLocation(Path("/own")), DirectoryLocation(Path("/other"))
+    assert SourceOverrides().location_of("coredns", own) == own
+    assert SourceOverrides(other).location_of("coredns", own) == other
+    assert SourceOverrides(by_addon={"dashboard": other}).location_of("coredns", own) == own

@@ -1,0 +1,122 @@
+"""The contract of all sources: one package gives one digest and the same errors, wherever it lies."""
+
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.channels import choose_entry, parse_channel
+from hookrunner.packages.package import parse_package
+from tests.packages.places import CHART, FILES, DirectoryPlace, Place, with_checksums
+from tests.tables import each
+
+
+@pytest.fixture(params=["directory"])
+def place(tmp_path: Path) -> Place:
+    return DirectoryPlace(tmp_path)
+
+
+async def refusal(answer: Awaitable[object]) -> PackageError:
+    with pytest.raises(PackageError) as raised:
+        await answer
+    return raised.value
+
+
+async def test_a_channel_is_read_as_it_is_now(place: Place) -> None:
+    place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
+    first = parse_channel("stable", await place.source.read_channel("stable"))
+    place.put_channel("stable", b"manifests: [{version: 1.1.0}]\n")
+    second = parse_channel("stable", await place.source.read_channel("stable"))
+    chosen = [choose_entry(channel, "coredns", "v1.33.0").version for channel in (first, second)]
+    assert chosen == ["1.0.0", "1.1.0"]
+
+
+@pytest.mark.parametrize("files", [FILES, CHART], ids=["plain", "chart"])
+async def test_a_package_is_the_same_wherever_it_lies(place: Place, files: dict[str, bytes]) -> None:
+    place.put_package("coredns", "1.14.6", with_checksums(files))
+    assert await place.source.read_package("coredns", "1.14.6") == parse_package(
+        "coredns", "1.14.6", with_checksums(files)
+    )
+
+
+async def test_a_package_of_one_manifest_needs_no_checksums(place: Place) -> None:
+    files = {"manifest.yaml": FILES["manifest.yaml"]}
+    place.put_package("coredns", "1.14.6", files)
+    package = await place.source.read_package("coredns", "1.14.6")
+    assert package == parse_package("coredns", "1.14.6", files)
+    assert not package.has_checksums
+
+
+@each(
+    "component, version, reason",
+    [
+        ("coredns", "2.0.0", "NotFound"),
+        ("dashboard", "1.14.6", "NotFound"),
+        ("coredns", "../1.14.6", "NoVersion"),
+        ("coredns", "1" * 300, "NoVersion"),
+        ("..", "1.14.6", "Malformed"),
+        ("Core/DNS", "1.14.6", "Malformed"),
+    ],
+)
+async def test_what_is_not_there_is_refused(place: Place, component: str, version: str, reason: str) -> None:
+    place.put_package("coredns", "1.14.6", with_checksums(FILES))
+    assert (await refusal(place.source.read_package(component, version))).reason == reason
+
+
+@each("name", ["edge", "Stable", "../stable", "a" * 300, "", "packages/coredns"])
+async def test_a_channel_that_is_not_there_is_refused(place: Place, name: str) -> None:
+    place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
+    assert (await refusal(place.source.read_channel(name))).reason == "NoChannel"
+
+
+@each("text, reason", [(b"\xff\xfe\xff", "Malformed"), (b"#" * ((1 << 20) + 1), "TooLarge")])
+async def test_a_channel_is_a_text_of_bounded_size(place: Place, text: bytes, reason: str) -> None:
+    place.put_channel("stable", text)
+    assert (await refusal(place.source.read_channel("stable"))).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"manifest.yaml": b"kind: Secret\n"}, "DigestMismatch"),
+        ({"SHA256SUMS": b"garbage\n"}, "Malformed"),
+        ({"SHA256SUMS": b""}, "Malformed"),
+        ({"package.yaml": b"kubernetes: [\n"}, "DigestMismatch"),
+    ],
+    ids=["content", "list", "empty-list", "package-file"],
+)
+async def test_a_package_that_is_not_what_it_says_is_refused(
+    place: Place, change: dict[str, bytes], reason: str
+) -> None:
+    place.put_package("coredns", "1.14.6", with_checksums(FILES) | change)
+    error = await refusal(place.source.read_package("coredns", "1.14.6"))
+    assert (error.reason, str(error).startswith("package coredns 1.14.6: ")) == (reason, True)
+
+
+async def test_a_listed_file_that_is_missing_is_refused(place: Place) -> None:
+    files = with_checksums({**CHART, "templates/gone.yaml": b""})
+    del files["templates/gone.yaml"]
+    place.put_package("coredns", "1.14.6", files)
+    error = await refusal(place.source.read_package("coredns", "1.14.6"))
+    assert "SHA256SUMS: lists the file 'templates/gone.yaml', which does not exist" in str(error)
+
+
+async def test_a_package_file_that_cannot_be_used_is_refused(place: Place) -> None:
+    place.put_package("coredns", "1.14.6", with_checksums({**FILES, "package.yaml": b"hookrunner: soon\n"}))
+    error = await refusal(place.source.read_package("coredns", "1.14.6"))
+    assert "package coredns 1.14.6: package.yaml: hookrunner 'soon' is no range of versions" in str(error)
+
+
+async def test_a_package_of_more_files_than_allowed_is_refused(place: Place) -> None:
+    place.put_package("coredns", "1.14.6", with_checksums({f"f{number:04}": b"" for number in range(1001)}))
+    assert (await refusal(place.source.read_package("coredns", "1.14.6"))).reason == "TooLarge"
+
+
+async def test_versions_with_a_package_are_listed_newest_first(place: Place) -> None:
+    for version in ("1.9.0", "1.10.0", "1.10.0-rc.1", "edge"):
+        place.put_package("coredns", version, FILES)
+    place.put_package("dashboard", "7.0.0", FILES)
+    expected = ["1.10.0", "1.10.0-rc.1", "1.9.0", "edge"]
+    assert await place.source.list_versions("coredns") in ([], expected)
+    assert await place.source.list_versions("flannel") == []
