@@ -1,10 +1,11 @@
 """What users should hear about modules and their configuration: notices, written as Kubernetes Events, where
 `kubectl describe` and `kubectl get events` show them.
 
-To publish a notice never waits and never fails. All Events are about the ConfigMap: it is what users edit, it exists on
-every cluster and outlives our Pod, and one look at it shows everything. Repetitions are counted in the existing Event.
-Nothing waits for an Event; one that cannot be written is logged and forgotten. It needs the rights `create` and `patch`
-on `events` in our namespace.
+To publish a notice never waits and never fails. Events of a subject that is an object, an instance of an addon, are
+about that object. All others are about the ConfigMap: it is what users edit, it exists on every cluster and outlives
+our Pod, and one look at it shows everything. Repetitions are counted in the existing Event. Nothing waits for an Event;
+one that cannot be written is logged and forgotten. It needs the rights `create` and `patch` on `events` in our
+namespace, and in those of instances.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (the core kind, which every
 version of kubectl shows with its counts).
@@ -25,7 +26,7 @@ from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.resources import Resource
+from hookrunner.model.resources import ObjectReference, Resource
 from hookrunner.model.status import one_line
 from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
@@ -37,6 +38,9 @@ AGAIN, REPEATED = 10.0, 60.0
 """Seconds between two Events of one subject and reason, and between two counts of the very same."""
 LONGEST = 1024
 """Characters of a message."""
+
+NAMESPACE_OF_CLUSTER = "default"
+"""The namespace of Events about objects without a namespace, as kubectl and the API server have it."""
 
 _MOST = 1000
 """Notices that are kept while no Event can be written; then the oldest are dropped."""
@@ -60,43 +64,80 @@ class Notice:
 
 
 class Notices:
-    """Notices in the order in which they were published; for one reader."""
+    """Notices in the order in which they were published; for one reader. Between `begin` and `end` a subject is an
+    object, which its Events are about."""
 
     def __init__(self) -> None:
         self._notices: deque[Notice] = deque(maxlen=_MOST)
         self._published = Notifier()
+        self._objects: dict[str, ObjectReference] = {}
+        self._ended: set[str] = set()
+        self._is_news = False
+        """Was anything published or ended since the last batch?"""
+
+    def begin(self, subject: str, about: ObjectReference) -> None:
+        """A subject is this object, which is new, or another one than before."""
+        self._objects[subject] = about
+        self._ended.discard(subject)
+
+    def end(self, subject: str) -> None:
+        """It is gone. Its last notices may still be written."""
+        self._ended.add(subject)
+        self._wake()
+
+    def about(self, subject: str) -> ObjectReference | None:
+        """The object that Events of a subject are about, None for the ConfigMap."""
+        return self._objects.get(subject)
+
+    @property
+    def ended(self) -> tuple[str, ...]:
+        """The subjects that are gone and not forgotten."""
+        return tuple(self._ended)
+
+    def forget(self, subject: str) -> None:
+        """The last notice of a subject that is gone was written."""
+        self._ended.discard(subject)
+        self._objects.pop(subject, None)
 
     def publish(self, notice: Notice) -> None:
         """Add a notice."""
         self._notices.append(notice)
-        self._published.notify()
+        self._wake()
 
     async def next_batch(self) -> list[Notice]:
-        """All that were not read yet, as soon as there is one."""
-        while not self._notices:
+        """All that were not read yet, as soon as there is one; none if only a subject has ended."""
+        while not self._is_news:
             await self._published.next()
-        notices = list(self._notices)
+        notices, self._is_news = list(self._notices), False
         self._notices.clear()
         return notices
+
+    def _wake(self) -> None:
+        self._is_news = True
+        self._published.notify()
 
 
 @dataclass(eq=False, slots=True)
 class _Thread:
     """The notices of one subject for one reason. Times are seconds of the loop's clock. `waiting` are the messages that
-    are not written yet and how often each came, `posted` is the last Event."""
+    are not written yet and how often each came, `posted` is the last Event, `about` the object that the next one is
+    about, None for the ConfigMap."""
 
     subject: str
+    about: ObjectReference | None = None
     waiting: Counter[str] = field(default_factory=Counter)
     bad: bool = True
     heard_at: float = 0.0
     posted_at: float = -REPEATED
     posted: JSON = None
 
-    def hear(self, notice: Notice, now: float) -> None:
+    def hear(self, notice: Notice, about: ObjectReference | None, now: float) -> None:
         """Add a message, as one line: `kubectl get events` shows only the first, and the reason would stand below
         it."""
         if not self.waiting:
             self.heard_at = now
+        if about != self.about:  # created again: its Events are found by its UID
+            self.about, self.posted = about, None
         self.waiting[one_line(notice.message)] += 1
         self.bad = notice.bad
 
@@ -111,9 +152,11 @@ class _Thread:
 
     @property
     def message(self) -> str:
-        """All messages in one, beginning with the subject: the Events of all modules stand in one list."""
+        """All messages in one, beginning with the subject: the Events of all modules stand in one list. Those of an
+        object stand below that."""
         text = "; ".join(self.waiting)
-        text = text if text.startswith((f"{self.subject}:", f"{self.subject} ")) else f"{self.subject}: {text}"
+        if not self.about and not text.startswith((f"{self.subject}:", f"{self.subject} ")):
+            text = f"{self.subject}: {text}"
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
     @property
@@ -128,7 +171,7 @@ class _Thread:
 
 
 class EventSubject(Protocol):
-    """The object that Events are about: a ConfigMap. `uid` is empty while it does not exist."""
+    """The object that most Events are about: a ConfigMap. `uid` is empty while it does not exist."""
 
     namespace: str
     name: str
@@ -138,7 +181,7 @@ class EventSubject(Protocol):
 
 
 class EventWriter:
-    """Writes notices as Events about `config`."""
+    """Writes notices as Events, about `config` if their subject is no object."""
 
     def __init__(self, client: Client, notices: Notices, config: EventSubject) -> None:
         self._client = client
@@ -158,6 +201,7 @@ class EventWriter:
                 if thread.waiting and thread.due <= loop.time():
                     await self._write(reason, thread)
                     thread.rest(loop.time())
+            self._forget_ended()
 
     @property
     def _next(self) -> float | None:
@@ -165,13 +209,23 @@ class EventWriter:
 
     def _hear(self, notices: Iterable[Notice], now: float) -> None:
         for notice in notices:
-            self._threads.setdefault((notice.subject, notice.reason), _Thread(notice.subject)).hear(notice, now)
+            thread = self._threads.setdefault((notice.subject, notice.reason), _Thread(notice.subject))
+            thread.hear(notice, self._notices.about(notice.subject), now)
+
+    def _forget_ended(self) -> None:
+        """Drop what is kept of subjects that are gone, when their last Events are written."""
+        for subject in self._notices.ended:
+            threads = {key: thread for key, thread in self._threads.items() if key[0] == subject}
+            if not any(thread.waiting for thread in threads.values()):
+                self._notices.forget(subject)
+                for key in threads:
+                    del self._threads[key]
 
     async def _write(self, reason: str, thread: _Thread) -> None:
         try:
             if not (thread.repeats and await self._count(thread)):
                 event = self._event(reason, thread)
-                await writes.create(self._client, ObjectRef(_EVENTS, self._config.namespace), event, _OPTIONS)
+                await writes.create(self._client, ObjectRef(_EVENTS, event["metadata"]["namespace"]), event, _OPTIONS)
                 thread.remember(event)
             self._refused = False
         except KubeError as error:
@@ -182,7 +236,8 @@ class EventWriter:
     async def _count(self, thread: _Thread) -> bool:
         """Count in the last Event; False if it does not exist any more: API servers delete Events after an hour."""
         news = {"count": thread.posted["count"] + thread.waiting.total(), "lastTimestamp": rfc3339(time.time())}
-        ref = ObjectRef(_EVENTS, self._config.namespace, thread.posted["metadata"]["name"])
+        metadata = thread.posted["metadata"]
+        ref = ObjectRef(_EVENTS, metadata["namespace"], metadata["name"])
         try:
             await writes.merge_patch(self._client, ref, news, _OPTIONS)
         except NotFound:
@@ -191,13 +246,13 @@ class EventWriter:
         return True
 
     def _event(self, reason: str, thread: _Thread) -> JSON:
-        namespace, name, now = self._config.namespace, self._config.name, rfc3339(time.time())
-        about = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name}
+        about, now = thread.about or self._config_map, rfc3339(time.time())
+        name = f"{about.name}.{uuid.uuid4().hex[:16]}"
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{name}.{uuid.uuid4().hex[:16]}", "namespace": namespace},
-            "involvedObject": about | ({"uid": uid} if (uid := self._config.uid) else {}),
+            "metadata": {"name": name, "namespace": about.namespace or NAMESPACE_OF_CLUSTER},
+            "involvedObject": about.document,
             "type": "Warning" if thread.bad else "Normal",
             "reason": reason,
             "message": thread.message,
@@ -208,3 +263,8 @@ class EventWriter:
             "reportingComponent": _COMPONENT,
             "reportingInstance": "",
         }
+
+    @property
+    def _config_map(self) -> ObjectReference:
+        config = self._config
+        return ObjectReference("v1", "ConfigMap", config.namespace, config.name, config.uid)

@@ -66,6 +66,24 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectReference:
+    """One object, as Events name it; `namespace` is empty for a kind without namespaces, `uid` if it is not known
+    (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-reference/)."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+    @property
+    def document(self) -> JSON:
+        """As the API has it."""
+        parts = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "uid": self.uid}
+        return {"apiVersion": self.api_version} | {key: value for key, value in parts.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """The objects that one watch is about. Equal selections share one watch.
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, Content
 from hookrunner.convergence.events import CALM, EventWriter, Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.kube.client import ApiCall
+from hookrunner.model.resources import ObjectReference
 from tests.fakes.clocks import awkward, run_watched
 
 FAILED = Notice("a", "ModuleFailed", "a: no such kind")
@@ -180,3 +182,69 @@ def test_an_event_is_written_where_the_timer_is_early() -> None:
         assert len(server.calls) == 2
 
     run_watched(twice(), awkward(CALM))
+
+
+DNS = ObjectReference("addons.x-k8s.io/v1alpha1", "CoreDNS", "kube-system", "default", "u-2")
+
+
+@pytest.mark.looptime
+async def test_events_of_an_instance_are_about_its_object_in_its_namespace() -> None:
+    server, notices = Server(), Notices()
+    notices.begin("coredns.kube-system.default", DNS)
+    async with posting(server, notices):
+        for text in ("no channel", "no channel", "installed"):
+            notices.publish(Notice("coredns.kube-system.default", text.title().replace(" ", ""), text))
+            await asyncio.sleep(70)
+    assert [call.method for call in server.calls] == ["POST", "PATCH", "POST"]
+    assert {call.path.split("/events")[0] for call in server.calls} == {"/api/v1/namespaces/kube-system"}
+    first = server.bodies[0]
+    assert (first["message"], first["metadata"]["name"].split(".")[0]) == ("no channel", "default")
+    assert first["involvedObject"] == {
+        "apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "namespace": "kube-system", "name": "default",
+        "uid": "u-2",
+    }  # fmt: skip
+
+
+@pytest.mark.looptime
+async def test_events_of_a_cluster_scoped_instance_are_in_the_default_namespace() -> None:
+    server, notices = Server(), Notices()
+    notices.begin("dns.x", replace(DNS, namespace=""))
+    async with posting(server, notices):
+        notices.publish(Notice("dns.x", "Applied", "version 1"))
+        await asyncio.sleep(2)
+    (call,) = server.calls
+    assert (call.path, "namespace" in call.body["involvedObject"]) == ("/api/v1/namespaces/default/events", False)
+
+
+@pytest.mark.looptime
+async def test_instance_that_is_created_again_gets_events_of_its_own() -> None:
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        for uid in ("u-2", "u-3"):
+            notices.begin("dns", replace(DNS, uid=uid))
+            notices.publish(Notice("dns", "Applied", "version 1"))
+            await asyncio.sleep(70)
+    assert [body["involvedObject"]["uid"] for body in server.bodies] == ["u-2", "u-3"]
+
+
+@pytest.mark.looptime
+async def test_last_events_of_a_subject_are_written_before_it_is_forgotten() -> None:
+    server, notices = Server(), Notices()
+    async with posting(server, notices):
+        for number in range(20):
+            notices.begin(f"dns-{number}", DNS)
+            notices.publish(Notice(f"dns-{number}", "Kept", "a claim"))
+            notices.end(f"dns-{number}")
+        await asyncio.sleep(5)
+        assert [body["involvedObject"]["name"] for body in server.bodies] == ["default"] * 20
+        assert (notices.ended, notices.about("dns-0")) == ((), None)
+
+
+@pytest.mark.looptime
+async def test_subject_that_ends_in_silence_is_forgotten() -> None:
+    server, notices = Server(), Notices()
+    notices.begin("dns", DNS)
+    async with posting(server, notices):
+        notices.end("dns")
+        await asyncio.sleep(1)
+    assert (notices.ended, notices.about("dns"), server.calls) == ((), None, [])
