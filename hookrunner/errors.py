@@ -197,11 +197,13 @@ class RunBlocked(HookrunnerError):
 class ReleaseFailed(HookrunnerError):
     """A release did not reach its desired state; the message names the objects, what is wrong with each, what to do.
 
-    `brief` as for `KubeError`: that the server was away says nothing about the release.
+    `brief` as for `KubeError`: that the server was away says nothing about the release. `invalid` are the objects
+    (`<namespace>/<Kind>/<name>`) whose content the API server has refused.
     """
 
-    def __init__(self, message: str, brief: bool = False) -> None:
+    def __init__(self, message: str, brief: bool = False, invalid: Sequence[str] = ()) -> None:
         self.brief = brief
+        self.invalid = tuple(invalid)
         super().__init__(message)
 
 

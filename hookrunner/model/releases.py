@@ -77,12 +77,48 @@ class RenderedChart:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnerReference:
+    """The object to which objects of a release belong, and its namespace, empty if it has none. It owns objects of its
+    own namespace, or all objects if it has none
+    (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/)."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+
+    def is_same_object(self, reference: JSON) -> bool:
+        """Does a reference of a live object name this owner, or an earlier object of its name?"""
+        return (reference.get("apiVersion"), reference.get("kind"), reference.get("name")) == (
+            self.api_version,
+            self.kind,
+            self.name,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMarks:
+    """What each object of a release gets when it is written, and no manifest has: so a manifest stays the same when its
+    owner is created again."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    owner: OwnerReference | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseOptions:
     """How a release is rolled out. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
     `adopt` allows to adopt objects that belong to no release, or to one that has no record any more;
     `adopt_orphans` only the latter. `wait` is for readiness by kstatus rules.
     `unmanaged` is the maintenance mode: it is recorded on the release, whose objects are then not changed.
+
+    The rest is for releases of addons. `marks` go on every object. `dry_run`: nothing is written or recorded before the
+    API server has accepted a dry run of every write. `respect_ignore`: a live object with the annotation
+    `addons.k8s.io/ignore` is neither written nor deleted. `recreate_jobs`: a Job whose template changes is deleted and
+    created. `kept_kinds` (API group, kind) are never pruned. `kept_revision` (0: none) is never dropped from the
+    history.
     """
 
     adopt: bool = False
@@ -91,12 +127,18 @@ class ReleaseOptions:
     timeout: float = 1200.0
     rollback_on_failure: bool = False
     unmanaged: bool = False
+    marks: ObjectMarks = ObjectMarks()
+    dry_run: bool = False
+    respect_ignore: bool = False
+    recreate_jobs: bool = False
+    kept_kinds: frozenset[tuple[str, str]] = frozenset()
+    kept_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredRelease:
     """The desired state of a release. `digest` stands for everything from which it was rendered; `values` are
-    recorded."""
+    recorded. `addon` and `version` go on the records of an addon's release; a module's has neither."""
 
     name: str
     namespace: str
@@ -104,13 +146,16 @@ class DesiredRelease:
     values: JSON
     digest: str
     options: ReleaseOptions = ReleaseOptions()
+    addon: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """The latest revision of a release, by its record's labels. `digest` is that of its chart and values, empty if
     another client wrote the record. `owned` says that we, or addon-operator, made it. `note` is `rolled-back` after a
-    failed upgrade, `pinned` after `hookrunner module rollback`, else empty."""
+    failed upgrade, `pinned` after `hookrunner module rollback`, else empty. `addon` and `version` are those of an
+    addon's release, empty for a module's."""
 
     name: str
     namespace: str
@@ -120,6 +165,8 @@ class Head:
     owned: bool = False
     unmanaged: bool = False
     note: str = ""
+    addon: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +175,17 @@ class ReleaseResult:
 
     head: Head
     changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptObject:
+    """An object (`<namespace>/<Kind>/<name>`) that stays in the cluster after its release was deleted, and why."""
+
+    object: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.object}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.object_marks import IGNORE
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -76,11 +77,13 @@ _DELETED_BY_CLUSTER = ("certificates.k8s.io", "CertificateSigningRequest")
 @dataclass(slots=True)
 class TrackedRelease:
     """Objects as they were applied. `findings` are their known drift; while `paused`, none is detected. `seen` is the
-    state in which each object was read last."""
+    state in which each object was read last. With `respect_ignore`, objects that their users have ignored do not drift.
+    """
 
     identity: ReleaseId
     objects: dict[ObjectId, JSON]
     mode: modules.Drift
+    respect_ignore: bool = False
     paused: bool = False
     findings: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
     seen: dict[ObjectId, bytes] = field(default_factory=dict)
@@ -98,12 +101,13 @@ class TrackedReleases:
         self._releases: dict[ReleaseId, TrackedRelease] = {}
         self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
-    def put(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> TrackedRelease:
+    def put(
+        self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift, respect_ignore: bool = False
+    ) -> TrackedRelease:
         """Track these objects of a release, and none of its earlier ones."""
         self.drop(identity)
-        release = TrackedRelease(
-            identity, {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}, mode
-        )
+        permanent = {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}
+        release = TrackedRelease(identity, permanent, mode, respect_ignore)
         self._releases[identity] = release
         for tracked_id in release.objects:
             names = self._by_kind.setdefault((tracked_id.api_version, tracked_id.kind), {})
@@ -184,9 +188,12 @@ class Drift:
         self._backoff = DriftBackoff()
         self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
-    def track(self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift) -> None:
-        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it."""
-        release = self._tracked.put(identity, () if mode == "off" else objects, mode)
+    def track(
+        self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift, respect_ignore: bool = False
+    ) -> None:
+        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it. Of addons the
+        objects are given with their marks; `respect_ignore` as in the options of the release."""
+        release = self._tracked.put(identity, () if mode == "off" else objects, mode, respect_ignore)
         self._watch()
         for tracked_id in release.objects:
             present, _ = self._watched[tracked_id.api_version, tracked_id.kind]
@@ -298,6 +305,8 @@ class Drift:
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
             return None
+        if release.respect_ignore and IGNORE in (metadata.get("annotations") or {}):
+            return ()
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:
             return () if labelled else None

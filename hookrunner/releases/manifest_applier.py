@@ -11,10 +11,11 @@ objects of each at the same time. An object that fails keeps later stages from b
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 
 from hookrunner import log
-from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.errors import ApiError, Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
@@ -34,8 +35,10 @@ from hookrunner.releases.manifest_objects import (
     owner_of,
     stages,
 )
-from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, ReleaseOwners, WriteResult
-from kubetypes import json_values
+from hookrunner.releases.object_marks import IGNORE, is_ignored, with_marks
+from hookrunner.releases.object_owners import ReleaseOwners
+from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
+from hookrunner.releases.pending_objects import changed, without_dependent
 from kubetypes.json_values import JSON
 
 _AT_ONCE = 24
@@ -43,6 +46,8 @@ _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 _ESTABLISHED_WITHIN = 60.0
 
 _LOG = log.get("releases.applying")
+
+_NO_OPTIONS = ReleaseOptions()
 
 _Work = Callable[[ObjectId], Awaitable[str]]
 
@@ -77,15 +82,7 @@ class ManifestApplier:
         """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
         do."""
         resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-        before = last and owned(last, resource, identity)
-        order = ObjectWrite(resource, owned(obj, resource, identity), identity, before, options)
-        try:
-            return await self._writing.write(order)
-        except NotFound:
-            self._kinds.forget(resource.api_version)
-            raise
-        except Denied as error:
-            raise _explained(error, resource) from error
+        return await self._write(_order(resource, obj, identity, last, options))
 
     async def apply(
         self,
@@ -103,9 +100,7 @@ class ManifestApplier:
         wanted = {object_id(obj, identity): obj for obj in objects}
         if len(wanted) < len(objects):
             _LOG.warn("duplicate objects in manifest, the last one is used", release=str(identity))
-        pending = [
-            target for target, obj in wanted.items() if target in repair or not _same(before.get(target.lasting), obj)
-        ]
+        pending = changed(wanted, before, repair)
         self._kinds.learn(objects)
 
         async def write(target: ObjectId) -> WriteResult:
@@ -118,11 +113,40 @@ class ManifestApplier:
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
+    async def try_out(
+        self,
+        objects: Sequence[JSON],
+        identity: ReleaseId,
+        last: Mapping[ObjectId, JSON],
+        options: ReleaseOptions,
+        repair: Collection[ObjectId] = (),
+    ) -> None:
+        """Send each write that `apply` would do as a dry run, except for objects that need another one of the manifest
+        that may not exist yet (`pending_objects.py`).
+
+        Raises ReleaseFailed, which names the objects that would be refused; `invalid` are those whose content is.
+        """
+        before = {target.lasting: obj for target, obj in last.items()}
+        wanted = {object_id(obj, identity): obj for obj in objects}
+        pending = without_dependent(changed(wanted, before, repair), wanted, before, repair)
+
+        async def attempt(target: ObjectId) -> WriteResult:
+            obj = wanted[target]
+            resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+            order = _order(resource, obj, identity, before.get(target.lasting), options)
+            return await self._write(replace(order, dry_run=True))
+
+        await self._write_stage(pending, attempt, _FailureReport("applied, in a dry run", len(pending), 0))
+
     async def remove(
-        self, ids: Iterable[ObjectId], identity: ReleaseId, spare: Collection[ObjectId] = ()
+        self,
+        ids: Iterable[ObjectId],
+        identity: ReleaseId,
+        spare: Collection[ObjectId] = (),
+        options: ReleaseOptions = _NO_OPTIONS,
     ) -> list[ObjectId]:
-        """Delete the objects that belong to this release, except those that its policy keeps; the deleted ones, last
-        written first.
+        """Delete the objects that belong to this release, except those that its policy or `options` keep; the deleted
+        ones, last written first.
 
         `spare` are the objects of the current manifest, in case one of `ids` is the same object by another version or
         by a namespace that does not matter. Does not wait until objects are gone. Raises ReleaseFailed, which names
@@ -133,13 +157,22 @@ class ManifestApplier:
         removed: list[ObjectId] = []
 
         async def delete(target: ObjectId) -> str:
-            if await self._delete(target, identity, spare):
+            if await self._delete(target, identity, spare, options):
                 removed.append(target)
             return "done"
 
         for stage in reversed(stages(pending)):
             await self._write_stage(stage, delete, _FailureReport("deleted", len(pending), len(removed)))
         return removed
+
+    async def _write(self, order: ObjectWrite) -> WriteResult:
+        try:
+            return await self._writing.write(order)
+        except NotFound:
+            self._kinds.forget(order.resource.api_version)
+            raise
+        except Denied as error:
+            raise _explained(error, order.resource) from error
 
     async def _write_stage(self, stage: Sequence[ObjectId], work: _Work, report: "_FailureReport") -> list[str]:
         """Write the objects of a stage at the same time; the result of each. Raises ReleaseFailed."""
@@ -160,7 +193,9 @@ class ManifestApplier:
     async def _wait_for_serving(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
-    async def _delete(self, target: ObjectId, identity: ReleaseId, spare: Collection[ObjectId]) -> bool:
+    async def _delete(
+        self, target: ObjectId, identity: ReleaseId, spare: Collection[ObjectId], options: ReleaseOptions
+    ) -> bool:
         """Delete one object; did it exist?"""
         try:
             resource = await self._kinds.resolve(target.api_version, target.kind)
@@ -172,7 +207,8 @@ class ManifestApplier:
             return False
         except Denied as error:
             raise _explained(error, resource) from error
-        if reason := _reason_to_stay(metadata, identity):
+        kept = (target.group, target.kind) in options.kept_kinds and "objects of its kind are never pruned"
+        if reason := kept or reason_to_stay(metadata, identity, options):
             _LOG.info("object is not deleted", object=str(target), reason=reason)
             return False
         if not metadata.get("deletionTimestamp"):
@@ -203,7 +239,15 @@ class _FailureReport:
         lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
         others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
         lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
-        return ReleaseFailed("\n".join(filter(None, lines)), any(error.brief for error in failed.values()))
+        brief = any(error.brief for error in failed.values())
+        invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
+        return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid)
+
+
+def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
+    """Does the API server refuse what the object says?"""
+    cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
+    return isinstance(cause, ApiError) and cause.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
@@ -219,17 +263,24 @@ def _explained(error: Denied, resource: Resource) -> Denied:
     return refusals.explain_rights(error, f"keep {resource.plural} of a module", refusals.rbac_rule(resource, _VERBS))
 
 
-def _same(obj: JSON, other: JSON) -> bool:
-    """Are they one JSON value? Most differences are found without encoding them."""
-    return obj == other and json_values.equal(obj, other)
+def _order(
+    resource: Resource, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
+) -> ObjectWrite:
+    """The order to write an object of a manifest; `last` is the same in our last manifest."""
+    body = with_marks(owned(obj, resource, identity), options.marks)
+    before = last and with_marks(owned(last, resource, identity), options.marks)
+    return ObjectWrite(resource, body, identity, before, options)
 
 
 def _same_in_cluster(target: ObjectId, other: ObjectId) -> bool:
     return (target.group, target.kind, target.name) == (other.group, other.kind, other.name)
 
 
-def _reason_to_stay(metadata: JSON, identity: ReleaseId) -> str:
+def reason_to_stay(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> str:
+    """Why a live object is not deleted with its release; empty if it is."""
     owner = owner_of(metadata)
     if owner != identity:
         return f"it belongs to release {owner}" if owner else "it belongs to no release"
-    return f"its annotation {POLICY} says so" if must_stay(metadata) else ""
+    if must_stay(metadata):
+        return f"its annotation {POLICY} says so"
+    return f"its annotation {IGNORE} says so" if is_ignored(metadata, options) else ""

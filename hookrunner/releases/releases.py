@@ -28,8 +28,8 @@ from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.readiness import Readiness
+from hookrunner.releases.records.history import corrected, find_earlier, leftovers, surplus, unfinished
 from hookrunner.releases.records.record import (
-    PENDING,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -42,6 +42,7 @@ from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, Rev
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
+_NO_OPTIONS = ReleaseOptions()
 _DELETING = "Deletion in progress (or silently failed)"
 
 
@@ -106,24 +107,37 @@ class Releases:
             changed = 0
             if release.broken or not _is_in_sync(release.history, desired):
                 changed = await self._upgrade(release, desired)
-            await self._clean_history(release)
+            await self._clean_history(release, desired.options)
             return ReleaseResult(_head(release), changed)
 
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         """The objects that a release has adopted since the last call."""
         return self._tools.applier.owners.adopted(ReleaseId(name, namespace))
 
-    async def rollback(self, name: str, namespace: str, revision: int | None, digest: str) -> Head:
+    async def rollback(
+        self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS
+    ) -> Head:
         """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
         for `digest`, that of the desired release, until the desired release changes."""
         async with self._store.hold(name, namespace) as release:
-            target = await release.read(_find_earlier(release.history, name, revision))
-            previous = await release.read_previous()
-            await self._roll_out(
-                release, previous, rollout.rollback_attempt(previous, target, digest, PINNED), ReleaseOptions()
-            )
-            await self._clean_history(release)
-            return _head(release)
+            target = await release.read(find_earlier(release.history, name, revision))
+            return await self._restore(release, target, digest, PINNED, options)
+
+    async def restore_healthy(self, failed: DesiredRelease, revision: int) -> Head:
+        """Restore an earlier revision as a new one that stands for the failed release, until the desired release
+        changes: its note says `rolled-back`. For an addon, of which it turns out later that it does not work."""
+        async with self._store.hold(failed.name, failed.namespace) as release:
+            target = await release.read(find_earlier(release.history, failed.name, revision))
+            return await self._restore(release, target, failed.digest, ROLLED_BACK, failed.options)
+
+    async def _restore(
+        self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions
+    ) -> Head:
+        previous = await release.read_previous()
+        attempt = rollout.rollback_attempt(previous, target, digest, note)
+        await self._roll_out(release, previous, attempt, options)
+        await self._clean_history(release, options)
+        return _head(release)
 
     async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
         """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook.
@@ -183,13 +197,17 @@ class Releases:
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
         if noted := rollout.with_desired_noted(previous, desired):
-            # If the cluster serves other kinds than before and the result is the same, nothing is written.
-            ours = previous.latest if previous.history[-1].head.digest else None
+            # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
+            # digest is the whole comparison, so it is always noted.
+            ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
             if ours is None or not json_values.equal(noted.document, ours.document):
                 with _naming_release(release):
                     await release.update(noted)
             return 0
         attempt = rollout.next_attempt(previous, desired)
+        if desired.options.dry_run:
+            with _naming_release(release):
+                await ReleaseRollout(self._tools, attempt, previous, desired.options).try_out()
         try:
             return await self._roll_out(release, previous, attempt, desired.options)
         except ReleaseFailed as error:
@@ -209,7 +227,7 @@ class Releases:
             except (KubeError, ReleaseFailed) as error:
                 with suppress(KubeError, ReleaseFailed):
                     await release.update(running.ended(str(error)))
-                    await self._prune_history(release)
+                    await self._prune_history(release, options)
                 raise
             await self._complete_rollout(release, running.ended())
         return running.written
@@ -217,7 +235,7 @@ class Releases:
     async def _complete_rollout(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
         """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
         valid."""
-        older = _unfinished(release.history, record.revision)
+        older = unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
     async def _roll_back(self, release: ReleaseHistory, desired: DesiredRelease) -> str:
@@ -227,7 +245,7 @@ class Releases:
             return "there is no deployed revision to go back to"
         target_attempt = rollout.rollback_attempt(previous, previous.deployed, desired.digest, ROLLED_BACK)
         await self._roll_out(release, previous, target_attempt, desired.options)
-        await self._clean_history(release)
+        await self._clean_history(release, desired.options)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 
     async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
@@ -242,22 +260,24 @@ class Releases:
         for revision in release.history:
             await release.delete(revision)
 
-    async def _clean_history(self, release: ReleaseHistory) -> None:
+    async def _clean_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
         """Leave only the head marked deployed, and keep no more revisions than configured."""
-        await _all([self._correct_record(release, revision) for revision in _leftovers(release.history)])
-        await self._prune_history(release)
+        await _all([self._correct_record(release, revision) for revision in leftovers(release.history)])
+        await self._prune_history(release, options)
 
     async def _correct_record(self, release: ReleaseHistory, revision: ReleaseRevision) -> None:
         if record := await release.read_or_report(revision):
-            await release.update(_corrected(record))
+            await release.update(corrected(record))
 
-    async def _prune_history(self, release: ReleaseHistory) -> None:
+    async def _prune_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
         """Delete the oldest records, and before that the objects that only they name."""
-        surplus = _surplus(release.history, self._keep)
-        doubtful = [revision for revision in surplus if revision in live_revisions(release.history)]
+        old = surplus(release.history, self._keep, options.kept_revision)
+        doubtful = [revision for revision in old if revision in live_revisions(release.history)]
         if doubtful and (previous := await release.read_previous()).records:
-            await rollout.delete_exclusive(self._tools, previous.records, {revision.number for revision in doubtful})
-        await _all(map(release.delete, surplus))
+            await rollout.delete_exclusive(
+                self._tools, previous.records, {revision.number for revision in doubtful}, options
+            )
+        await _all(map(release.delete, old))
 
 
 async def _all(writes: Iterable[Awaitable[None]]) -> None:
@@ -273,7 +293,8 @@ def _naming_release(release: ReleaseHistory) -> Iterator[None]:
     try:
         yield
     except (KubeError, ReleaseFailed) as error:
-        raise ReleaseFailed(f"release {release.namespace}/{release.name}: {error}", error.brief) from error
+        invalid = error.invalid if isinstance(error, ReleaseFailed) else ()
+        raise ReleaseFailed(f"release {release.namespace}/{release.name}: {error}", error.brief, invalid) from error
 
 
 def _head(release: ReleaseHistory) -> Head:
@@ -292,43 +313,3 @@ def _is_in_sync(history: Sequence[ReleaseRevision], desired: DesiredRelease) -> 
         return False
     head, unmanaged = history[-1].head, desired.options.unmanaged
     return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
-
-
-_UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
-
-
-def _leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
-    """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
-    deployed = history and history[-1].status == RevisionStatus.DEPLOYED
-    return _unfinished(history, history[-1].number) if deployed else []
-
-
-def _unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
-    """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
-    return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
-
-
-def _corrected(record: ReleaseRecord) -> ReleaseRecord:
-    """The corrected record of a leftover."""
-    if record.status == RevisionStatus.DEPLOYED:
-        return record.with_status(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
-    return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
-
-
-def _surplus(history: Sequence[ReleaseRevision], keep: int) -> list[ReleaseRevision]:
-    """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed nor the
-    head."""
-    kept = {revision.number for revision in (*live_revisions(history)[:1], *history[-1:])}
-    spare = [revision for revision in history if revision.number not in kept]
-    return spare[: max(0, len(history) - keep)] if keep else []
-
-
-def _find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
-    """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
-    deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
-    for revision in reversed(history):
-        if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
-            return revision
-    existing = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
-    desired = f"revision {number}" if number else "earlier revision that was deployed"
-    raise ReleaseFailed(f"release {name} has no {desired}; it has: {existing}")

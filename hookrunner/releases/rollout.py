@@ -27,6 +27,7 @@ from hookrunner.releases.records.record import (
     new_record,
     now,
     release_labels,
+    version_of,
 )
 from hookrunner.releases.records.release_store import PreviousRevisions
 from kubetypes import json_values
@@ -113,6 +114,7 @@ def rollback_attempt(previous: PreviousRevisions, target: ReleaseRecord, digest:
         target.document | {"info": info, "version": previous.next_number, "apply_method": APPLY_METHOD}
     )
     head = replace(previous.history[-1].head, revision=previous.next_number, digest=digest, note=note)
+    head = replace(head, version=version_of(target.labels))
     labels = _user_labels(previous) | release_labels(head, checksum(record.manifest))
     pending = record.with_status(RevisionStatus.PENDING_ROLLBACK, f"Rollback to {target.revision}")
     return RevisionAttempt(replace(pending, labels=labels), target.objects)
@@ -125,6 +127,7 @@ def checksum(manifest: str) -> str:
 
 def _labels(previous: PreviousRevisions, desired: DesiredRelease, number: int, manifest: str) -> dict[str, str]:
     head = Head(desired.name, desired.namespace, number, "", desired.digest, True, desired.options.unmanaged)
+    head = replace(head, addon=desired.addon, version=desired.version)
     return _user_labels(previous) | release_labels(head, checksum(manifest))
 
 
@@ -189,6 +192,13 @@ class ReleaseRollout:
     written: int = 0
     runs: list[HelmHookRun] = field(default_factory=list)
 
+    async def try_out(self) -> None:
+        """Have the API server check what would be written. Raises ReleaseFailed, KubeError; then nothing is written."""
+        objects, identity = self.attempt.objects, release_of(self.attempt.record)
+        before, desired = await by_id(self.previous.records), {object_id(obj, identity) for obj in objects}
+        doubtful = () if self.previous.is_consistent else desired
+        await self.tools.applier.try_out(objects, identity, before, self.options, doubtful)
+
     async def carry_out(self) -> None:
         """Carry the attempt out. If the previous attempt was interrupted, it is unknown what was written, so every
         object is written."""
@@ -198,7 +208,8 @@ class ReleaseRollout:
         await self._run(hooks, f"pre-{verb}")
         doubtful = () if self.previous.is_consistent else desired
         self.written += (await self.tools.applier.apply(objects, identity, before, self.options, doubtful)).written
-        self.written += len(await self.tools.applier.remove(before.keys() - desired, identity, spare=desired))
+        gone = await self.tools.applier.remove(before.keys() - desired, identity, desired, self.options)
+        self.written += len(gone)
         if self.options.wait:
             await self.tools.readiness.wait_ready(objects, identity.namespace, self.options.timeout)
         await self._run(hooks, f"post-{verb}")
@@ -233,11 +244,13 @@ async def delete_all(tools: RolloutTools, records: Sequence[ReleaseRecord], time
             await tools.applier.remove(await by_id(records), identity)
 
 
-async def delete_exclusive(tools: RolloutTools, records: Sequence[ReleaseRecord], numbers: Collection[int]) -> None:
+async def delete_exclusive(
+    tools: RolloutTools, records: Sequence[ReleaseRecord], numbers: Collection[int], options: ReleaseOptions
+) -> None:
     """Delete the objects that only the revisions of these numbers have."""
     known = await by_id([record for record in records if record.revision in numbers])
     spare = await by_id([record for record in records if record.revision not in numbers])
-    await tools.applier.remove(known, release_of(records[-1]), spare=spare)
+    await tools.applier.remove(known, release_of(records[-1]), spare, options)
 
 
 def release_of(record: ReleaseRecord) -> ReleaseId:

@@ -8,6 +8,8 @@ import pytest
 from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model import modules
+from hookrunner.model.releases import ObjectMarks
+from hookrunner.releases.object_marks import IGNORE, with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.kube.server import definition
@@ -254,3 +256,21 @@ async def test_unreadable_object_is_read_again_later(watched: Watched, sandbox: 
     await watched.world.delete(MAP)
     assert await watched.after(3) == []
     assert await watched.after(15) == ["default/ConfigMap/a"]
+
+
+async def test_ignored_object_does_not_drift_until_the_annotation_goes(watched: Watched) -> None:
+    await watched.world.apply(MAP)
+    watched.drift.track(watched.world.identity, [MAP], "repair", respect_ignore=True)
+    await watched.world.edit(MAP, {"metadata": {"annotations": {IGNORE: ""}}, "data": {"color": "blue"}})
+    assert (await watched.after(10), watched.found) == ([], [])
+    await watched.world.edit(MAP, {"metadata": {"annotations": {IGNORE: None}}})
+    assert await watched.after(10) == ["default/ConfigMap/a /data/color"]
+
+
+async def test_lost_mark_is_drift(watched: Watched) -> None:
+    """Objects are tracked with their marks; health finds them by one."""
+    marked = with_marks(MAP, ObjectMarks({"hookrunner.io/addon": "demo"}))
+    await watched.world.apply(marked)
+    watched.drift.track(watched.world.identity, [marked], "repair")
+    await watched.world.edit(MAP, {"metadata": {"labels": {"hookrunner.io/addon": None}}})
+    assert await watched.after(10) == ["default/ConfigMap/a /metadata/labels/hookrunner.io~1addon"]

@@ -247,7 +247,12 @@ UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
 HOME = "hookrunner.io/home"
 """On records in other namespaces than the operator's: that namespace, so that it finds them again."""
 
-OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME})
+ADDON = "hookrunner.io/addon"
+VERSION = "hookrunner.io/version"
+"""On records of an addon's release: its unit, and the version of its package. Such records have no checksum: without it
+addon-operator takes them for those of another client."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME, ADDON, VERSION})
 HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 
 
@@ -276,17 +281,26 @@ class ReleaseRevision:
             owned=DIGEST in self.labels or CHECKSUM in self.labels,
             unmanaged=self.labels.get(UNMANAGED) == "true",
             note=self.labels.get(NOTE, "") if valid else "",
+            addon=self.labels.get(ADDON, ""),
+            version=version_of(self.labels),
         )
 
 
 def release_labels(head: Head, checksum: str) -> dict[str, str]:
     """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
-    labels = {
-        DIGEST: f"{head.digest}.v{head.revision}",
-        CHECKSUM: checksum,
-        UNMANAGED: "true" if head.unmanaged else "false",
-    }
+    labels = {DIGEST: f"{head.digest}.v{head.revision}", UNMANAGED: "true" if head.unmanaged else "false"}
+    labels |= {ADDON: head.addon, VERSION: _as_label(head.version)} if head.addon else {CHECKSUM: checksum}
     return labels | ({NOTE: head.note} if head.note else {})
+
+
+def _as_label(version: str) -> str:
+    """A version as the value of a label, which may have no `+`."""
+    return version.replace("_", "__").replace("+", "_")
+
+
+def version_of(labels: Mapping[str, str]) -> str:
+    """The package's version in the labels of a record, empty without one."""
+    return "_".join(part.replace("_", "+") for part in labels.get(VERSION, "").split("__"))
 
 
 def revision_of(metadata: JSON) -> ReleaseRevision | None:

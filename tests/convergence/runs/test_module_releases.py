@@ -97,7 +97,7 @@ class Watched(Drift):
     def __init__(self) -> None:
         self.objects: dict[str, JSON] = {}
 
-    def track(self, identity: Any, objects: Iterable[JSON], mode: Any) -> None:
+    def track(self, identity: Any, objects: Iterable[JSON], mode: Any, respect_ignore: bool = False) -> None:
         self.objects[identity.name] = [*objects]
 
     def pause(self, identity: Any) -> None:

@@ -1,0 +1,113 @@
+"""What objects of an addon's release have beside Helm's marks: labels, an owner, a word of their users. Pure functions.
+
+    body = with_marks(owned(obj, resource, identity), options.marks)    # as it is sent; no manifest has the marks
+    if is_ignored(metadata, options): ...                               # a user's word on the live object
+    patch = without_marks(metadata, identity, options.marks)            # to leave the object to its users
+
+Owner references: the API server deletes an object whose owners are gone, and allows one controller only
+(https://kubernetes.io/docs/concepts/architecture/garbage-collection/).
+"""
+
+from collections.abc import Mapping
+
+from hookrunner.model.releases import ObjectMarks, OwnerReference, ReleaseOptions
+from hookrunner.releases.manifest_objects import MANAGED_BY, RELEASE_NAME, RELEASE_NAMESPACE, ReleaseId, owner_of
+from kubetypes.json_values import JSON
+
+IGNORE = "addons.k8s.io/ignore"
+"""On a live object, with any value: it is neither written nor deleted. As in kubebuilder-declarative-pattern."""
+
+CREATED = "hookrunner.io/created"
+"""On a Namespace that an addon's release has created, and so may delete when it is empty."""
+
+
+def with_marks(obj: JSON, marks: ObjectMarks) -> JSON:
+    """The object as it is sent, with the marks; the namespace is filled in already. An owner has a namespace or none:
+    objects of other namespaces cannot belong to one that has."""
+    metadata = dict(obj["metadata"])
+    if marks.labels:
+        metadata["labels"] = {**(metadata.get("labels") or {}), **marks.labels}
+    if marks.owner and owns(marks.owner, metadata):
+        metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), reference(marks.owner)]
+    return obj | {"metadata": metadata}
+
+
+def owns(owner: OwnerReference, metadata: JSON) -> bool:
+    """May objects with this metadata belong to the owner?"""
+    return owner.namespace in ("", metadata.get("namespace"))
+
+
+def reference(owner: OwnerReference) -> JSON:
+    """The owner reference that is written on objects."""
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def as_created(obj: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
+    """The object as it is created: a Namespace of an addon says by which release."""
+    if obj.get("kind") != "Namespace" or not marks.labels:
+        return obj
+    annotations = (obj["metadata"].get("annotations") or {}) | {CREATED: str(identity)}
+    return obj | {"metadata": obj["metadata"] | {"annotations": annotations}}
+
+
+def with_live_owner(last: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
+    """The object of our last manifest with our own owner references of the live object. An owner that was deleted and
+    created again has another uid: an apply drops the reference to the earlier one only if it knows that it was ours."""
+    ours = _our_references(metadata, marks)
+    return last | {"metadata": last["metadata"] | {"ownerReferences": ours}} if ours else last
+
+
+def for_dry_run(obj: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
+    """The object as it is tried out: without its owner if the live object still has a reference to an earlier one. The
+    write takes that away first, a dry run cannot."""
+    if all(marks.owner and entry["uid"] == marks.owner.uid for entry in _our_references(metadata, marks)):
+        return obj
+    return obj | {"metadata": {key: value for key, value in obj["metadata"].items() if key != "ownerReferences"}}
+
+
+def _our_references(metadata: JSON, marks: ObjectMarks) -> list[JSON]:
+    references = metadata.get("ownerReferences") or ()
+    return [entry for entry in references if marks.owner and marks.owner.is_same_object(entry)]
+
+
+def foreign_controller(metadata: JSON, marks: ObjectMarks) -> str:
+    """The controller of a live object as `<Kind> <name>` if it is another than the owner that we would write; else
+    empty."""
+    if marks.owner is None or not owns(marks.owner, metadata):
+        return ""
+    controllers = [entry for entry in metadata.get("ownerReferences") or () if entry.get("controller")]
+    foreign = [entry for entry in controllers if not marks.owner.is_same_object(entry)]
+    return f"{foreign[0].get('kind')} {foreign[0].get('name')}" if foreign else ""
+
+
+def is_ignored(metadata: JSON, options: ReleaseOptions) -> bool:
+    """Has a user asked that this live object be left alone, and does its release respect that?"""
+    return options.respect_ignore and IGNORE in (metadata.get("annotations") or {})
+
+
+def without_marks(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
+    """A JSON merge patch that takes all our marks from a live object; None if it has none, or another release's."""
+    if owner_of(metadata) not in (None, identity):
+        return None
+    labels = _present(metadata.get("labels"), [*MANAGED_BY, *marks.labels])
+    annotations = _present(metadata.get("annotations"), [RELEASE_NAME, RELEASE_NAMESPACE, CREATED])
+    references = metadata.get("ownerReferences") or []
+    left = [entry for entry in references if not (marks.owner and marks.owner.is_same_object(entry))]
+    parts = {"labels": labels, "annotations": annotations}
+    patch: dict[str, JSON] = {part: dict.fromkeys(keys) for part, keys in parts.items() if keys}
+    if left != references:
+        patch["ownerReferences"] = left
+    if not patch:
+        return None
+    return {"metadata": patch | {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}}
+
+
+def _present(values: Mapping[str, str] | None, keys: list[str]) -> list[str]:
+    return [key for key in keys if key in (values or {})]

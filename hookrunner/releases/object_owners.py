@@ -1,0 +1,128 @@
+"""To which release an object belongs, and whether another may adopt it.
+
+    await owners.check_owner_absent(owner, identity, allowed)   # raises ReleaseFailed with what to do
+    owners.note(identity, adoption)
+    owners.adopted(identity)                                    # to be reported
+
+An operator that has moved to another namespace, or a namespace that was deleted with its records, leaves objects whose
+owner does not exist any more. Those may be adopted; the objects of a release that exists, or may exist, never are.
+Source: the checks of `helm install` before it adopts an object.
+"""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from hookrunner import log
+from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.model.releases import Adoption
+from hookrunner.model.resources import Resource
+from hookrunner.releases.manifest_objects import ADOPT, RELEASE_NAMESPACE, ReleaseId
+from hookrunner.releases.records.record_storage import OTHER, RecordStorage
+
+_NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
+_OWNERS_LOG = log.get("releases.owners")
+
+_FRESH = 2.0
+"""Seconds for which an answer is cached: hundreds of objects may name the same owner."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A record of one release, empty if it has none, and when (loop time) the cluster was asked."""
+
+    record: str = ""
+    asked_at: float = float("-inf")
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class ReleaseOwners:
+    """The releases of one cluster, as owners of objects."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._records = [RecordStorage(client, driver) for driver in OTHER]
+        self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
+        self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
+
+    async def check_owner_absent(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
+        """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
+        more and `identity` may adopt its objects. Raises KubeError if the server cannot be asked."""
+        belongs = f"it belongs to release {owner}"
+        if not owner.namespace:
+            raise ReleaseFailed(
+                f"{belongs} of an unknown namespace: add its annotation {RELEASE_NAMESPACE}, or delete the object"
+            )
+        try:
+            record = await self._record(owner)
+        except Denied as error:
+            raise ReleaseFailed(
+                f"{belongs}, and it is unknown whether that still exists, so the object is not adopted: {error};"
+                f" grant the right to list secrets and configmaps in namespace {owner.namespace}"
+            ) from error
+        if record:
+            raise ReleaseFailed(
+                f"{belongs}, and two releases may not have the same object. That release has a record, {record}; if "
+                f"it is no longer maintained: kubectl delete secret,configmap -n {owner.namespace} "
+                f"-l owner=helm,name={owner.name}, then hookrunner module adopt {identity.name}"
+            )
+        if not allowed:
+            raise ReleaseFailed(f"{belongs}, which has no record any more: {ways_to_adopt(identity)}")
+
+    def note(self, identity: ReleaseId, adoption: Adoption) -> None:
+        """Note that `identity` has adopted an object."""
+        level = "warn" if adoption.owner else "info"
+        owner = adoption.owner or "none"
+        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
+        self._adoptions[identity].append(adoption)
+
+    def adopted(self, identity: ReleaseId) -> tuple[Adoption, ...]:
+        """The objects that this release has adopted since the last call, in the order of names."""
+        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
+
+    async def _record(self, owner: ReleaseId) -> str:
+        """Find a record of a release, of either kind, as `Secret <namespace>/<name>`; empty without one. Raises Denied
+        without the right to list records, or another KubeError."""
+        now, answer = asyncio.get_running_loop().time, self._answers[owner]
+        async with answer.asking:
+            if now() - answer.asked_at >= _FRESH:
+                answer.record = await self._look_up(owner)
+                answer.asked_at = now()
+            return answer.record
+
+    async def _look_up(self, owner: ReleaseId) -> str:
+        try:
+            for records in self._records:
+                if record := await records.find(*owner):
+                    return record
+        except Denied:
+            if not await self._is_absent(owner.namespace):
+                raise
+        return ""
+
+    async def _is_absent(self, namespace: str) -> bool:
+        """Is it certain that a namespace does not exist?"""
+        try:
+            await writes.read(self._client, ObjectRef(_NAMESPACES, name=namespace))
+        except NotFound:
+            return True
+        except KubeError:
+            return False
+        return False
+
+
+def check_unowned(identity: ReleaseId, allowed: bool) -> None:
+    """Raise ReleaseFailed unless `identity` may adopt an object that belongs to no release."""
+    if not allowed:
+        raise ReleaseFailed(f"it exists already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
+
+
+def ways_to_adopt(identity: ReleaseId) -> str:
+    """How to allow the adoption of an object, for a person."""
+    return (
+        f"adopt it by `hookrunner module adopt {identity.name}`, by the annotation"
+        f' {ADOPT}: "true" in the template, or by `adopt: true` in module.yaml'
+    )
