@@ -13,6 +13,7 @@ from hookrunner.model.addons import CrdOrigin, Downgrade, Instances, Scope, Unma
 from hookrunner.model.modules import Drift
 from hookrunner.modules import traits
 from hookrunner.modules.traits import REQUIRES
+from hookrunner.packages.names import COMPONENT_PATTERN, LONGEST_NAME
 from hookrunner.shapes import FLAG, TEXT, TEXTS, Integer, Many, Problem, Table, Text, check
 from kubetypes.json_values import JSON
 
@@ -77,7 +78,7 @@ _RULES: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("object", "version"): (_DNS_LABEL, "a version of an API such as v1alpha1"),
     ("object", "shortNames"): (_DNS_LABEL, _SMALL),
     ("component",): (
-        r"(?!.*\.\.)[a-z0-9][a-z0-9.-]{0,62}",
+        rf"(?!.*\.\.)(?=.{{1,{LONGEST_NAME}}}\Z){COMPONENT_PATTERN}",
         "lowercase letters, digits, - and ., at most 63",
     ),
     ("source",): (r"\S(.*\S)?", "a directory, or a location such as https://example.com/addons"),

@@ -1,16 +1,17 @@
 """The fields that `spec` has for every kind of addon, once: their types, their patterns, and how they are read.
 
 `addon.yaml` may set defaults of some of them under the same names (docs/addon-yaml.md). The generated definition
-repeats the types as OpenAPI (`common_fields_schema.py`), so that the API server refuses what is wrong at once; objects
+repeats the types as OpenAPI (`definition_schemas.py`), so that the API server refuses what is wrong at once; objects
 of another definition, and files, are checked here.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import get_args
 
 from hookrunner.model.addons import CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.options import duration
+from hookrunner.packages.names import LONGEST_NAME, is_channel, is_version, shown
 from hookrunner.shapes import FLAG, TEXT, Many, Problem, Shape, Table, Text, check
 from kubetypes.json_values import JSON
 
@@ -30,19 +31,10 @@ SHAPES: Mapping[str, Shape] = {
 WITH_DEFAULT_IN_FILE = ("channel", "updatePolicy", "rollbackOnFailure", "timeout", "adopt")
 """Those of which `addon.yaml` may set the default."""
 
-LONGEST_NAME = 63
-"""Characters of a version and of a channel's name: they become parts of paths and values of labels."""
-VERSION = r"[A-Za-z0-9]([A-Za-z0-9+_-]|\.[A-Za-z0-9+_-])*\.?"
-"""A package's version: no two points in a row, since it becomes a part of a path."""
-CHANNEL = r"[a-z0-9][a-z0-9-]*"
 TIMEOUT = r"([0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)){1,8}"
-
-_PATTERNS = {
-    "version": (re.compile(VERSION, re.ASCII), "letters, digits and . + _ -, beginning with a letter or digit"),
-    "channel": (re.compile(CHANNEL, re.ASCII), "lowercase letters, digits and -"),
-    "timeout": (re.compile(TIMEOUT, re.ASCII), "a duration such as 10m or 1h30m"),
-}
+LONGEST_TIMEOUT = 63
 _SHORTEST_TIMEOUT = 1.0
+_TIMEOUT = re.compile(TIMEOUT, re.ASCII)
 
 
 def field_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
@@ -56,16 +48,22 @@ def field_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
 def text_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
     """What is wrong with texts among these fields, of a `spec` or of `addon.yaml`. An empty text counts as not set, as
     upstream's operators read it. Values of other types are passed over."""
-    for name, (pattern, allowed) in _PATTERNS.items():
+    for name, (is_usable, allowed) in _RULES.items():
         text = document.get(name)
-        if not (isinstance(text, str) and text):
-            continue
-        if len(text) > LONGEST_NAME:
-            yield Problem(name, f"is too long: {len(text)} characters, at most {LONGEST_NAME} are allowed")
-        elif not pattern.fullmatch(text):
-            yield Problem(name, f"cannot be '{text}'; use {allowed}")
-        elif name == "timeout" and duration(text) < _SHORTEST_TIMEOUT:
-            yield Problem(name, f"cannot be '{text}'; it must be at least 1s")
+        if isinstance(text, str) and text and not is_usable(text):
+            yield Problem(name, f"cannot be {shown(text)}; use {allowed}")
+
+
+def _is_timeout(text: str) -> bool:
+    usable = len(text) <= LONGEST_TIMEOUT and _TIMEOUT.fullmatch(text)
+    return bool(usable) and duration(text) >= _SHORTEST_TIMEOUT
+
+
+_RULES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "version": (is_version, f"letters, digits and . + _ -, at most {LONGEST_NAME}, without '..'"),
+    "channel": (is_channel, f"lowercase letters, digits and -, at most {LONGEST_NAME}"),
+    "timeout": (_is_timeout, "a duration of at least 1s, such as 90s or 1h30m"),
+}
 
 
 def parse_fields(document: Mapping[str, JSON], defaults: CommonFields) -> CommonFields:

@@ -34,3 +34,14 @@ def addon(name: str = "coredns", kind: str = "CoreDNS", *, of: Mapping[str, JSON
     """An addon that is only a value: `of` has further keys of `object`, `keys` those of the file."""
     document = {"object": {"kind": kind, "plural": kind.lower(), **(of or {})}, **keys}
     return to_addon(document, Path("/addons") / name, Path("/addons"))
+
+
+def instance_of(spec: JSON, namespace: str = "kube-system", name: str = "default", **metadata: JSON) -> JSON:
+    """An object of the kind CoreDNS."""
+    place = {"namespace": namespace} if namespace else {}
+    return {
+        "apiVersion": "addons.x-k8s.io/v1alpha1",
+        "kind": "CoreDNS",
+        "metadata": {"name": name, **place, **metadata},
+        "spec": spec,
+    }

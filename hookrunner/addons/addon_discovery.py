@@ -1,0 +1,135 @@
+"""Finds addons: the directories in the addons directories (see docs/addons.md).
+
+A directory that cannot be offered does not stop the others. It is known with its reason, because what it has installed
+must not be taken for a leftover: its instances stay as they are until it is corrected.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookrunner import log
+from hookrunner.addons.addon_crd import read_definitions
+from hookrunner.addons.addon_file import read_addon
+from hookrunner.errors import BadAddon, StartRefused
+from hookrunner.model.addons import Addon, RejectedAddon
+from hookrunner.model.modules import GLOBAL, camel, kebab
+from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
+from hookrunner.shapes import suggestion
+
+_log = log.get("addons.discovery")
+
+
+@dataclass(frozen=True, slots=True)
+class AddonCatalog:
+    """What the addons directories hold, by name. No two `addons` have one name, one kind or one plural. `rejected` are
+    directories that cannot be offered; `hidden` are names that --addons leaves out."""
+
+    addons: tuple[Addon, ...] = ()
+    rejected: tuple[RejectedAddon, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+    def named(self, name: str) -> Addon | None:
+        """The addon of this name."""
+        return next((addon for addon in self.addons if addon.name == name), None)
+
+    def of_kind(self, api_version: str, kind: str) -> Addon | None:
+        """The addon whose instances are of this kind."""
+        kinds = ((addon.object.api_version, addon.object.kind, addon) for addon in self.addons)
+        return next((addon for version, name, addon in kinds if (version, name) == (api_version, kind)), None)
+
+
+def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> AddonCatalog:
+    """The addons in these absolute directories, or of them only those with these names. Of two with one name or one
+    kind the first directory's counts. Rejected ones are logged. Raises StartRefused if an addons directory is missing
+    or cannot be read, and for a name that no directory has."""
+    taken: dict[str, Addon] = {}
+    rejected: list[RejectedAddon] = []
+    for root in dict.fromkeys(directories):
+        for directory in _children(root):
+            try:
+                addon = _read(directory, root)
+                _require_unused(addon, taken.values())
+            except BadAddon as error:
+                _log.error("addon is not offered", path=directory, error=str(error))
+                rejected.append(RejectedAddon(directory.name, directory, str(error)))
+            else:
+                taken[addon.name] = addon
+    _require_known(names, [*taken, *(addon.name for addon in rejected)])
+    offered = [taken[name] for name in sorted(taken) if not names or name in names]
+    hidden = tuple(name for name in sorted(taken) if names and name not in names)
+    return AddonCatalog(tuple(offered), tuple(rejected), hidden)
+
+
+def _children(root: Path) -> Iterator[Path]:
+    """Every directory that could be an addon, ordered by name."""
+    try:
+        with os.scandir(root) as entries:
+            children = sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        raise StartRefused(f"path '{root}' does not exist; create it or correct --addons-dir") from None
+    except NotADirectoryError:
+        raise StartRefused(f"path '{root}' is not a directory; set --addons-dir to where addons are") from None
+    except OSError as error:
+        raise StartRefused(f"path '{root}' cannot be read: {error.strerror}; addons are looked for there") from None
+    for entry in children:
+        if not entry.name.startswith(".") and (os.path.isdir(entry.path) or entry.is_symlink()):
+            yield Path(entry.path)
+
+
+def _read(directory: Path, root: Path) -> Addon:
+    """The addon in a directory. A link gives the name, and its target the files. Raises BadAddon."""
+    _require_name(directory.name)
+    if not directory.exists():
+        raise BadAddon(f"{directory}: it is a dangling link; correct it or remove it")
+    addon = read_addon(directory, root)
+    read_definitions(addon)
+    for path in addon.post_render:
+        _require_executable(directory / path)
+    return addon
+
+
+def _require_name(name: str) -> None:
+    key = camel(name)
+    if kebab(key) != name or "." in name or not is_release_name(name) or not name[0].isalpha():
+        raise BadAddon(
+            f"{name!r} cannot be the name of an addon: use lowercase letters, digits and single '-' between words, "
+            f"beginning with a letter, at most {LONGEST_RELEASE}; rename the directory"
+        )
+    if key == GLOBAL:
+        raise BadAddon(
+            f"no addon can be called '{GLOBAL}': that is the section of values for all; rename the directory"
+        )
+
+
+def _require_executable(path: Path) -> None:
+    if not path.is_file():
+        raise BadAddon(f"{path}: does not exist, but postRender names it; add it or correct addon.yaml")
+    if not os.access(path, os.X_OK):
+        raise BadAddon(f"{path}: is not executable, but postRender names it; run: chmod +x {path}")
+
+
+def _require_unused(addon: Addon, others: Collection[Addon]) -> None:
+    """Raises BadAddon if an earlier directory has the name, the kind or the plural."""
+    for other in others:
+        if other.name == addon.name:
+            raise BadAddon(f"there is an addon '{addon.name}' already, in {other.directory}, and the first one is used")
+        same_group = other.object.group == addon.object.group
+        if same_group and other.object.kind.lower() == addon.object.kind.lower():
+            raise BadAddon(
+                f"the kind {addon.object.kind} is that of addon '{other.name}' in {other.directory}, and the first one "
+                "is used; write another object.kind"
+            )
+        if other.object.crd_name == addon.object.crd_name:
+            raise BadAddon(
+                f"the plural '{addon.object.plural}' is that of addon '{other.name}' in {other.directory}, and the "
+                "first one is used; write another object.plural"
+            )
+
+
+def _require_known(names: Collection[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = suggestion(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
+            raise StartRefused(f"--addons: no addons directory has an addon '{name}'{hint}")

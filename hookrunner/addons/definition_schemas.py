@@ -1,0 +1,165 @@
+"""What the definitions of all addons' kinds have in common, as OpenAPI: the common fields of `spec`, the status, and
+what `kubectl get` shows.
+
+The fields have no defaults here: those of `addon.yaml` would otherwise be written into every object and outlive a
+change of the file. Bounds on lists keep the cost of rules within what the API server allows.
+
+Sources: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+"""
+
+from collections.abc import Mapping
+from typing import get_args
+
+from hookrunner.addons.common_fields import TIMEOUT
+from hookrunner.model.addons import CommonFields, DeletionPolicy, UpdatePolicy
+from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
+from kubetypes.json_values import JSON
+
+_OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_TEXT: JSON = {"type": "string"}
+_NUMBER: JSON = {"type": "integer", "format": "int64"}
+_TIME: JSON = {"type": "string", "format": "date-time"}
+_MOST_PATCHES = 200
+
+_PATCH_RULES = [
+    {
+        "rule": "has(self.jsonPatch) || (has(self.apiVersion) && has(self.kind) && has(self.metadata)"
+        " && has(self.metadata.name))",
+        "message": "a patch names its object: write apiVersion, kind and metadata.name, or target and jsonPatch",
+    },
+    {
+        "rule": "!has(self.jsonPatch) || (has(self.target) && has(self.target.apiVersion) && has(self.target.kind)"
+        " && has(self.target.name))",
+        "message": "a jsonPatch names its object: write target with apiVersion, kind and name",
+    },
+]
+_NO_TWO_POINTS = {"rule": "!self.contains('..')", "message": "a version has no two points in a row"}
+_NAMES = {"name": _TEXT, "namespace": _TEXT}
+_PATCH = _OPEN | {
+    "properties": {
+        "apiVersion": _TEXT,
+        "kind": _TEXT,
+        "metadata": _OPEN | {"properties": _NAMES},
+        "target": _OPEN | {"properties": {"apiVersion": _TEXT, "kind": _TEXT, **_NAMES}},
+        "jsonPatch": {"type": "array", "items": _OPEN, "minItems": 1, "maxItems": 1000},
+    },
+    "x-kubernetes-validations": _PATCH_RULES,
+}
+
+
+def spec_properties(defaults: CommonFields) -> dict[str, JSON]:
+    """The common fields, described with an addon's defaults, in the order of the documentation."""
+    return {
+        "version": _pattern(VERSION_PATTERN, "Exact version of the package. It takes precedence over the channel.")
+        | {"x-kubernetes-validations": [_NO_TWO_POINTS]},
+        "channel": _pattern(
+            CHANNEL_PATTERN, f"List of versions to follow while version is empty. Default: {defaults.channel}."
+        ),
+        "patches": {
+            "type": "array",
+            "maxItems": _MOST_PATCHES,
+            "items": _PATCH,
+            "description": "Changes of the package's objects: partial objects with apiVersion, kind and metadata.name, "
+            "or target and jsonPatch (RFC 6902). A patch that fits no object refuses the whole change.",
+        },
+        "updatePolicy": {
+            "type": "string",
+            "enum": list(get_args(UpdatePolicy)),
+            "description": "automatic: follow the channel. notify: keep the version and report a newer one. manual: "
+            f"keep it. Default: {defaults.update_policy}.",
+        },
+        "rollbackOnFailure": _flag(
+            "Go back to the last healthy version if an upgrade fails or takes longer than timeout.",
+            defaults.rollback_on_failure,
+        ),
+        "timeout": _pattern(
+            TIMEOUT,
+            f"How long the objects may take to become ready, such as 90s or 10m. Default: {defaults.timeout:g}s.",
+        ),
+        "adopt": _flag("Take over existing objects that belong to no release.", defaults.adopt),
+        "suspend": _flag("Write nothing and repair nothing; the status is still updated.", False),
+        "deletionPolicy": {
+            "type": "string",
+            "enum": list(get_args(DeletionPolicy)),
+            "description": "What happens to the objects when this one is deleted: they are deleted, or stay and belong "
+            "to no one. Default: Delete.",
+        },
+    }
+
+
+def status_schema() -> JSON:
+    """The status. `healthy`, `errors`, `phase` and `observedGeneration` are those of upstream's operators."""
+    healthy = {"version": _TEXT, "revision": _NUMBER, "time": _TIME}
+    objects = {"total": _NUMBER, "current": _NUMBER, "ready": _TEXT}
+    return {
+        "type": "object",
+        "properties": {
+            "healthy": {"type": "boolean", "description": "Is the desired state reached and does it work?"},
+            "errors": {"type": "array", "items": _TEXT, "description": "Every obstacle, the most serious first."},
+            "phase": _TEXT,
+            "observedGeneration": _NUMBER,
+            "version": {"type": "string", "description": "The version that is applied."},
+            "channel": _TEXT,
+            "availableVersion": {"type": "string", "description": "A version that updatePolicy does not install."},
+            "digest": {"type": "string", "description": "SHA-256 of the package that is applied."},
+            "release": {"type": "string", "description": "The Helm release, in hookrunner's namespace."},
+            "revision": _NUMBER,
+            "lastHealthy": {"type": "object", "properties": healthy},
+            "objects": {"type": "object", "properties": objects},
+            "startedAt": _TIME,
+            "conditions": _conditions(),
+        },
+    }
+
+
+def columns() -> list[JSON]:
+    """What `kubectl get` shows; the last two only with `-o wide`."""
+    message = ".status.conditions[?(@.type=='Ready')].message"
+    return [
+        _column("Version", "string", ".status.version"),
+        _column("Phase", "string", ".status.phase"),
+        _column("Healthy", "boolean", ".status.healthy"),
+        _column("Objects", "string", ".status.objects.ready"),
+        _column("Update", "string", ".status.availableVersion"),
+        _column("Age", "date", ".metadata.creationTimestamp"),
+        _column("Channel", "string", ".status.channel") | {"priority": 1},
+        _column("Message", "string", message) | {"priority": 1},
+    ]
+
+
+SELECTABLE_FIELDS = ({"jsonPath": ".status.phase"}, {"jsonPath": ".status.version"})
+"""For `kubectl get --field-selector status.phase=Failed`."""
+
+
+def _conditions() -> JSON:
+    """A list of `metav1.Condition`, of which each type appears once: writers of one do not overwrite others.
+    Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go"""
+    fields: Mapping[str, JSON] = {
+        "type": _TEXT | {"maxLength": 316},
+        "status": _TEXT | {"enum": ["True", "False", "Unknown"]},
+        "observedGeneration": _NUMBER | {"minimum": 0},
+        "lastTransitionTime": _TIME,
+        "reason": _TEXT | {"minLength": 1, "maxLength": 1024},
+        "message": _TEXT | {"maxLength": 32768},
+    }
+    required = [name for name in fields if name != "observedGeneration"]
+    return {
+        "type": "array",
+        "items": {"type": "object", "required": required, "properties": fields},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+    }
+
+
+def _pattern(pattern: str, description: str) -> JSON:
+    """A text that may be empty, which means not set."""
+    bounds = {"maxLength": LONGEST_NAME, "pattern": f"^({pattern})?$"}
+    return _TEXT | bounds | {"description": description}
+
+
+def _flag(description: str, default: bool) -> JSON:
+    return {"type": "boolean", "description": f"{description} Default: {str(default).lower()}."}
+
+
+def _column(name: str, kind: str, path: str) -> dict[str, JSON]:
+    return {"name": name, "type": kind, "jsonPath": path}
