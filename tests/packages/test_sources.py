@@ -1,6 +1,7 @@
 """The contract of all sources: one package gives one digest and the same errors, wherever it lies."""
 
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,18 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.channels import choose_entry, parse_channel
 from hookrunner.packages.package import parse_package
 from tests.packages.places import CHART, FILES, DirectoryPlace, Place, with_checksums
+from tests.packages.web_place import web_place
 from tests.tables import each
 
 
-@pytest.fixture(params=["directory"])
-def place(tmp_path: Path) -> Place:
-    return DirectoryPlace(tmp_path)
+@pytest.fixture(params=["directory", "https"])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    async with AsyncExitStack() as stack:
+        match request.param:
+            case "https":
+                yield await stack.enter_async_context(web_place(tmp_path))
+            case _:
+                yield DirectoryPlace(tmp_path)
 
 
 async def refusal(answer: Awaitable[object]) -> PackageError:

@@ -1,0 +1,183 @@
+"""Reads bounded files from web servers that may be slow, wrong or hostile.
+
+    async with HttpsReader() as reader:
+        data = await reader.read(URL("https://example.com/addons/stable"), most=1 << 20)    # None: 404
+
+What is refused: more than five redirects, one to another scheme, one from a public to a private address (a server on
+the internet must not make us ask a service of the cluster), compressed answers (a kilobyte can stand for gigabytes).
+Small answers that carry an ETag are kept, so that an unchanged channel costs an answer without a body. Neither proxies
+nor cookies are used. The caller sets the deadline: a server may send a byte a second.
+Source: https://www.rfc-editor.org/rfc/rfc9110#name-redirection-3xx
+"""
+
+import ipaddress
+import socket
+import ssl
+from collections import OrderedDict
+from typing import Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from hookrunner import __version__
+from hookrunner.errors import PackageError
+from hookrunner.kube.refusals import describe_error
+from hookrunner.packages.source_locations import without_credentials
+
+MOST_REDIRECTS = 5
+_MOST_KEPT = 64
+_LARGEST_KEPT = 1 << 20
+"""Answers with an ETag, and bytes of each."""
+_MOST_HOSTS = 256
+"""A forgotten host counts as public, which allows less."""
+_CONNECT_TIMEOUT = 10.0
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MISSING = frozenset({404, 410})
+
+
+class AddressBook(AbstractResolver):
+    """Remembers which addresses were used for a host; with `public_only` refuses all others. `inner` asks the system's
+    resolver unless given."""
+
+    def __init__(self, public_only: bool = False, inner: AbstractResolver | None = None) -> None:
+        self._public_only = public_only
+        self._inner = inner or aiohttp.ThreadedResolver()
+        self._addresses: dict[str, list[str]] = {}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        results = await self._inner.resolve(host, port, family)
+        if len(self._addresses) >= _MOST_HOSTS:
+            self._addresses.clear()
+        self._addresses[host] = [result["host"] for result in results]
+        if self._public_only and not self.is_public(host):
+            raise OSError(None, f"{host} has a private address, and a public server redirected there")
+        return results
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def is_public(self, host: str) -> bool:
+        """Whether a host, as an address or by those that were used for its name, is on the internet."""
+        return all(map(is_public_address, self._addresses.get(host, [host])))
+
+
+class HttpsReader:
+    """An asynchronous context manager that owns connections. `tls` is for other trust than the system's."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self._kept = OrderedDict[URL, tuple[str, bytes]]()
+
+    async def __aenter__(self) -> Self:
+        self._book = AddressBook()
+        self._session = self._new_session(self._book)
+        self._public_session = self._new_session(AddressBook(public_only=True))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+        await self._public_session.close()
+
+    async def read(self, url: URL, most: int) -> bytes | None:
+        """The body of a file, at most one byte more than `most`; None if there is no such file.
+
+        Raises PackageError with the reason Unreachable if there is no whole answer or another status, Malformed for a
+        redirect or an encoding that is refused.
+        """
+        try:
+            return await self._follow(url, most)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error)}") from error
+
+    def _new_session(self, resolver: AddressBook) -> aiohttp.ClientSession:
+        tls = self._tls if self._tls is not None else True
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, ssl=tls),
+            headers=_HEADERS,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT),
+        )
+
+    async def _follow(self, url: URL, most: int) -> bytes | None:
+        """The body at a URL or where it leads. A public server leads to public ones only, however often."""
+        current, session = url, self._session
+        for _ in range(MOST_REDIRECTS + 1):
+            async with session.get(current, headers=self._condition(url), allow_redirects=False) as response:
+                if response.status not in _REDIRECTS:
+                    return await self._read_answer(url, response, most)
+                target = redirect_target(current, response.headers.get("Location", ""))
+            if session is self._public_session or self._book.is_public(current.host or ""):
+                session = self._public_session
+                _require_public_literal(current, target)
+            current = target
+        raise PackageError("Malformed", f"{_shown(url)}: more than {MOST_REDIRECTS} redirects")
+
+    def _condition(self, url: URL) -> dict[str, str]:
+        return {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
+
+    async def _read_answer(self, url: URL, response: aiohttp.ClientResponse, most: int) -> bytes | None:
+        if response.status in _MISSING:
+            return None
+        if response.status == 304 and url in self._kept:
+            self._kept.move_to_end(url)
+            return self._kept[url][1]
+        if response.status != 200:
+            raise PackageError("Unreachable", f"{_shown(url)}: HTTP {response.status} {response.reason}")
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise PackageError("Malformed", f"{_shown(url)}: the answer is compressed; serve the file as it is")
+        body = await _read_body(response, most)
+        self._keep(url, response.headers.get("ETag", ""), body)
+        return body
+
+    def _keep(self, url: URL, etag: str, body: bytes) -> None:
+        self._kept.pop(url, None)
+        if etag and len(body) <= _LARGEST_KEPT:
+            self._kept[url] = etag, body
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def redirect_target(current: URL, location: str) -> URL:
+    """Where a redirect leads. User and password stay with their server. Raises PackageError with the reason Malformed
+    for a redirect without a target or to another scheme, ValueError for one that is no URL."""
+    target = current.join(URL(location))
+    if not location or target.scheme != current.scheme or not target.host:
+        leads = f"to {target.scheme}:, not {current.scheme}:" if location else "nowhere"
+        raise PackageError("Malformed", f"{_shown(current)}: redirects {leads}; correct the server or the source")
+    user, password = (current.user, current.password) if target.origin() == current.origin() else (None, None)
+    return target.with_user(user).with_password(password) if user else target.with_user(None)
+
+
+def is_public_address(address: str) -> bool:
+    """Whether this is an address on the internet; a name that is no address counts as one."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).is_global
+    except ValueError:
+        return True
+
+
+def _require_public_literal(current: URL, target: URL) -> None:
+    """A host that is written as an address is not resolved. One that is a name is, by `AddressBook`."""
+    if not is_public_address(target.host or ""):
+        text = f"redirects from a public to the private address {target.host}; correct the server or the source"
+        raise PackageError("Malformed", f"{_shown(current)}: {text}")
+
+
+async def _read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """At most one byte more than `most`; the rest is cut off with the connection."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > most:
+            response.close()
+            break
+    return bytes(body[: most + 1])
+
+
+def _shown(url: URL) -> str:
+    return without_credentials(str(url))

@@ -1,0 +1,116 @@
+"""A web server as a source: `<base>/<channel>` and `<base>/packages/<component>/<version>/…`.
+
+    async with HttpsReader() as reader:
+        source = HttpsSource("https://example.com/addons/{kubernetes}", reader, kubernetes="v1.34.2", timeout=60)
+        package = await source.read_package("coredns", "1.14.6")
+
+HTTP has no list of a directory, so `SHA256SUMS` says which files a package has; without it the package is the one file
+`manifest.yaml`, as for the predecessors' operators. `{kubernetes}` in the base is the cluster's version without `v` and
+suffix: `1.34.2`. A deadline bounds each channel and each package as a whole.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+from yarl import URL
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.channels import decode_channel, release_of
+from hookrunner.packages.checksums import CHECKSUMS, digest_of, parse_checksums
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.names import (
+    LARGEST_CHANNEL,
+    LARGEST_FILE,
+    require_channel,
+    require_component,
+    require_package,
+)
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.source_locations import without_credentials
+
+MANIFEST = "manifest.yaml"
+_AT_ONCE = 8
+"""Files of one package that are read side by side."""
+
+
+class HttpsSource:
+    """Channels and packages below a URL. `timeout` are seconds for one channel or package; 0 is no limit."""
+
+    is_remote = True
+
+    def __init__(self, base: str, reader: HttpsReader, kubernetes: str, timeout: float) -> None:
+        self.location = without_credentials(base)
+        self._base = base.replace("{kubernetes}", release_of(kubernetes).removeprefix("v")).rstrip("/")
+        self._reader = reader
+        self._timeout = timeout
+
+    async def read_channel(self, name: str) -> str:
+        """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
+        require_channel(name)
+        async with self._deadline(f"channel '{name}'"):
+            text = await self._reader.read(self._url(name), LARGEST_CHANNEL)
+        if text is None:
+            raise PackageError("NoChannel", f"channel '{name}' does not exist at {self.location}; name another one")
+        return decode_channel(name, text)
+
+    async def list_versions(self, component: str) -> list[str]:
+        """None: web servers do not list them. The channels do."""
+        require_component(component)
+        return []
+
+    async def read_digest(self, component: str, version: str) -> str:
+        """The digest of a package by its list of checksums, empty without one."""
+        require_package(component, version)
+        async with self._deadline(f"package {component} {version}"):
+            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL)
+        return "" if listed is None else digest_of(parse_checksums(f"{component} {version}", listed))
+
+    async def read_package(self, component: str, version: str) -> Package:
+        """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        files = PackageFiles(f"{component} {version}")
+        async with self._deadline(f"package {component} {version}"):
+            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL)
+            paths = [MANIFEST] if listed is None else sorted(parse_checksums(files.package, listed))
+            await self._read_files(component, version, paths, files)
+        if listed is not None:
+            files.add(CHECKSUMS, listed)
+        elif not files.by_path:
+            text = f"neither {CHECKSUMS} nor {MANIFEST} exists at {self.location}; use another version or add it"
+            raise files.refusal("NotFound", text)
+        return parse_package(component, version, files.by_path)
+
+    async def _read_files(self, component: str, version: str, paths: list[str], files: PackageFiles) -> None:
+        """Add those that exist, several at a time; the first error ends the others."""
+        waiting = iter(paths)
+
+        async def read_next() -> None:
+            for path in waiting:
+                data = await self._reader.read(self._file(component, version, path), LARGEST_FILE)
+                if data is not None:
+                    files.add(path, data)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(_AT_ONCE, len(paths))):
+                    group.create_task(read_next())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    def _file(self, component: str, version: str, path: str) -> URL:
+        return self._url("/".join(("packages", component, version, *path.split("/"))))
+
+    def _url(self, path: str) -> URL:
+        return URL(f"{URL(self._base)}/{quote(path)}", encoded=True)
+
+    @asynccontextmanager
+    async def _deadline(self, what: str) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._timeout or None):
+                yield
+        except TimeoutError:
+            text = f"no complete answer from {self.location} within {self._timeout:g} s"
+            raise PackageError("Unreachable", f"{what}: {text}; raise --addon-fetch-timeout if it is slow") from None

@@ -1,0 +1,203 @@
+"""Web servers as sources: what they cost, and what slow, wrong and hostile ones can do."""
+
+import gzip
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.https_reader import AddressBook, HttpsReader, is_public_address, redirect_target
+from hookrunner.packages.https_source import HttpsSource
+from tests.packages.places import CHART, FILES, with_checksums
+from tests.packages.web_place import KUBERNETES, Answer, WebPlace, web_place
+from tests.tables import each
+
+CHANNEL = b"manifests: []\n"
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[WebPlace]:
+    async with web_place(tmp_path) as place:
+        place.put_channel("stable", CHANNEL)
+        place.put_package("coredns", "1.0", with_checksums(FILES))
+        yield place
+
+
+async def refusal(source: HttpsSource) -> PackageError:
+    with pytest.raises(PackageError) as raised:
+        await source.read_channel("stable")
+    return raised.value
+
+
+async def test_an_unchanged_channel_costs_an_answer_without_a_body(place: WebPlace) -> None:
+    texts = [await place.source.read_channel("stable") for _ in range(3)]
+    place.put_channel("stable", b"manifests: [] # new\n")
+    texts.append(await place.source.read_channel("stable"))
+    assert [status for _, status in place.requests] == [200, 304, 304, 200]
+    assert texts == ["manifests: []\n"] * 3 + ["manifests: [] # new\n"]
+
+
+async def test_a_digest_costs_the_list_alone(place: WebPlace) -> None:
+    package = await place.source.read_package("coredns", "1.0")
+    place.requests.clear()
+    assert await place.source.read_digest("coredns", "1.0") == package.digest
+    assert place.requests == [("/packages/coredns/1.0/SHA256SUMS", 304)]
+    assert await place.source.read_digest("coredns", "2.0") == ""
+
+
+async def test_the_base_follows_the_clusters_version(place: WebPlace) -> None:
+    place.files["/v1.34.2/stable"] = b"manifests: [] # 1.34\n"
+    source = place.source_at(place.base + "/v{kubernetes}/")
+    assert await source.read_channel("stable") == "manifests: [] # 1.34\n"
+
+
+async def test_paths_are_quoted(place: WebPlace) -> None:
+    files = {"a b%41?#.yaml": b"", "ü/+&.yaml": b""}
+    place.put_package("coredns", "2.0+x", with_checksums(files))
+    assert (await place.source.read_package("coredns", "2.0+x")).files == files
+
+
+async def test_a_server_that_hangs_is_left_at_the_deadline(place: WebPlace) -> None:
+    place.answers["/stable"] = Answer(body=None)
+    place.answers["/packages/coredns/1.0/manifest.yaml"] = Answer(body=None)
+    source = place.source_at(place.base, timeout=0.1)
+    error = await refusal(source)
+    assert (error.reason, error.brief) == ("Unreachable", True)
+    assert "within 0.1 s; raise --addon-fetch-timeout" in str(error)
+    with pytest.raises(PackageError, match=r"package coredns 1\.0: no complete answer"):
+        await source.read_package("coredns", "1.0")
+
+
+@each(
+    "answer, reason, problem",
+    [
+        (Answer(status=500), "Unreachable", "/stable: HTTP 500"),
+        (Answer(status=401), "Unreachable", "HTTP 401"),
+        (Answer(status=403), "Unreachable", "HTTP 403"),
+        (Answer(status=429), "Unreachable", "HTTP 429"),
+        (Answer(status=204), "Unreachable", "HTTP 204"),
+        (Answer(status=206, body=b"x"), "Unreachable", "HTTP 206"),
+        (Answer(status=304), "Unreachable", "HTTP 304"),
+        (Answer(status=410), "NoChannel", "does not exist at https://127.0.0.1:"),
+        (Answer(body=gzip.compress(CHANNEL), headers={"Content-Encoding": "gzip"}), "Malformed", "is compressed"),
+        (Answer(body=CHANNEL, length=1000), "Unreachable", "the answer broke off in the middle"),
+        (Answer(body=b"x" * ((1 << 20) + 1)), "TooLarge", "more than 1 MiB"),
+        (Answer(body=b"x" * ((1 << 20) + 1), length=1 << 60), "TooLarge", "more than 1 MiB"),
+        (Answer(status=302), "Malformed", "redirects nowhere"),
+        (Answer(status=302, headers={"Location": "/stable"}), "Malformed", "more than 5 redirects"),
+        (Answer(status=302, headers={"Location": "http://127.0.0.1/"}), "Malformed", "redirects to http:, not https:"),
+        (Answer(status=302, headers={"Location": "file:///etc/passwd"}), "Malformed", "redirects to file:"),
+        (Answer(status=302, headers={"Location": "https://[::1/"}), "Unreachable", ""),
+        (Answer(status=302, headers={"Location": "https://nowhere.invalid/"}), "Unreachable", ""),
+    ],
+)
+async def test_an_answer_that_is_none(place: WebPlace, answer: Answer, reason: str, problem: str) -> None:
+    place.answers["/stable"] = answer
+    error = await refusal(place.source)
+    assert (error.reason, problem in str(error)) == (reason, True), error
+
+
+async def test_a_file_that_is_shorter_than_it_was_is_another_one(place: WebPlace) -> None:
+    place.answers["/packages/coredns/1.0/manifest.yaml"] = Answer(body=FILES["manifest.yaml"][:5])
+    with pytest.raises(PackageError) as raised:
+        await place.source.read_package("coredns", "1.0")
+    assert raised.value.reason == "DigestMismatch"
+
+
+async def test_five_redirects_are_followed(place: WebPlace) -> None:
+    for number in range(5):
+        place.answers[f"/hop{number}"] = Answer(status=302, headers={"Location": f"/hop{number + 1}"})
+    place.files["/hop5"] = b"manifests: [] # here\n"
+    place.answers["/stable"] = Answer(status=307, headers={"Location": f"{place.base}/hop1"})
+    assert await place.source.read_channel("stable") == "manifests: [] # here\n"
+    place.answers["/stable"] = Answer(status=307, headers={"Location": "/hop0"})
+    assert "more than 5 redirects" in str(await refusal(place.source))
+
+
+async def test_the_first_bad_file_ends_the_package(place: WebPlace) -> None:
+    place.put_package("coredns", "2.0", with_checksums({**CHART, **{f"f{number:03}": b"" for number in range(100)}}))
+    place.answers["/packages/coredns/2.0/f000"] = Answer(status=500)
+    with pytest.raises(PackageError, match="HTTP 500"):
+        await place.source.read_package("coredns", "2.0")
+    assert len(place.requests) < 30
+
+
+async def test_a_server_that_is_down_or_unknown_is_unreachable(place: WebPlace) -> None:
+    async with HttpsReader() as strict:
+        error = await refusal(HttpsSource(place.base, strict, KUBERNETES, 5))
+    assert (error.reason, "certificate" in str(error).lower()) == ("Unreachable", True)
+    error = await refusal(place.source_at("https://me:secret@127.0.0.1:1/x"))
+    assert error.reason == "Unreachable"
+    assert "https://127.0.0.1:1/x/stable: Cannot connect" in str(error)
+
+
+# ── redirects ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@each(
+    "address, public",
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("example.com", True),
+        ("127.0.0.1", False),
+        ("10.96.0.1", False),
+        ("192.168.1.1", False),
+        ("172.16.0.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("::1", False),
+        ("fd00::1", False),
+        ("fe80::1%eth0", False),
+        ("::ffff:10.0.0.1", False),
+    ],
+)
+def test_which_addresses_are_on_the_internet(address: str, public: bool) -> None:
+    assert is_public_address(address) is public
+
+
+class Names(AbstractResolver):
+    """A name server with these names."""
+
+    def __init__(self, **addresses: str) -> None:
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        address = self._addresses[host]
+        return [ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)]
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_public_server_leads_to_no_name_with_a_private_address() -> None:
+    names = Names(inside="10.0.0.1", outside="93.184.216.34")
+    book = AddressBook(public_only=True, inner=names)
+    assert len(await book.resolve("outside")) == 1
+    with pytest.raises(OSError, match="inside has a private address"):
+        await book.resolve("inside")
+    free = AddressBook(inner=names)
+    await free.resolve("inside")
+    assert (free.is_public("inside"), free.is_public("10.0.0.1"), free.is_public("unknown")) == (False, False, True)
+
+
+@each(
+    "current, location, target",
+    [
+        ("https://a.com/x/y", "z", "https://a.com/x/z"),
+        ("https://me:pw@a.com/x", "/z", "https://me:pw@a.com/z"),
+        ("https://me:pw@a.com/x", "https://a.com/z", "https://me:pw@a.com/z"),
+        ("https://me:pw@a.com/x", "https://b.com/z", "https://b.com/z"),
+        ("https://me:pw@a.com/x", "https://a.com:8443/z", "https://a.com:8443/z"),
+        ("https://a.com/x", "https://you:pw@b.com/z", "https://b.com/z"),
+    ],
+)
+def test_a_password_stays_with_its_server(current: str, location: str, target: str) -> None:
+    assert redirect_target(URL(current), location) == URL(target)

@@ -1,0 +1,107 @@
+"""A web server with its own certificate, whose answers can be slow, cut, wrong or redirected.
+
+async with web_place(directory) as place:
+    place.put_channel("stable", b"…")
+    place.answers["/stable"] = Answer(status=503)
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from aiohttp import web
+
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.https_source import HttpsSource
+from tests.controlplane.certs import make_server_certificate
+
+KUBERNETES = "v1.34.2-gke.100"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server does in place of sending the file. `length` is a Content-Length of its own; the connection is cut
+    after the body. A body of None never comes."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = b""
+    length: int | None = None
+
+
+class WebPlace:
+    """The files of a server by path. `requests` are those that came: path and status."""
+
+    def __init__(self, reader: HttpsReader) -> None:
+        self.files: dict[str, bytes] = {}
+        self.answers: dict[str, Answer] = {}
+        self.requests: list[tuple[str, int]] = []
+        self.base = ""
+        self.reader = reader
+        self.source = self.source_at("https://127.0.0.1")
+
+    def serve_at(self, base: str) -> None:
+        self.base = base
+        self.source = self.source_at(base)
+
+    def put_channel(self, name: str, text: bytes) -> None:
+        self.files[f"/{name}"] = text
+
+    def put_package(self, component: str, version: str, files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            self.files[f"/packages/{component}/{version}/{path}"] = data
+
+    def source_at(self, base: str, timeout: float = 30.0) -> HttpsSource:
+        return HttpsSource(base, self.reader, KUBERNETES, timeout)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        status, response = self._response(request)
+        self.requests.append((request.path, status))
+        answer = self.answers.get(request.path)
+        if answer and answer.length is not None:
+            return await _lie(request, answer)
+        if answer and answer.body is None:
+            await asyncio.Event().wait()
+        return response
+
+    def _response(self, request: web.BaseRequest) -> tuple[int, web.Response]:
+        if answer := self.answers.get(request.path):
+            return answer.status, web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+        if request.path not in self.files:
+            return 404, web.Response(status=404)
+        data = self.files[request.path]
+        etag = f'"{sha256(data).hexdigest()}"'
+        if request.headers.get("If-None-Match") == etag:
+            return 304, web.Response(status=304)
+        return 200, web.Response(body=data, headers={"ETag": etag})
+
+
+async def _lie(request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
+    """Send another length than the body has, in raw bytes, since aiohttp would not."""
+    assert request.transport
+    head = f"HTTP/1.1 {answer.status} OK\r\nContent-Length: {answer.length}\r\n\r\n"
+    request.transport.write(head.encode() + (answer.body or b""))
+    request.transport.close()
+    raise asyncio.CancelledError
+
+
+@asynccontextmanager
+async def web_place(directory: Path) -> AsyncIterator[WebPlace]:
+    """One on a free port; its certificate lies in the directory."""
+    pair = make_server_certificate(directory, "web")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pair.certificate, pair.key)
+    async with HttpsReader(ssl.create_default_context(cafile=str(pair.certificate))) as reader:
+        place = WebPlace(reader)
+        runner = web.ServerRunner(web.Server(place.handle, handler_cancellation=True), shutdown_timeout=0)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+            place.serve_at(f"https://127.0.0.1:{runner.addresses[0][1]}")
+            yield place
+        finally:
+            await runner.cleanup()
