@@ -22,6 +22,7 @@ from tests.tables import each
 ADDONS = Path(__file__).parents[1] / "addons"
 ALL = sorted(file.parent for file in ADDONS.glob("*/addon.yaml"))
 HOOKS = sorted(ADDONS.glob("*/hooks/*.py"))
+SCRIPTS = sorted(ADDONS.glob("*/hooks/**/*.py"))
 FOREIGN = [
     {"filterResult": {"ours": False, "config": "coredns-abc"}},
 ]
@@ -87,17 +88,20 @@ def test_the_linter_reports_nothing_about_hooks_of_addons(capsys: pytest.Capture
     assert run(["hook", "lint", "--strict", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
 
 
-@each("hook", HOOKS, ids=lambda hook: str(hook.name))
+@each("hook", SCRIPTS, ids=lambda hook: str(hook.name))
 def test_hooks_of_addons_need_the_standard_library_only(hook: Path) -> None:
     nodes = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = [node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name for node in nodes]
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+    own = {"lib"} & {path.name for path in hook.parent.iterdir()}
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names | own
 
 
-def run_hook(directory: Path, hook: str, snapshots: JSON, values: JSON, instance: JSON) -> dict[str, Any]:
-    """What the hook writes before a run of this instance, by the names of the files; raises CalledProcessError."""
+def run_hook(
+    directory: Path, hook: str, snapshots: JSON, values: JSON, instance: JSON, binding: str = "beforeHelm"
+) -> dict[str, Any]:
+    """What the hook writes in a run of this instance, by the names of the files; raises CalledProcessError."""
     given = {
-        "BINDING_CONTEXT_PATH": [{"binding": "beforeHelm", "type": "BeforeHelm", "snapshots": snapshots}],
+        "BINDING_CONTEXT_PATH": [{"binding": binding, "snapshots": snapshots}],
         "VALUES_PATH": values,
         "ADDON_OBJECT_PATH": instance,
     }
@@ -110,6 +114,11 @@ def run_hook(directory: Path, hook: str, snapshots: JSON, values: JSON, instance
     return {name: json.loads(files[name].read_text() or "null") for name in written}
 
 
+def addon_object(kind: str, spec: JSON) -> JSON:
+    metadata = {"namespace": "kube-system", "name": "default"}
+    return {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
 def adopt_coredns(directory: Path, spec: JSON, configs: JSON, deployments: JSON = FOREIGN) -> dict[str, Any]:
     """What the hook of coredns does about the CoreDNS that runs."""
     snapshots = {
@@ -118,12 +127,7 @@ def adopt_coredns(directory: Path, spec: JSON, configs: JSON, deployments: JSON 
         "deployments": deployments,
         "configs": [{"filterResult": {"name": name, "corefile": text}} for name, text in configs.items()],
     }
-    instance = {
-        "apiVersion": "addons.x-k8s.io/v1alpha1",
-        "kind": "CoreDNS",
-        "metadata": {"namespace": "kube-system", "name": "default"},
-        "spec": spec,
-    }
+    instance = addon_object("CoreDNS", spec)
     values = {"global": {}, "coredns": {**spec, "internal": {}}}
     return run_hook(directory, "coredns/hooks/cluster-dns.py", snapshots, values, instance)
 
@@ -160,3 +164,98 @@ def test_config_map_without_a_corefile_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failure:
         adopt_coredns(tmp_path, {"adopt": True}, {"coredns-abc": ""})
     assert "ConfigMap kube-system/coredns-abc of the CoreDNS to adopt has no key Corefile" in failure.value.stderr
+
+
+ADOPTED_PROXY = """\
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+bindAddress: 0.0.0.0
+clientConnection:
+  burst: 0
+  kubeconfig: /var/lib/kube-proxy/kubeconfig.conf
+clusterCIDR: 10.244.0.0/16
+configSyncPeriod: 0s
+conntrack:
+  maxPerCore: 0
+  min: null
+hostnameOverride: ""
+ipvs:
+  excludeCIDRs:
+  - 192.0.2.0/24
+  - "198.51.100.0/24"
+  strictARP: true
+kind: KubeProxyConfiguration
+mode: ipvs
+nodePortAddresses: null
+"""
+
+
+def adopt_kube_proxy(directory: Path, config: str, spec: JSON, binding: str = "beforeHelm") -> dict[str, Any]:
+    """What the hook of kube-proxy does about the kube-proxy that runs."""
+    snapshots = {
+        "settings": [{"filterResult": {"name": "kube-proxy", "data": {"config.conf": config}}}],
+        "endpoints": [{"filterResult": {"addresses": ["192.0.2.11"], "port": 6443}}],
+        "daemonsets": [{"filterResult": {"ours": False}}],
+        "bindings": [{"filterResult": "kubeadm:node-proxier"}],
+    }
+    instance = addon_object("KubeProxy", spec)
+    values = {"global": {}, "kubeProxy": {**spec, "internal": {}}}
+    return run_hook(directory, "kube-proxy/hooks/config.py", snapshots, values, instance, binding)
+
+
+def test_settings_of_an_adopted_kube_proxy_are_copied_into_the_spec(tmp_path: Path) -> None:
+    written = adopt_kube_proxy(tmp_path, ADOPTED_PROXY, {"adopt": True})
+    copied: dict[str, Any] = {
+        "mode": "ipvs",
+        "clusterCidr": "10.244.0.0/16",
+        "config": {
+            "bindAddress": "0.0.0.0",
+            "conntrack": {"maxPerCore": 0},
+            "ipvs": {"excludeCIDRs": ["192.0.2.0/24", "198.51.100.0/24"], "strictARP": True},
+        },
+    }
+    assert written["KUBERNETES_PATCH_PATH"]["mergePatch"] == {"spec": copied}
+    config = yaml.safe_load(written["VALUES_JSON_PATCH_PATH"]["value"]["config"])
+    assert config["ipvs"] == copied["config"]["ipvs"]
+    assert config["clientConnection"] == {"kubeconfig": "/var/lib/kube-proxy/kubeconfig.conf"}
+
+
+def test_spec_wins_over_an_adopted_kube_proxy(tmp_path: Path) -> None:
+    written = adopt_kube_proxy(
+        tmp_path, ADOPTED_PROXY, {"adopt": True, "mode": "nftables", "config": {"bindAddress": "::"}}
+    )
+    assert written["KUBERNETES_PATCH_PATH"]["mergePatch"] == {"spec": {"clusterCidr": "10.244.0.0/16"}}
+    assert adopt_kube_proxy(tmp_path, ADOPTED_PROXY, {})["KUBERNETES_PATCH_PATH"] is None
+
+
+def test_configuration_that_cannot_be_read_is_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        adopt_kube_proxy(tmp_path, "mode: |\n  ipvs\n", {"adopt": True})
+    assert "key config.conf: value '|' is no plain scalar: set spec.config" in failure.value.stderr
+
+
+def test_binding_of_kubeadm_is_deleted_after_the_release_that_adopts(tmp_path: Path) -> None:
+    deleted = adopt_kube_proxy(tmp_path, "", {"adopt": True}, "afterHelm")["KUBERNETES_PATCH_PATH"]
+    assert (deleted["operation"], deleted["kind"], deleted["name"]) == (
+        "Delete",
+        "ClusterRoleBinding",
+        "kubeadm:node-proxier",
+    )
+    assert adopt_kube_proxy(tmp_path, "", {}, "afterHelm")["KUBERNETES_PATCH_PATH"] is None
+
+
+@each(
+    ("hook", "snapshots", "values", "reason"),
+    [
+        ("kube-proxy/hooks/conflicts.py", {"cilium": ["true"], "daemonsets": []}, {}, "Cilium"),
+        ("kube-proxy/hooks/conflicts.py", {"cilium": ["false"], "daemonsets": []}, {}, None),
+        ("metrics-server/hooks/kubelet-certificates.py", {"kubelets": ["kind: X"]}, False, "SelfSigned"),
+        ("metrics-server/hooks/kubelet-certificates.py", {"kubelets": ["kind: X"]}, True, None),
+    ],
+)
+def test_hooks_write_conditions_only_while_they_hold(
+    hook: str, snapshots: JSON, values: JSON, reason: str | None, tmp_path: Path
+) -> None:
+    entries = {name: [{"filterResult": result} for result in results] for name, results in snapshots.items()}
+    document = {"global": {}, "metricsServer": {"kubelet": {"insecureTLS": values}}}
+    condition = run_hook(tmp_path, hook, entries, document, {"spec": {}})["CONDITIONS_PATH"]
+    assert (condition and condition["reason"]) == reason
