@@ -220,8 +220,12 @@ def verdict(obj: JSON) -> ObjectStatus:
 
 def may_wait(obj: JSON) -> bool:
     """Can an object of this kind exist and not be ready? A manifest is enough to tell."""
-    group, _ = key = _group_kind(obj)
-    return key in _RULES or group not in _SERVED_BY_KUBERNETES
+    return _group_kind(obj) in _RULES or not is_built_in(obj)
+
+
+def is_built_in(obj: JSON) -> bool:
+    """Is the object of a group that the API server itself serves?"""
+    return _group_kind(obj)[0] in _SERVED_BY_KUBERNETES
 
 
 def _group_kind(obj: JSON) -> tuple[str, str]:

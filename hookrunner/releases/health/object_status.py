@@ -1,0 +1,136 @@
+"""What kstatus calls the status of an object: the six words, and how fields of an object are read for them.
+
+    ObjectHealth(HealthStatus.IN_PROGRESS, "LessReady", "1 of 3 replicas are ready")
+
+`reason` is the word of the library for an object in progress or failed, empty otherwise; `message` is for people. A
+field of another type than expected counts as absent, except where the library gives up: that is `MalformedObject`, and
+the object's status is unknown.
+Source: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from kubetypes.json_values import JSON
+
+
+class HealthStatus(StrEnum):
+    """The words of kstatus. The last two are never computed from an object: it does not exist, or cannot be read."""
+
+    IN_PROGRESS = "InProgress"
+    FAILED = "Failed"
+    CURRENT = "Current"
+    TERMINATING = "Terminating"
+    NOT_FOUND = "NotFound"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectHealth:
+    """The status of one object, with the library's reason and a message for people."""
+
+    status: HealthStatus
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def is_current(self) -> bool:
+        """Is the object as its spec says?"""
+        return self.status is HealthStatus.CURRENT
+
+
+CURRENT = ObjectHealth(HealthStatus.CURRENT)
+NOT_FOUND = ObjectHealth(HealthStatus.NOT_FOUND, message="does not exist")
+
+
+def in_progress(reason: str, message: str) -> ObjectHealth:
+    """Its controller is at work."""
+    return ObjectHealth(HealthStatus.IN_PROGRESS, reason, message)
+
+
+def failed(reason: str, message: str) -> ObjectHealth:
+    """It does not become current by waiting."""
+    return ObjectHealth(HealthStatus.FAILED, reason, message)
+
+
+def unknown(message: str) -> ObjectHealth:
+    """It cannot be read."""
+    return ObjectHealth(HealthStatus.UNKNOWN, message=message)
+
+
+class MalformedObject(ValueError):
+    """An object whose status cannot be computed; the message says which field is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCondition:
+    """An entry of `status.conditions`."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Is it true?"""
+        return self.status == "True"
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.reason, self.message))) or f"{self.type} is {self.status}"
+
+
+def field_of(obj: JSON, *path: str) -> JSON:
+    """The value at a path, None if it is absent."""
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, Mapping) else None
+    return obj
+
+
+def count_of(obj: JSON, *path: str, default: int = 0) -> int:
+    """The whole number at a path."""
+    value = field_of(obj, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def text_of(obj: JSON, *path: str, default: str = "") -> str:
+    """The text at a path."""
+    value = field_of(obj, *path)
+    return value if isinstance(value, str) else default
+
+
+def time_of(obj: JSON, *path: str) -> datetime | None:
+    """The time at a path, with its time zone; None if no such time can be read."""
+    try:
+        time = datetime.fromisoformat(text_of(obj, *path))
+    except ValueError:
+        return None
+    return time if time.tzinfo else None
+
+
+def generation_of(obj: JSON, *path: str) -> int | None:
+    """A generation, None without one. Raises MalformedObject if it is no number."""
+    value = field_of(obj, *path)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise MalformedObject(f"its {'.'.join(path)} is no number")
+
+
+def conditions_of(obj: JSON) -> list[ObjectCondition]:
+    """The conditions in their order. Raises MalformedObject if they are no list of conditions."""
+    status = obj.get("status") or {}
+    entries = (status.get("conditions") or []) if isinstance(status, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise MalformedObject("its status.conditions are no list of conditions")
+    return [
+        ObjectCondition(*(_word(entry, key) for key in ("type", "status", "reason", "message"))) for entry in entries
+    ]
+
+
+def _word(entry: JSON, key: str) -> str:
+    value = entry.get(key) or ""
+    if not isinstance(value, str):
+        raise MalformedObject(f"a condition's {key} is no text")
+    return value
