@@ -243,19 +243,25 @@ def test_binding_of_kubeadm_is_deleted_after_the_release_that_adopts(tmp_path: P
     assert adopt_kube_proxy(tmp_path, "", {}, "afterHelm")["KUBERNETES_PATCH_PATH"] is None
 
 
+IPVS = {"name": "kube-proxy", "text": "mode: ipvs\n"}
+
+
 @each(
-    ("hook", "snapshots", "values", "reason"),
+    ("hook", "snapshots", "insecure", "reason"),
     [
-        ("kube-proxy/hooks/conflicts.py", {"cilium": ["true"], "daemonsets": []}, {}, "Cilium"),
-        ("kube-proxy/hooks/conflicts.py", {"cilium": ["false"], "daemonsets": []}, {}, None),
+        ("kube-proxy/hooks/conflicts.py", {"cilium": ["true"], "daemonsets": []}, None, "Cilium"),
+        ("kube-proxy/hooks/conflicts.py", {"cilium": ["false"], "daemonsets": []}, None, None),
         ("metrics-server/hooks/kubelet-certificates.py", {"kubelets": ["kind: X"]}, False, "SelfSigned"),
         ("metrics-server/hooks/kubelet-certificates.py", {"kubelets": ["kind: X"]}, True, None),
+        ("nodelocaldns/hooks/cluster.py", {"services": ["10.96.0.10"], "settings": [IPVS]}, None, "ClusterDNS"),
+        ("nodelocaldns/hooks/cluster.py", {"services": ["10.96.0.10"], "settings": []}, None, None),
     ],
 )
 def test_hooks_write_conditions_only_while_they_hold(
-    hook: str, snapshots: JSON, values: JSON, reason: str | None, tmp_path: Path
+    hook: str, snapshots: JSON, insecure: bool | None, reason: str | None, tmp_path: Path
 ) -> None:
     entries = {name: [{"filterResult": result} for result in results] for name, results in snapshots.items()}
-    document = {"global": {}, "metricsServer": {"kubelet": {"insecureTLS": values}}}
+    document: JSON = {"global": {}, "nodelocaldns": {"localIP": "169.254.20.10"}}
+    document |= {"metricsServer": {"kubelet": {"insecureTLS": insecure}}}
     condition = run_hook(tmp_path, hook, entries, document, {"spec": {}})["CONDITIONS_PATH"]
     assert (condition and condition["reason"]) == reason
