@@ -54,6 +54,11 @@ class DirectorySource:
         require_component(component)
         return await asyncio.to_thread(self._list_versions, component)
 
+    async def read_digest(self, component: str, version: str) -> str:
+        """Empty: it is not known without the package."""
+        require_package(component, version)
+        return ""
+
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
         require_package(component, version)

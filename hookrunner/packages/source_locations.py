@@ -46,6 +46,10 @@ class PackageSource(Protocol):
         """The versions of a component that have a package, the newest first; none if the source cannot list them."""
         ...
 
+    async def read_digest(self, component: str, version: str) -> str:
+        """The digest of a package; empty if it is not known without reading the package."""
+        ...
+
     async def read_package(self, component: str, version: str) -> Package:
         """One package, checked against its own list of checksums."""
         ...

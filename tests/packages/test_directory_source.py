@@ -110,6 +110,13 @@ async def test_a_file_of_100_megabytes_is_not_read_whole(place: DirectoryPlace) 
     assert "the file 'large.yaml' has more than 5 MiB" in str(await refusal(place))
 
 
+async def test_a_channel_of_more_than_a_megabyte_is_refused(place: DirectoryPlace) -> None:
+    os.truncate(place.root / "stable", 100 << 20)
+    with pytest.raises(PackageError, match="channel 'stable' has more than 1 MiB") as raised:
+        await place.source.read_channel("stable")
+    assert raised.value.reason == "TooLarge"
+
+
 async def test_what_is_a_file_where_a_directory_belongs_is_refused(place: DirectoryPlace) -> None:
     (place.root / "packages/coredns/2.0").write_text("x")
     (place.root / "edge").mkdir()

@@ -1,0 +1,149 @@
+"""ConfigMaps or Secrets of a namespace as a source.
+
+    source = ClusterSource(ClusterLocation("ConfigMap", "addons"), client)
+    package = await source.read_package("coredns", "1.14.6")
+
+Channels are keys of one object. A package is the objects with the labels `hookrunner.io/package` and
+`hookrunner.io/package-version`; their keys are files. Several objects can form one package: an object holds at most
+1 MiB, and a key no `/`, so the annotation `hookrunner.io/package-directory` says in which directory of the package an
+object's files lie. A label holds no `+`; `_` stands for it, as Helm writes versions in labels.
+
+Objects are read when they are asked for, by pages, and never kept: `watched_selections` says what to watch for changes.
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import AsyncIterator
+
+from hookrunner.errors import ApiError, Denied, KubeError, NotFound, PackageError
+from hookrunner.kube.client import METADATA_LIST, Client
+from hookrunner.model.resources import Selection
+from hookrunner.packages.channels import decode_channel, version_order
+from hookrunner.packages.names import is_version, require_channel, require_component, require_package
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.source_locations import ClusterLocation
+from kubetypes.json_values import JSON
+
+PACKAGE_LABEL = "hookrunner.io/package"
+VERSION_LABEL = "hookrunner.io/package-version"
+DIRECTORY_ANNOTATION = "hookrunner.io/package-directory"
+
+_PAGE = "16"
+"""Objects of up to 1.5 MiB each, in one answer."""
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def watched_selections(location: ClusterLocation) -> tuple[Selection, ...]:
+    """What to watch so that a change of a channel or a package is noticed: metadata is enough."""
+    channels = f"metadata.name={location.channels}"
+    return (
+        Selection("v1", location.kind, location.namespace, fields=channels, metadata_only=True),
+        Selection("v1", location.kind, location.namespace, labels=PACKAGE_LABEL, metadata_only=True),
+    )
+
+
+class ClusterSource:
+    """Channels and packages of one namespace."""
+
+    is_remote = False
+
+    def __init__(self, location: ClusterLocation, client: Client) -> None:
+        self.location = str(location)
+        self._channels = location.channels
+        self._plural = f"{location.kind.lower()}s"
+        self._path = f"/api/v1/namespaces/{location.namespace}/{self._plural}"
+        self._client = client
+
+    async def read_channel(self, name: str) -> str:
+        """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
+        require_channel(name)
+        what = f"channel '{name}' in {self.location}"
+        try:
+            holder = await self._client.get(f"{self._path}/{self._channels}")
+        except NotFound:
+            raise PackageError("NoChannel", f"{what}: the object does not exist; make it or name another") from None
+        except KubeError as error:
+            raise self._unreachable(what, error) from error
+        text = dict(_contents(holder)).get(name)
+        if text is None:
+            raise PackageError("NoChannel", f"{what}: the object has no such key; add it or name another channel")
+        return decode_channel(name, text)
+
+    async def list_versions(self, component: str) -> list[str]:
+        """The versions of a component that have a package, the newest first; `_` stands for a `+`. Raises PackageError:
+        Unreachable."""
+        require_component(component)
+        versions: set[str] = set()
+        if _LABEL.fullmatch(component):
+            async for obj in self._list(f"component {component}", f"{PACKAGE_LABEL}={component}", METADATA_LIST):
+                versions.add(obj["metadata"].get("labels", {}).get(VERSION_LABEL, ""))
+        return sorted(sorted(filter(is_version, versions)), key=version_order, reverse=True)
+
+    async def read_digest(self, component: str, version: str) -> str:
+        """Empty: it is not known without the package."""
+        require_package(component, version)
+        return ""
+
+    async def read_package(self, component: str, version: str) -> Package:
+        """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        files = PackageFiles(f"{component} {version}")
+        label, has_objects = version.replace("+", "_"), False
+        if _LABEL.fullmatch(component) and _LABEL.fullmatch(label):
+            selector = f"{PACKAGE_LABEL}={component},{VERSION_LABEL}={label}"
+            async for obj in self._list(f"package {files.package}", selector):
+                has_objects = True
+                _add_files(obj, files)
+        if not has_objects:
+            text = f"no object in {self.location} has its labels; use another version or add it"
+            raise files.refusal("NotFound", text)
+        return parse_package(component, version, files.by_path)
+
+    async def _list(self, what: str, selector: str, accept: str = "application/json") -> AsyncIterator[JSON]:
+        """The objects with these labels, by pages."""
+        token = ""
+        while True:
+            params = {"labelSelector": selector, "limit": _PAGE} | ({"continue": token} if token else {})
+            try:
+                page = await self._client.get(self._path, params, accept)
+            except KubeError as error:
+                raise self._unreachable(f"{what} in {self.location}", error) from error
+            for obj in page.get("items") or ():
+                yield obj
+            token = page["metadata"].get("continue", "")
+            if not token:
+                return
+
+    def _unreachable(self, what: str, error: KubeError) -> PackageError:
+        mend = f"; hookrunner needs the rights get, list and watch on {self._plural} there"
+        status = f"HTTP {error.status} " if isinstance(error, ApiError) else ""
+        return PackageError("Unreachable", f"{what}: {status}{error}{mend if isinstance(error, Denied) else ''}")
+
+
+def _add_files(obj: JSON, files: PackageFiles) -> None:
+    metadata = obj["metadata"]
+    directory = (metadata.get("annotations") or {}).get(DIRECTORY_ANNOTATION, "").rstrip("/")
+    for key, data in _contents(obj):
+        files.add(f"{directory}/{key}" if directory else key, data)
+
+
+def _contents(obj: JSON) -> list[tuple[str, bytes]]:
+    """The keys of a ConfigMap or Secret with their bytes, sorted. Objects of a list have no kind."""
+    try:
+        if "type" in obj:
+            contents = _decode(obj.get("data"))
+        else:
+            texts = (obj.get("data") or {}).items()
+            contents = {key: text.encode() for key, text in texts} | _decode(obj.get("binaryData"))
+    except (binascii.Error, ValueError) as error:
+        raise PackageError(
+            "Malformed", f"object {obj['metadata'].get('name')}: a value is not base64: {error}"
+        ) from None
+    return sorted(contents.items())
+
+
+def _decode(data: JSON) -> dict[str, bytes]:
+    return {key: base64.b64decode(text, validate=True) for key, text in (data or {}).items()}
