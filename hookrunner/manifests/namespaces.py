@@ -1,0 +1,62 @@
+"""Writes the namespace into objects that have none, because release records are kept in another namespace.
+
+Whether a kind has namespaces is looked up: first among the definitions of the same package, which the cluster may not
+know yet, then in the cluster, then among the built-in kinds. Objects of unknown kinds stay as they are.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from hookrunner.manifests.sourced_object import SourcedObject
+from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds
+
+Scopes = Callable[[str, str], bool | None]
+"""Whether the kind of an apiVersion and a kind has namespaces; None if that is unknown."""
+
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+def fill_namespaces(
+    sources: Iterable[SourcedObject], namespace: str, scopes: Scopes | None = None
+) -> tuple[SourcedObject, ...]:
+    """The objects; those of kinds with namespaces that name none get `namespace`. `scopes` asks the cluster."""
+    objects = tuple(sources)
+    look_up = scopes_of(objects, scopes)
+    return tuple(
+        source.with_metadata({"namespace": namespace})
+        if not source.namespace and look_up(source.api_version, source.kind)
+        else source
+        for source in objects
+    )
+
+
+def scopes_of(sources: Sequence[SourcedObject], scopes: Scopes | None = None) -> Scopes:
+    """The scopes of all kinds that these objects define, that `scopes` knows, or that are built in."""
+    defined = dict(entry for source in sources for entry in _defined_kinds(source))
+
+    def look_up(api_version: str, kind: str) -> bool | None:
+        group = api_version.rpartition("/")[0]
+        if (group, kind) in defined:
+            return defined[group, kind]
+        known = scopes(api_version, kind) if scopes else None
+        return builtin_scope(api_version, kind) if known is None else known
+
+    return look_up
+
+
+def builtin_scope(api_version: str, kind: str) -> bool | None:
+    """Whether a built-in kind has namespaces, whatever the version; None for other kinds."""
+    builtin = builtin_kinds.names().get((api_version.rpartition("/")[0], kind))
+    return builtin.namespaced if builtin else None
+
+
+def _defined_kinds(source: SourcedObject) -> Iterable[tuple[tuple[str, str], bool]]:
+    """Group and kind that a definition brings, with its scope; nothing for another object or a broken definition."""
+    spec: JSON = source.obj.get("spec")
+    if (source.group, source.kind) != _DEFINITION or not isinstance(spec, dict):
+        return ()
+    names = spec.get("names")
+    kind = names.get("kind") if isinstance(names, dict) else None
+    if not isinstance(kind, str) or spec.get("scope") not in ("Namespaced", "Cluster"):
+        return ()
+    return (((str(spec.get("group")), kind), spec["scope"] == "Namespaced"),)

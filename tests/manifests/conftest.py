@@ -1,0 +1,18 @@
+"""Objects of packages, in as few words as possible."""
+
+from hookrunner.manifests.sourced_object import SourcedObject
+from kubetypes.json_values import JSON
+
+
+def sourced(kind: str, name: str, namespace: str = "", api_version: str = "v1", **content: JSON) -> SourcedObject:
+    """An object of the file `<name>.yaml`; `content` are its top-level fields."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **content.pop("metadata", {})}
+    return SourcedObject(f"{name}.yaml", {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content})
+
+
+def pods_of(kind: str, api_version: str, *path: str, **pod: JSON) -> SourcedObject:
+    """A workload named `a`, whose Pod's spec is at a path."""
+    spec: JSON = pod
+    for key in reversed(path):
+        spec = {key: spec}
+    return sourced(kind, "a", api_version=api_version, **spec)

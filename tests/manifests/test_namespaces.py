@@ -1,0 +1,41 @@
+"""Namespaces are filled in where the kind has some and the object names none."""
+
+from hookrunner.manifests.namespaces import builtin_scope, fill_namespaces
+from tests.manifests.conftest import sourced
+from tests.tables import each
+
+
+def definition(kind: str, scope: str) -> dict[str, object]:
+    return {"group": "example.com", "scope": scope, "names": {"kind": kind}}
+
+
+def test_objects_get_the_namespace_that_they_lack() -> None:
+    objects = [sourced("ConfigMap", "a"), sourced("ConfigMap", "b", "own"), sourced("ClusterRole", "c")]
+    objects[2] = sourced("ClusterRole", "c", api_version="rbac.authorization.k8s.io/v1")
+    assert [source.namespace for source in fill_namespaces(objects, "ns")] == ["ns", "own", ""]
+    assert objects[0].namespace == ""
+
+
+def test_definitions_of_the_package_count_before_the_cluster() -> None:
+    objects = [
+        sourced("CustomResourceDefinition", name, api_version="apiextensions.k8s.io/v1", spec=spec)
+        for name, spec in (
+            ("inner", definition("Inner", "Namespaced")),
+            ("outer", definition("Outer", "Cluster")),
+            ("broken", {"names": []}),
+        )
+    ]
+    objects += [
+        sourced(kind, kind.lower(), api_version="example.com/v1") for kind in ("Inner", "Outer", "Asked", "Odd")
+    ]
+    filled = fill_namespaces(objects, "ns", lambda _, kind: {"Asked": True, "Outer": True}.get(kind))
+    assert [source.namespace for source in filled[3:]] == ["ns", "", "ns", ""]
+
+
+@each(
+    ("api_version", "kind", "scope"),
+    [("apps/v1", "Deployment", True), ("v1", "Node", False), ("policy/v1beta1", "PodDisruptionBudget", True)],
+)
+def test_scopes_of_built_in_kinds_are_known_offline(api_version: str, kind: str, scope: bool) -> None:
+    assert builtin_scope(api_version, kind) is scope
+    assert builtin_scope("example.com/v1", kind) is None
