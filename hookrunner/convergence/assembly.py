@@ -19,7 +19,7 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.hook_loading import CompiledHooks, HookPrefetch
+from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, HookPrefetch
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
@@ -27,6 +27,7 @@ from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconcil
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
@@ -75,6 +76,7 @@ class Convergence:
     views: ModuleViews
     releases: ReleaseReconciler
     states: ModuleStates
+    units: Units
     _decisions: ModuleDecisions
     _requests: ModuleRequests
     _helm: Helm
@@ -181,7 +183,8 @@ def _assemble(
     status = ModulesStatus(states, converge, shown, built.queues)
     views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
     events = EventWriter(parts.kube.patcher, states.notices, sources.config)
-    return Convergence(status, views, releases, states, decisions, requests, helm, configured, events)
+    units = Units(requests, UnitMemory(store, built.engine, built.executor, hooks, runner, releases, parts.metrics))
+    return Convergence(status, views, releases, states, units, decisions, requests, helm, configured, events)
 
 
 def _view_sources(
@@ -224,8 +227,12 @@ def _hooks(
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
 
-    prefetch = HookPrefetch(load, states, parts.background)
-    return ModuleHooks(prefetch, built.engine, built.activator, built.inline_runs, compiled)
+    of_modules, of_instances = HookPrefetch(load, states, parts.background), AddonHooks(load)
+
+    async def load_unit(unit: Module) -> catalog.Catalog:
+        return await (of_instances if unit.addon else of_modules)(unit)
+
+    return ModuleHooks(load_unit, built.engine, built.activator, built.inline_runs, compiled)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> ModuleDefinitions:

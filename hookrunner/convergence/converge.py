@@ -22,6 +22,7 @@ from hookrunner.engine.queues import back_off
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
+from kubetypes.json_values import JSON
 
 _log = log.get("converge")
 _crds_log = log.get("crds")
@@ -120,6 +121,8 @@ class Converge:
         self._requests = _RoundRequests()
         self._urgent = asyncio.Event()
         self._cause = ""
+        self._shared: JSON = None
+        """The global values with which instances of addons ran last."""
 
     @property
     def has_begun(self) -> bool:
@@ -167,6 +170,7 @@ class Converge:
         self.has_decided = True
         await self._delete(cause)
         await self._steps.define(self._states.enabled)
+        self._await_instances()
         self._turns.open(cause)
         await self._turns.wait_until_over()
         await self._run_after_all()
@@ -175,6 +179,14 @@ class Converge:
         if not (self.converged.is_set() or self._steps.decisions.doubt):
             self._end_start()
         await self._steps.clean_up()
+
+    def _await_instances(self) -> None:
+        """Give instances of addons another turn if global values have changed: the rest of a round is not about
+        them."""
+        if (shared := self._steps.decisions.global_values()) != self._shared:
+            self._shared = shared
+            for state in self._states.instances:
+                state.await_turn()
 
     def _end_start(self) -> None:
         self.converged.set()

@@ -18,7 +18,7 @@ from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import GLOBAL
+from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.releases.releases import Releases
 
@@ -182,6 +182,8 @@ class ClusterReactions:
         """Run modules whose objects have drifted, if that repairs them."""
         async for finding in findings:
             state = self._states.get(finding.release)
+            if state is None and is_unit_of_addon(finding.release):
+                continue  # the instance was removed meanwhile, with all that is known of it
             self._states.notices.publish(_drift_notice(finding))
             if state and self._releases.needs_repair(state, finding):
                 cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"

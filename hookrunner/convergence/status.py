@@ -102,7 +102,7 @@ class ModulesStatus:
     def _progress(self) -> str:
         if doubt := self._more.decisions.doubt:
             return doubt
-        waiting = [state.module.name for state in self._states.enabled if not state.ready]
+        waiting = [state.module.name for state in self._states.units if state.on and not state.ready]
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._converge.phase or "waiting for global hooks") + names
 
@@ -274,7 +274,7 @@ class ModuleGauges:
 
     def _bindings(self) -> _Samples:
         own = (hook for hook in self._engine.hooks.values() if hook.module == GLOBAL)
-        for hook in (*own, *(hook for state in self._states for hook in state.hooks)):
+        for hook in (*own, *(hook for state in self._states.units for hook in state.hooks)):
             yield (*hook.owner, hook.label), hook.config.count
 
     def _phases(self) -> _Samples:

@@ -8,7 +8,7 @@ addon-operator are used to a chain: under `strict` each module waits for all low
 failed, but for none longer than patience lasts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -37,10 +37,19 @@ class _Below:
 
 
 class Turns:
-    """Whose turn it is among the enabled modules (by name, in their order) at one time (`now`, monotonic). Pure."""
+    """Whose turn it is among the enabled modules (by name, in their order) and the instances of addons that are on, at
+    one time (`now`, monotonic). Instances wait for none, and none waits for them. Pure."""
 
-    def __init__(self, enabled: Mapping[str, ModuleState], order: ModuleOrder, rules: TurnRules, now: float) -> None:
+    def __init__(
+        self,
+        enabled: Mapping[str, ModuleState],
+        order: ModuleOrder,
+        rules: TurnRules,
+        now: float,
+        instances: Sequence[ModuleState] = (),
+    ) -> None:
         self.enabled = enabled
+        self._instances = instances
         self._order = order
         self._rules = rules
         self._now = now
@@ -49,19 +58,21 @@ class Turns:
     @property
     def next(self) -> list[ModuleState]:
         """Those whose turn has come now."""
-        return [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
+        modules = [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
+        return [*modules, *(state for state in self._instances if not state.turn)]
 
     @property
     def is_over(self) -> bool:
-        """Has every module had its turn, as far as it can? Those that are left wait for one that will not become ready
+        """Has every unit had its turn, as far as it can? Those that are left wait for one that will not become ready
         without help."""
-        at_work = any(state.turn and not self._is_past(state) for state in self.enabled.values())
+        modules = any(state.turn and not self._is_past(state) for state in self.enabled.values())
+        at_work = modules or any(state.turn and not self._is_at_rest(state) for state in self._instances)
         return not at_work and not self.next
 
     @property
     def deadline(self) -> float | None:
         """When patience with one of them ends, None if it has not begun with any."""
-        late = [s.owed_since for s in self.enabled.values() if s.turn and s.owed_since is not None]
+        late = [s.owed_since for s in self._all if s.turn and s.owed_since is not None]
         return min((since + self._rules.patience for since in late if not self._is_late(since)), default=None)
 
     def awaited(self, name: str) -> tuple[str, ...]:
@@ -87,6 +98,14 @@ class Turns:
     def is_overtaken(self, state: ModuleState) -> bool:
         """Has it owed a run or a deletion for longer than others wait?"""
         return state.owed_since is not None and self._is_late(state.owed_since)
+
+    def _is_at_rest(self, state: ModuleState) -> bool:
+        """Is this instance installed or parked, or has it had its time?"""
+        return state.ready or state.set_aside or self.is_overtaken(state)
+
+    @property
+    def _all(self) -> list[ModuleState]:
+        return [*self.enabled.values(), *self._instances]
 
     def _find_below(self) -> dict[int, _Below]:
         by_weight, below = dict[int, _Below](), _Below()
@@ -183,7 +202,8 @@ class TurnDispatcher:
         enabled = {state.module.name: state for state in self._states.enabled}
         if self._order.modules.keys() != enabled.keys():
             self._order = ModuleOrder(state.module for state in enabled.values())
-        return Turns(enabled, self._order, self._rules, self._tasks.now())
+        instances = [state for state in self._states.instances if state.on]
+        return Turns(enabled, self._order, self._rules, self._tasks.now(), instances)
 
     async def _wait_for_change(self, turns: Turns, *others: ModuleState) -> None:
         """Wait until a state changes, or until patience ends with one of the enabled modules or of the others."""

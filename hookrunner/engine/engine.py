@@ -199,9 +199,9 @@ class Engine:
         """Make sure that there is a queue of this name. `run_module` carries out the tasks of modules in it."""
         self._queues.open(queue, partial(self._run, run_module), self._background)
 
-    def close(self, queue: str) -> None:
-        """Remove a queue that nothing uses any more; what waits in it is dropped, what runs may end."""
-        self._queues.close(queue)
+    async def close(self, queue: str) -> None:
+        """Remove a queue that nothing uses any more: what waits in it is dropped at once, what runs is waited for."""
+        await self._queues.close(queue)
 
     def unregister(self, hook: Hook) -> None:
         """Forget a hook: no more events for it, and what waits is dropped. A run that is under way ends by itself; only

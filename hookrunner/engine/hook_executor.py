@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
-from hookrunner.engine.run_gate import RunGate
+from hookrunner.engine.run_gate import Notifier, RunGate
 from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
@@ -72,6 +72,10 @@ class Applier:
         for refusal in self._hook_metrics.apply(hook.label, answer.metrics, hook.module):
             _apply_log.error("A metric was refused.", error=refusal)
 
+    def forget_module(self, module: str) -> None:
+        """Drop what its hooks have exported."""
+        self._hook_metrics.forget_module(module)
+
     async def carry_out(self, operations: Sequence[ObjectOperation], previous: PreviousAttempt) -> None:
         """All operations in order, each attempted once. Raises PatchFailed naming those that failed."""
         plan, failures = list(zip(operations, _done_before(operations, previous), strict=True)), list[str]()
@@ -106,6 +110,7 @@ class HookExecutor:
         values: ValuesStore | None,
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
+        self._ended = Notifier()
         self._gate = gate
         self.run_metrics = run_metrics
         self._values = values
@@ -135,6 +140,7 @@ class HookExecutor:
             answer = await self._execute(hook, order, previous, options, turn)
         finally:
             del self.running[number]
+            self._ended.notify()
             self.run_metrics.took(order, self._clock() - began)
         self.run_metrics.succeeded(order)
         _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
@@ -146,6 +152,12 @@ class HookExecutor:
         if order.allow_failure:
             _log.info("Hook failed, but allowed to fail", error=str(error))
         return order.allow_failure
+
+    async def forget_module(self, module: str) -> None:
+        """Wait until none of a module's hooks runs, then drop what they have exported: it will not come back."""
+        while any(order.module == module for order, _ in self.running.values()):
+            await self._ended.next()
+        self._applier.forget_module(module)
 
     async def changes(self) -> AsyncIterator[ValuesChanged]:
         """Every run that changed values; runs until cancelled. For one reader."""

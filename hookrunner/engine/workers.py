@@ -65,8 +65,9 @@ class Queues:
             queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
-    def close(self, name: str) -> None:
-        """Remove a queue, if there is one of this name: what waits in it is dropped, what runs may end."""
+    async def close(self, name: str) -> None:
+        """Remove a queue, if there is one of this name: what waits in it is dropped at once, what runs is waited
+        for."""
         if (queue := self._queues.pop(name, None)) is None:
             return
         queue.drop_waiting()
@@ -74,6 +75,7 @@ class Queues:
         worker = self._workers.pop(name)
         self._ending.add(worker)
         worker.add_done_callback(self._ending.discard)
+        await asyncio.wait([worker])
 
     def enqueue(self, order: Order) -> Task:
         """Add a task at the end of its queue."""

@@ -3,6 +3,7 @@ deletions. Hooks and releases take as long as a test says, fail when it says so,
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.background import Background
@@ -18,8 +19,9 @@ from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRem
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
-from hookrunner.engine.hook_executor import InlineRuns
+from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_gate import Notifier, RunGate
 from hookrunner.engine.workers import QueueRuns, Queues
@@ -28,7 +30,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType, Hook, HookConfig
+from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, Schedule
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
@@ -105,6 +107,8 @@ class ReleasesAtWork(ReleaseReconciler):
         await self._work.do(f"{state.module.name} uninstall")
         self.installed.discard(state.module.name)
 
+    def forget(self, state: ModuleState) -> None: ...
+
     def prewarm(self) -> None: ...
 
     def reads_capabilities(self, state: ModuleState) -> bool:
@@ -141,6 +145,14 @@ class NoHookRuns(QueueRuns):
     def __init__(self) -> None: ...
 
     def observe_wait(self, task: Task) -> None: ...
+
+
+class NoExecutions(HookExecutor):
+    """No hook runs in a process."""
+
+    def __init__(self) -> None: ...
+
+    async def forget_module(self, module: str) -> None: ...
 
 
 class Served(ClusterCapabilities):
@@ -191,7 +203,7 @@ class NoScripts:
 
 class Site:
     """These modules; `hooks` says what lifecycle bindings each one's hooks have, by module and hook. `off` are those
-    that are not turned on from the beginning."""
+    that are not turned on from the beginning. With `listens` each hook also watches Pods and runs each hour."""
 
     def __init__(
         self,
@@ -200,7 +212,9 @@ class Site:
         hooks: dict[str, dict[str, dict[BindingType, int]]] | None = None,
         off: str = "",
         strict: bool = False,
+        listens: bool = False,
     ) -> None:
+        self._listens = listens
         clock, metrics = asyncio.get_running_loop().time, Metrics("")
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
@@ -210,7 +224,8 @@ class Site:
         self.states = ModuleStates(sorted(modules, key=sort_key))
         self.releases = ReleasesAtWork(self.work)
         jq, schedules = Jq(workers=1), Schedules()
-        monitors = Monitors(Streams(FakeCluster().watch, background, metrics), jq, background, metrics, clock)
+        self.metrics, self.streams = metrics, Streams(FakeCluster().watch, background, metrics)
+        monitors = Monitors(self.streams, jq, background, metrics, clock)
         gate = RunGate(monitors, clock)
         queues = Queues(gate, clock, metrics, 100)
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
@@ -233,7 +248,9 @@ class Site:
         requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
         self.cluster_reactions = ClusterReactions(requests, self.releases)
-        self._turns = turns
+        memory = UnitMemory(store, self.engine, NoExecutions(), hooks_, running, self.releases, metrics)
+        self.units = Units(requests, memory)
+        self.store, self.queues, self._turns = store, queues, turns
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
@@ -288,11 +305,14 @@ class Site:
         return history
 
     def _busy(self) -> bool:
-        return any(state.busy_since is not None for state in self.states)
+        return any(state.busy_since is not None for state in self.states.units)
 
     async def _load(self, module: Module) -> Catalog:
-        hooks = self._hooks.get(module.name, {"h": BEFORE_HELM})
-        config = {name: HookConfig("v1", lifecycle=bindings) for name, bindings in hooks.items()}
+        hooks = self._hooks.get(module.addon or module.name, {"h": BEFORE_HELM})
+        pods = Kubernetes("pods", "Pod", namespaces=(module.name,), wait_for_synchronization=False)
+        listens = HookConfig("v1", kubernetes=(pods,), schedules=(Schedule("hourly", "0 * * * *"),))
+        plain = listens if self._listens else HookConfig("v1")
+        config = {name: replace(plain, lifecycle=bindings) for name, bindings in hooks.items()}
         return Catalog(tuple(Hook(f"{module.name}/{name}", NOWHERE, own, module.name) for name, own in config.items()))
 
 

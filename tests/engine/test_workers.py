@@ -50,13 +50,14 @@ async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: 
 async def test_closed_queue_drops_what_waits_and_lets_end_what_runs() -> None:
     async with running(3.0) as queues:
         waiting = queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ()))
-        queues.close("main")
-        assert waiting.over.is_set()
-        assert [queue.name for queue in queues] == []
+        closing = asyncio.ensure_future(queues.close("main"))
+        await asyncio.sleep(0)
+        assert (waiting.over.is_set(), [queue.name for queue in queues]) == (True, [])
         began, now = asyncio.get_running_loop().time(), asyncio.get_running_loop().time
         await queues.stop(25.0)
         assert now() - began == pytest.approx(3.0, abs=0.01), "its last hook is waited for"
-        queues.close("main")  # once more
+        await closing
+        await queues.close("main")  # once more
 
 
 async def test_queue_that_is_closed_and_opened_again_works() -> None:
@@ -65,9 +66,11 @@ async def test_queue_that_is_closed_and_opened_again_works() -> None:
         async def run(queue: Queue, task: Task) -> Outcome:
             return Done()
 
-        queues.close("main")
+        closing = asyncio.ensure_future(queues.close("main"))
+        await asyncio.sleep(0)
         async with asyncio.TaskGroup() as group:
             background = Background(group)
             queues.open("main", run, background)
             await queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ())).over.wait()
             background.stop()
+        await closing

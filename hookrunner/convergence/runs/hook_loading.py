@@ -3,7 +3,7 @@ reported."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import dropwhile
 from typing import TypeAlias
@@ -11,8 +11,9 @@ from typing import TypeAlias
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.errors import BadModule
+from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
+from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL, Module, Phase
 from hookrunner.model.status import some
 
@@ -26,6 +27,36 @@ _REASON = "HooksMissing"
 _PREFETCHED = 3
 _FRESH = 10.0
 """Seconds for which an answer that was fetched in advance is used: files may be changed meanwhile."""
+
+
+class AddonHooks:
+    """Loads the hooks of instances of addons: each addon's are asked for their configuration once, and every instance
+    has them under its unit's name. What cannot be used is asked again in the next attempt."""
+
+    def __init__(self, load: LoadHooks) -> None:
+        self._load = load
+        self._catalogs: dict[str, Catalog] = {}
+        self._loading = asyncio.Lock()
+
+    async def __call__(self, instance: Module) -> Catalog:
+        """The hooks of an instance."""
+        async with self._loading:
+            catalog = self._catalogs.get(instance.addon) or await self._ask(instance)
+        hooks = (_belonging_to(hook, instance.name) for hook in catalog.hooks)
+        return replace(catalog, hooks=tuple(hooks))
+
+    async def _ask(self, instance: Module) -> Catalog:
+        catalog = await self._load(replace(instance, name=instance.addon))
+        answering = [hook.name for hook in catalog.hooks if hook.config.reviews]
+        refused = (BadHookConfig(name, ["hooks of addons answer no webhooks; write a module"]) for name in answering)
+        catalog = replace(catalog, problems=(*catalog.problems, *refused))
+        if not catalog.problems:
+            self._catalogs[instance.addon] = catalog
+        return catalog
+
+
+def _belonging_to(hook: Hook, unit: str) -> Hook:
+    return replace(hook, name=f"{unit}/{hook.label}", module=unit)
 
 
 class HookPrefetch:

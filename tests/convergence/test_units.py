@@ -1,0 +1,235 @@
+"""Instances of addons as units: they run outside of the chain of weights, come and go, and leave nothing behind."""
+
+import asyncio
+import gc
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from hookrunner.convergence.events import Notice
+from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.units import NewUnit
+from hookrunner.errors import BadModule, HookFailed, RunBlocked
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.operations import ValuesOperation
+from hookrunner.model.resources import ObjectReference
+from tests.convergence.conftest import MakeSite
+from tests.convergence.site import AFTER_DELETE, NO_SCHEMAS, Site, module
+from tests.convergence.test_events import Server, posting
+from tests.convergence.units import INSTANCE, FakeBlueprint
+
+pytestmark = pytest.mark.looptime
+
+DNS = INSTANCE.name
+
+
+def new(name: str = DNS, blueprint: FakeBlueprint | None = None) -> NewUnit:
+    about = ObjectReference("addons.x-k8s.io/v1alpha1", "DNS", "default", name.rpartition(".")[2])
+    return NewUnit(replace(INSTANCE, name=name), blueprint or FakeBlueprint(), about, NO_SCHEMAS)
+
+
+async def started(site: Site, blueprint: FakeBlueprint | None = None) -> ModuleState:
+    """A site that has started without the unit, which is then added and runs."""
+    await site.start()
+    site.seen()
+    state = site.units.add(new(blueprint=blueprint))
+    site.units.request(state, "test")
+    await site.rests()
+    return state
+
+
+async def test_first_converge_runs_instances_with_the_modules_and_waits_for_none(make_site: MakeSite) -> None:
+    site = make_site(module("a", 10), module("b", 20))
+    site.work.takes = {"a release": 3.0, f"{DNS} release": 60.0}
+    state = site.units.add(new())
+    site.units.request(state, "too early: the first round does it")
+    await site.start()
+    steps = site.seen()
+    assert steps.index("b beforeHelm") > steps.index("a release") > steps.index(f"{DNS} beforeHelm")
+    assert f"{DNS} release" in steps
+    assert asyncio.get_running_loop().time() == pytest.approx(30.0, abs=1.0), "after its patience a converge is over"
+
+
+async def test_converge_is_over_when_each_instance_is_installed_or_parked(make_site: MakeSite) -> None:
+    site = make_site(module("a", 10), strict=True)
+    site.units.add(new("dns.x.blocked", FakeBlueprint(blocked=RunBlocked("no version"))))
+    site.units.add(new("dns.x.failing", FakeBlueprint(blocked=HookFailed("no"))))
+    await site.start()
+    assert asyncio.get_running_loop().time() < 1.0
+    assert [state.error for state in site.states.instances] == ["no version", "no"]
+
+
+async def test_instance_that_is_added_later_runs_at_once(make_site: MakeSite) -> None:
+    site = make_site(module("a", 10))
+    state = await started(site)
+    assert (state.ready, state.phase) == (True, "Ready")
+    assert DNS in site.releases.installed
+
+
+async def test_blocked_unit_touches_nothing_and_is_not_tried_again_by_time(make_site: MakeSite) -> None:
+    blueprint = FakeBlueprint(blocked=RunBlocked("no version fits"))
+    site = make_site()
+    state = await started(site, blueprint)
+    await asyncio.sleep(600)
+    assert (state.error, state.live, blueprint.prepared, site.seen()) == ("no version fits", False, 1, [])
+    blueprint.blocked = None
+    site.units.request(state, "channel moved")
+    assert await site.rests() == [f"{DNS} beforeHelm", f"{DNS} release"]
+    assert (state.error, state.ready) == ("", True)
+
+
+async def test_failed_unit_is_tried_again_after_its_back_off(make_site: MakeSite) -> None:
+    blueprint = FakeBlueprint(blocked=HookFailed("source cannot be reached"))
+    site = make_site()
+    state = await started(site, blueprint)
+    blueprint.blocked = None
+    await asyncio.sleep(10)
+    assert (state.ready, blueprint.prepared) == (True, 2)
+
+
+async def test_global_value_runs_all_instances_once_and_another_edit_none(make_site: MakeSite) -> None:
+    site = make_site(module("a", 10))
+    await started(site)
+    site.seen()
+    site.edit(a="x: 1")
+    assert not [step for step in await site.rests() if step.startswith(DNS)]
+    site.edit(GLOBAL="x: 1")
+    assert [step for step in await site.rests() if step.startswith(DNS)] == [f"{DNS} beforeHelm", f"{DNS} release"]
+    site.edit(aEnabled="false")
+    assert not [step for step in await site.rests() if step.startswith(DNS)]
+
+
+async def test_deletion_runs_delete_hooks_and_removes_the_unit(make_site: MakeSite) -> None:
+    site = make_site(hooks={"dns": {"h": AFTER_DELETE}})
+    state = await started(site)
+    site.seen()
+    await site.units.delete(state, "deleted by its user")
+    assert site.seen() == [f"{DNS} uninstall", f"{DNS} afterDeleteHelm"]
+    assert (site.states.get(DNS), site.releases.installed) == (None, set())
+
+
+async def test_deletion_that_fails_is_repeated_and_runs_no_hook_twice(make_site: MakeSite) -> None:
+    site = make_site(hooks={"dns": {"h": {BindingType.BEFORE_DELETE_HELM: 1}}})
+    state = await started(site)
+    site.seen()
+    site.work.fails = {f"{DNS} uninstall"}
+    deleting = asyncio.ensure_future(site.units.delete(state, "deleted"))
+    await asyncio.sleep(1.0)
+    assert (state.error, deleting.done()) == (f"{DNS} uninstall: no", False)
+    site.work.fails = set()
+    await deleting
+    assert site.seen() == [f"{DNS} beforeDeleteHelm", f"{DNS} uninstall", f"{DNS} uninstall"]
+
+
+async def test_deletion_during_a_run_follows_it(make_site: MakeSite) -> None:
+    site = make_site()
+    site.work.takes = {f"{DNS} release": 20.0}
+    await site.start()
+    state = site.units.add(new())
+    site.units.request(state, "test")
+    await site.reaches(f"{DNS} release")
+    await site.units.delete(state, "deleted")
+    assert site.seen() == [f"{DNS} beforeHelm", f"{DNS} release", f"{DNS} uninstall"]
+
+
+async def test_removal_waits_for_the_attempt_under_way_and_leaves_what_is_installed(make_site: MakeSite) -> None:
+    site = make_site()
+    site.work.takes = {f"{DNS} release": 20.0}
+    await site.start()
+    state = site.units.add(new())
+    site.units.request(state, "test")
+    await site.reaches(f"{DNS} release")
+    await site.units.remove(state)
+    assert (site.releases.installed, site.states.get(DNS)) == ({DNS}, None)
+    assert f"{DNS} uninstall" not in site.seen()
+
+
+async def test_unit_can_be_added_again_under_its_name_once_it_is_removed(make_site: MakeSite) -> None:
+    site = make_site()
+    state = await started(site)
+    with pytest.raises(BadModule):
+        site.units.add(new())
+    await site.units.delete(state, "deleted")
+    again = site.units.add(new())
+    site.units.request(again, "created again")
+    await site.rests()
+    assert again.ready
+
+
+@pytest.mark.parametrize("name", ["a", GLOBAL])
+async def test_unit_never_takes_the_place_of_a_module(make_site: MakeSite, name: str) -> None:
+    site = make_site(module("a", 10))
+    before = site.store.effective("a")
+    with pytest.raises((BadModule, KeyError)):
+        site.units.add(new("a"))
+    assert (site.store.effective("a"), [*site.states.instances]) == (before, [])
+
+
+LIVING = (
+    "Task",
+    "Queue",
+    "Monitor",
+    "Subscription",
+    "Section",
+    "ModuleState",
+    "TokenBucket",
+    "Hook",
+    "_Thread",
+    "_Kept",
+)
+
+
+def count(site: Site) -> dict[str, int]:
+    """What lives: objects by class, tasks, shared watches, queues, hooks, series of metrics."""
+    gc.collect()
+    objects = Counter(name for thing in gc.get_objects() if (name := type(thing).__name__) in LIVING)
+    others = {"tasks": len(asyncio.all_tasks()), "watches": len(site.streams), "queues": len([*site.queues])}
+    return {**objects, **others, "hooks": len(site.engine.hooks), "samples": site.metrics.exposition().count(b"\n")}
+
+
+async def live(site: Site, name: str, is_deleted: bool) -> None:
+    """The whole life of a unit."""
+    state = site.units.add(new(name))
+    site.units.request(state, "test")
+    while not state.ready:
+        await site.states.changed.next()
+    site.store.patch(name, [ValuesOperation("add", "/dns/x", 1)])
+    site.states.notices.publish(Notice(name, "Applied", "it is"))
+    await (site.units.delete(state, "deleted") if is_deleted else site.units.remove(state))
+
+
+@pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "removed"])
+async def test_thousand_units_come_and_go_and_leave_nothing_behind(make_site: MakeSite, is_deleted: bool) -> None:
+    site = make_site(module("a", 10), listens=True)
+    await site.start()
+    async with posting(Server(), site.states.notices):
+        await live(site, "dns.default.first", is_deleted)
+        await asyncio.sleep(60)
+        before = count(site)
+        for batch in range(20):
+            lives = (live(site, f"dns.default.x{batch}-{number}", is_deleted) for number in range(50))
+            await asyncio.gather(*lives)
+        await asyncio.sleep(60)  # until the last Events are written
+        assert count(site) == before
+    assert before["watches"] == before["Monitor"] == 1, "those of the module"
+
+
+async def test_units_that_live_are_seen_by_the_count(make_site: MakeSite) -> None:
+    """The other side of the test above."""
+    site = make_site(module("a", 10), listens=True)
+    await site.start()
+    before = count(site)
+    await asyncio.gather(*(started_once(site, f"dns.default.x{number}") for number in range(5)))
+    after = count(site)
+    for what in ("ModuleState", "Queue", "Monitor", "Hook", "Section", "tasks", "watches", "queues", "hooks"):
+        assert after[what] >= before[what] + 5, what
+    assert after["samples"] > before["samples"]
+
+
+async def started_once(site: Site, name: str) -> None:
+    state = site.units.add(new(name))
+    site.units.request(state, "test")
+    while not state.ready:
+        await site.states.changed.next()
