@@ -48,26 +48,22 @@ _PATCH = _OPEN | {
 
 
 def spec_properties(defaults: CommonFields) -> dict[str, JSON]:
-    """The common fields, described with an addon's defaults, in the order of the documentation."""
+    """The common fields, described with an addon's defaults."""
+    return _version_fields(defaults) | _lifecycle_fields(defaults) | {"patches": _patches()}
+
+
+def _version_fields(defaults: CommonFields) -> dict[str, JSON]:
     return {
         "version": _pattern(VERSION_PATTERN, "Exact version of the package. It takes precedence over the channel.")
         | {"x-kubernetes-validations": [_NO_TWO_POINTS]},
         "channel": _pattern(
             CHANNEL_PATTERN, f"List of versions to follow while version is empty. Default: {defaults.channel}."
         ),
-        "patches": {
-            "type": "array",
-            "maxItems": _MOST_PATCHES,
-            "items": _PATCH,
-            "description": "Changes of the package's objects: partial objects with apiVersion, kind and metadata.name, "
-            "or target and jsonPatch (RFC 6902). A patch that fits no object refuses the whole change.",
-        },
-        "updatePolicy": {
-            "type": "string",
-            "enum": list(get_args(UpdatePolicy)),
-            "description": "automatic: follow the channel. notify: keep the version and report a newer one. manual: "
-            f"keep it. Default: {defaults.update_policy}.",
-        },
+        "updatePolicy": _choice(
+            get_args(UpdatePolicy),
+            "automatic: follow the channel. notify: keep the version and report a newer one. manual: keep it. "
+            f"Default: {defaults.update_policy}.",
+        ),
         "rollbackOnFailure": _flag(
             "Go back to the last healthy version if an upgrade fails or takes longer than timeout.",
             defaults.rollback_on_failure,
@@ -76,14 +72,28 @@ def spec_properties(defaults: CommonFields) -> dict[str, JSON]:
             TIMEOUT,
             f"How long the objects may take to become ready, such as 90s or 10m. Default: {defaults.timeout:g}s.",
         ),
+    }
+
+
+def _lifecycle_fields(defaults: CommonFields) -> dict[str, JSON]:
+    return {
         "adopt": _flag("Take over existing objects that belong to no release.", defaults.adopt),
         "suspend": _flag("Write nothing and repair nothing; the status is still updated.", False),
-        "deletionPolicy": {
-            "type": "string",
-            "enum": list(get_args(DeletionPolicy)),
-            "description": "What happens to the objects when this one is deleted: they are deleted, or stay and belong "
-            "to no one. Default: Delete.",
-        },
+        "deletionPolicy": _choice(
+            get_args(DeletionPolicy),
+            "What happens to the objects when this one is deleted: they are deleted, or stay and belong to no one. "
+            "Default: Delete.",
+        ),
+    }
+
+
+def _patches() -> JSON:
+    return {
+        "type": "array",
+        "maxItems": _MOST_PATCHES,
+        "items": _PATCH,
+        "description": "Changes of the package's objects: partial objects with apiVersion, kind and metadata.name, "
+        "or target and jsonPatch (RFC 6902). A patch that fits no object refuses the whole change.",
     }
 
 
@@ -155,6 +165,10 @@ def _pattern(pattern: str, description: str) -> JSON:
     """A text that may be empty, which means not set."""
     bounds = {"maxLength": LONGEST_NAME, "pattern": f"^({pattern})?$"}
     return _TEXT | bounds | {"description": description}
+
+
+def _choice(words: tuple[str, ...], description: str) -> JSON:
+    return _TEXT | {"enum": list(words), "description": description}
 
 
 def _flag(description: str, default: bool) -> JSON:

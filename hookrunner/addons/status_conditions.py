@@ -1,0 +1,193 @@
+"""Makes the status of an instance of what is known about it: phase, errors, conditions. Pure; the writer is elsewhere.
+
+    healthy  is True exactly in the phase Current, when Ready is True; errors are then empty
+    Available  says that what is installed works, even if the desired state is not reached
+
+A condition keeps the time of its last transition as long as its status stays, so that equal facts give an equal status.
+Sources: docs/addons.md#status, https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md,
+https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts, ObjectHealth
+from kubetypes.json_values import JSON
+
+OWN_CONDITIONS = frozenset(
+    ("Ready", "Available", "Reconciling", "Stalled", "PatchesApplied", "UpdateAvailable", "VersionSupported")
+)
+"""Types that hooks cannot report."""
+
+_ALWAYS = ("healthy", "errors", "observedGeneration")
+"""Upstream's fields, which its operators write always."""
+_MOST_ERRORS = 50
+_LONGEST_ERROR = 2000
+_NOT_STARTED = AddonObstacle(AddonPhase.APPLYING, "Applying", "nothing is installed yet")
+
+
+def make_status(facts: InstanceFacts, previous: JSON, now: str) -> dict[str, JSON]:
+    """The status of an instance. `previous` is its present status, `now` the time (RFC 3339) for conditions whose
+    status changes. Keys without a value are left out."""
+    state = state_of(facts)
+    healthy = state.phase is AddonPhase.CURRENT
+    errors = [] if healthy else _errors(facts, state)
+    conditions = _conditions(facts, state, errors)
+    status: dict[str, JSON] = {
+        "healthy": healthy,
+        "errors": errors,
+        "phase": state.phase.value,
+        "observedGeneration": facts.generation,
+        **_installed(facts),
+        "availableVersion": facts.available_version,
+        "objects": _counts(facts.objects),
+        "conditions": _stamped(conditions, previous, now, facts.generation),
+    }
+    return {key: value for key, value in status.items() if key in _ALWAYS or value not in ("", None)}
+
+
+def state_of(facts: InstanceFacts) -> AddonObstacle:
+    """The phase and the reason of Ready, the most serious first. For the phase Current there is no obstacle, and the
+    message says that everything is fine."""
+    if facts.obstacle:
+        return facts.obstacle
+    if facts.rolled_back:
+        return AddonObstacle(AddonPhase.ROLLED_BACK, "RolledBack", facts.rolled_back)
+    if facts.installed is None:
+        return _NOT_STARTED
+    if failed := _of(facts.objects, "Failed"):
+        return AddonObstacle(AddonPhase.FAILED, "ObjectsFailed", str(failed[0]))
+    unready = _unready(facts.objects)
+    if unready and facts.timed_out:
+        text = f"not all objects are ready after {facts.fields.timeout:g} s: {unready[0]}"
+        return AddonObstacle(AddonPhase.FAILED, "TimedOut", text)
+    if unready or facts.objects is None:
+        text = str(unready[0]) if unready else "the objects have not been seen yet"
+        return AddonObstacle(AddonPhase.IN_PROGRESS, "ObjectsNotReady", text)
+    if unhealthy := [condition for condition in facts.hook_conditions if not condition.healthy]:
+        return AddonObstacle(AddonPhase.IN_PROGRESS, "HookReport", _reported(unhealthy[0].type, unhealthy[0].message))
+    return AddonObstacle(AddonPhase.CURRENT, "Current", f"version {facts.installed.version} is installed and works")
+
+
+def _of(objects: Sequence[ObjectHealth] | None, status: str) -> list[ObjectHealth]:
+    return [health for health in objects or () if health.status == status]
+
+
+def _unready(objects: Sequence[ObjectHealth] | None) -> list[ObjectHealth]:
+    """Those that are not current, failed ones first, unknown ones last."""
+    order = ("Failed", "NotFound", "Terminating", "InProgress", "Unknown")
+    return [health for status in order for health in _of(objects, status)]
+
+
+def _reported(kind: str, message: str) -> str:
+    return f"{kind}: {message}" if message else kind
+
+
+def _errors(facts: InstanceFacts, state: AddonObstacle) -> list[str]:
+    """Every obstacle, the most serious first, each once."""
+    lines = [
+        state.message,
+        *map(str, _unready(facts.objects)),
+        *(_reported(condition.type, condition.message) for condition in facts.hook_conditions if not condition.healthy),
+    ]
+    unique = list(dict.fromkeys(_cut(line) for line in lines))
+    more = len(unique) - _MOST_ERRORS
+    return unique if more <= 0 else [*unique[:_MOST_ERRORS], f"and {more} more"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
+
+
+# ── conditions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str]) -> Iterator[dict[str, str]]:
+    ready = state.phase is AddonPhase.CURRENT
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    message = state.message if ready else f"{errors[0]}{more}"
+    yield _condition("Ready", ready, state.reason, message)
+    yield _availability(facts)
+    if state.progress == "reconciling":
+        yield _condition("Reconciling", True, state.reason, message)
+    elif state.progress == "stalled":
+        yield _condition("Stalled", True, state.reason, message)
+    if facts.fields.patches:
+        yield _patches(facts, state)
+    if facts.available_version:
+        text = f"version {facts.available_version} is available; set spec.version, or updatePolicy: automatic"
+        yield _condition("UpdateAvailable", True, "UpdateAvailable", text)
+    if facts.untested:
+        yield _condition("VersionSupported", False, "Untested", facts.untested)
+    for report in facts.hook_conditions:
+        if report.type not in OWN_CONDITIONS:
+            yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
+
+
+def _condition(kind: str, holds: bool | None, reason: str, message: str) -> dict[str, str]:
+    status = "Unknown" if holds is None else str(holds)
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def _availability(facts: InstanceFacts) -> dict[str, str]:
+    """Does what is installed work?"""
+    if facts.installed is None:
+        return _condition("Available", False, "NotInstalled", "nothing is installed")
+    unready = _unready(facts.objects)
+    if facts.objects is None or (unready and unready[0].status == "Unknown"):
+        return _condition("Available", None, "ObjectsUnknown", str(unready[0]) if unready else "not seen yet")
+    if unready:
+        reason = "ObjectsFailed" if unready[0].status == "Failed" else "ObjectsNotReady"
+        return _condition("Available", False, reason, str(unready[0]))
+    return _condition("Available", True, "Available", f"version {facts.installed.version} works")
+
+
+def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
+    """Whether the patches have changed the objects; unknown if they were not tried."""
+    if state.phase is AddonPhase.PATCH_FAILED:
+        return _condition("PatchesApplied", False, state.reason, state.message)
+    if facts.unmatched_patches:
+        return _condition("PatchesApplied", False, "NoMatch", "; ".join(facts.unmatched_patches))
+    if facts.obstacle or facts.rolled_back or facts.installed is None:
+        return _condition("PatchesApplied", None, "NotTried", f"not tried in the phase {state.phase.value}")
+    return _condition("PatchesApplied", True, "Applied", f"{len(facts.fields.patches)} patches are applied")
+
+
+def _stamped(conditions: Iterable[dict[str, str]], previous: JSON, now: str, generation: int) -> list[JSON]:
+    """The conditions with their generation and the time of their last transition."""
+    listed = previous.get("conditions") if isinstance(previous, dict) else None
+    before = {entry.get("type"): entry for entry in listed or () if isinstance(entry, dict)}
+    stamped = []
+    for condition in conditions:
+        old = before.get(condition["type"], {})
+        same = old.get("status") == condition["status"] and isinstance(old.get("lastTransitionTime"), str)
+        since = old["lastTransitionTime"] if same else now
+        stamped.append(
+            condition
+            | {"message": _cut(condition["message"]), "lastTransitionTime": since, "observedGeneration": generation}
+        )
+    return stamped
+
+
+# ── what is installed ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _installed(facts: InstanceFacts) -> Mapping[str, JSON]:
+    installed, healthy = facts.installed, facts.last_healthy
+    if installed is None:
+        return {}
+    return {
+        "version": installed.version,
+        "channel": installed.channel,
+        "digest": installed.digest,
+        "release": installed.release,
+        "revision": installed.revision,
+        "startedAt": installed.started_at,
+        "lastHealthy": healthy and {"version": healthy.version, "revision": healthy.revision, "time": healthy.time},
+    }
+
+
+def _counts(objects: Sequence[ObjectHealth] | None) -> JSON:
+    if objects is None:
+        return None
+    total, current = len(objects), len(_of(objects, "Current"))
+    return {"total": total, "current": current, "ready": f"{current}/{total}"}

@@ -1,0 +1,151 @@
+"""Gates: their order, what each waits for, and what opens it."""
+
+from dataclasses import replace
+from typing import Any
+
+from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, oldest
+from hookrunner.addons.instance_fields import read_instance
+from hookrunner.model.addon_status import AddonPhase, WakeUp
+from hookrunner.model.addons import Addon, Instance, RequiredObject
+from kubetypes.json_values import JSON
+from tests.addons.conftest import addon, instance_of
+from tests.tables import each
+
+SERVICE = RequiredObject("v1", "Service", "kube-system", "kube-dns")
+REQUIRES: JSON = {
+    "kubernetes": ">=1.28",
+    "kinds": ["a.io/v1/Thing"],
+    "modules": ["cert-manager >=1.2"],
+    "addons": ["kube-proxy"],
+    "objects": [{"apiVersion": "v1", "kind": "Service", "namespace": "kube-system", "name": "kube-dns"}],
+}
+DNS = addon(requires=REQUIRES)
+OPEN = GateWorld(
+    kubernetes="v1.34.2-gke.100",
+    addons={"coredns": DNS, "kube-proxy": addon("kube-proxy", "KubeProxy")},
+    ready_addons=["kube-proxy"],
+    kinds=["a.io/v1/Thing"],
+    modules={"cert-manager": RequiredModule(True, "1.3.0")},
+    objects={SERVICE: ""},
+)
+
+
+def made(of: Addon, name: str = "default", created: int = 1, spec: JSON = None, **metadata: Any) -> Instance:
+    stamp = {"creationTimestamp": f"2026-01-0{created}T00:00:00Z", "uid": f"{of.name}-{name}"}
+    return read_instance(of, instance_of(spec, name=name, **(stamp | metadata)))
+
+
+def gate(instance: Instance, of: Addon = DNS, **world: Any) -> tuple[str, str]:
+    """Phase and reason of the closed gate."""
+    obstacle = closed_gate(instance, of, replace(OPEN, **world))
+    return (obstacle.phase.value, obstacle.reason) if obstacle else ("", "")
+
+
+def test_all_gates_are_open() -> None:
+    assert gate(made(DNS), instances=[made(DNS)]) == ("", "")
+
+
+def test_gates_close_in_their_order() -> None:
+    worst: JSON = {"suspend": True, "timeout": "0s"}
+    older = made(DNS, "older", 0)
+    closed: dict[str, Any] = {"namespaces": ["dns"], "instances": [older], "kinds": []}
+    deleted = made(DNS, spec=worst, deletionTimestamp="2026-01-01T00:00:00Z")
+    assert gate(deleted, **closed) == ("Terminating", "Terminating")
+    assert gate(made(DNS, spec=worst), **closed) == ("Suspended", "Suspended")
+    invalid = made(DNS, spec={"timeout": "0s"})
+    assert gate(invalid, **closed) == ("Conflict", "Namespace")
+    assert gate(invalid, **closed | {"namespaces": []}) == ("Conflict", "Duplicate")
+    assert gate(invalid, kinds=[]) == ("RenderFailed", "SpecInvalid")
+    assert gate(made(DNS), kinds=[]) == ("Pending", "Waiting")
+
+
+def test_wrong_patches_alone_are_a_failed_patch() -> None:
+    assert gate(made(DNS, spec={"patches": ["a"]})) == ("PatchFailed", "MergeFailed")
+
+
+def test_the_oldest_instance_has_priority_until_it_is_gone() -> None:
+    young, old = made(DNS, "young", 2), made(DNS, "old", 1, deletionTimestamp="2026-01-03T00:00:00Z")
+    obstacle = closed_gate(young, DNS, replace(OPEN, instances=[young, old]))
+    assert obstacle
+    assert obstacle.message == (
+        "CoreDNS kube-system/old is older, and there is only one CoreDNS in a cluster; delete one"
+    )
+    assert obstacle.wakes_up == {WakeUp.INSTANCES}
+    assert gate(young, instances=[young]) == ("", "")
+
+
+def test_of_two_of_one_second_the_lower_uid_has_priority() -> None:
+    pair = [made(DNS, "b"), made(DNS, "a")]
+    assert [oldest(order) for order in (pair, pair[::-1])] == [pair[1], pair[1]]
+    assert oldest([]) is None
+
+
+@each("ignored", [{"annotations": {"hookrunner.io/unmanaged": "true"}}, {"namespace": "elsewhere"}])
+def test_instances_that_are_not_reconciled_take_no_priority(ignored: dict[str, Any]) -> None:
+    namespace = ignored.pop("namespace", "kube-system")
+    document = instance_of({}, namespace, "old", creationTimestamp="2025-01-01T00:00:00Z", **ignored)
+    world: dict[str, Any] = {"instances": [read_instance(DNS, document), made(DNS)], "namespaces": ["kube-system"]}
+    assert gate(made(DNS), **world) == ("", "")
+
+
+def test_many_instances_run_beside_each_other() -> None:
+    many = addon(instances="many")
+    assert gate(made(many, "b", 2), many, instances=[made(many, "a", 1)]) == ("", "")
+
+
+def test_only_the_oldest_of_an_exclusive_word_runs() -> None:
+    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
+    world = GateWorld(addons={"flannel": flannel, "calico": calico}, instances=[made(flannel, "f", 1)])
+    obstacle = closed_gate(made(calico, "c", 2), calico, world)
+    assert obstacle
+    assert (obstacle.phase, obstacle.reason) == (AddonPhase.CONFLICT, "Exclusive")
+    assert obstacle.message.startswith("Flannel kube-system/f is older, and only one 'cni' can be installed")
+    assert closed_gate(made(flannel, "f", 1), flannel, world) is None
+
+
+@each(
+    ("world", "part", "change"),
+    [
+        ({"kubernetes": "v1.27.1"}, "Kubernetes >=1.28, the cluster has v1.27.1", "cluster version"),
+        ({"kubernetes": "unknown"}, "Kubernetes >=1.28, the cluster has unknown", "cluster version"),
+        ({"kinds": []}, "the kind a.io/v1/Thing, which the cluster does not serve", "kinds"),
+        ({"modules": {}}, "module cert-manager, which is off or does not exist", "modules"),
+        ({"modules": {"cert-manager": RequiredModule(False, "1.2")}}, "module cert-manager, which is not", "modules"),
+        (
+            {"modules": {"cert-manager": RequiredModule(True, "1.1")}},
+            "module cert-manager >=1.2, there is 1.1",
+            "modules",
+        ),
+        ({"modules": {"cert-manager": RequiredModule(True)}}, ">=1.2, there is one without a version", "modules"),
+        ({"ready_addons": []}, "addon kube-proxy, of which no instance is ready", "addons"),
+        ({"addons": {"coredns": DNS}}, "addon kube-proxy, which is not offered", "addons"),
+        ({"objects": {SERVICE: "does not exist"}}, "Service kube-system/kube-dns (v1): does not exist", "objects"),
+        ({"objects": {}}, "Service kube-system/kube-dns (v1): it has not been looked for yet", "objects"),
+    ],
+)
+def test_each_requirement_is_named_with_what_is_missing(world: dict[str, Any], part: str, change: str) -> None:
+    obstacle = closed_gate(made(DNS), DNS, replace(OPEN, **world))
+    assert obstacle
+    assert obstacle.message.startswith("waiting for ")
+    assert part in obstacle.message
+    assert obstacle.wakes_up == {WakeUp(change)}
+
+
+def test_all_missing_requirements_are_named_together() -> None:
+    obstacle = closed_gate(made(DNS), DNS, GateWorld(kubernetes="v1.20.0"))
+    assert obstacle
+    assert (obstacle.message.count("; "), len(obstacle.wakes_up)) == (4, 5)
+
+
+def test_addons_that_require_each_other_are_cyclic() -> None:
+    def requiring(name: str, *others: str) -> Addon:
+        return addon(name, name.title(), requires={"addons": list(others)})
+
+    addons = {
+        of.name: of for of in (requiring("a", "b"), requiring("b", "c", "a"), requiring("c"), requiring("d", "a"))
+    }
+    assert cyclic_addons(addons) == {"a", "b"}
+    world = GateWorld(addons=addons, cyclic=cyclic_addons(addons))
+    obstacle = closed_gate(made(addons["a"]), addons["a"], world)
+    assert obstacle
+    assert "addon b, which waits for this one" in obstacle.message

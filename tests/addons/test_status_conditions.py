@@ -1,0 +1,240 @@
+"""Status: phase, errors and conditions of what is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrunner.addons.status_conditions import OWN_CONDITIONS, make_status
+from hookrunner.model.addon_status import (
+    REASONS,
+    AddonObstacle,
+    AddonPhase,
+    HookCondition,
+    Installed,
+    InstanceFacts,
+    LastHealthy,
+    ObjectHealth,
+)
+from hookrunner.model.addons import CommonFields
+from kubetypes.json_values import JSON
+from tests.tables import each
+
+THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+INSTALLED = Installed("1.14.6", "sha256:a", "coredns.kube-system.default", 3, THEN, "stable")
+GOOD = (ObjectHealth("Service a/b", "Current"), ObjectHealth("Deployment a/b", "Current"))
+FINE = InstanceFacts(2, installed=INSTALLED, objects=GOOD, last_healthy=LastHealthy("1.14.6", 3, THEN))
+BAD_VERSION = AddonObstacle(AddonPhase.VERSION_MISMATCH, "NoVersion", "there is no version")
+
+
+def status_of(**facts: Any) -> JSON:
+    return make_status(replace(FINE, **facts), {}, NOW)
+
+
+def conditions(status: JSON) -> dict[str, str]:
+    return {entry["type"]: f"{entry['status']} {entry['reason']}" for entry in status["conditions"]}
+
+
+def test_status_of_a_healthy_instance() -> None:
+    condition = {"lastTransitionTime": NOW, "observedGeneration": 2, "status": "True"}
+    assert make_status(FINE, {}, NOW) == {
+        "healthy": True,
+        "errors": [],
+        "phase": "Current",
+        "observedGeneration": 2,
+        "version": "1.14.6",
+        "channel": "stable",
+        "digest": "sha256:a",
+        "release": "coredns.kube-system.default",
+        "revision": 3,
+        "startedAt": THEN,
+        "lastHealthy": {"version": "1.14.6", "revision": 3, "time": THEN},
+        "objects": {"total": 2, "current": 2, "ready": "2/2"},
+        "conditions": [
+            condition | {"type": "Ready", "reason": "Current", "message": "version 1.14.6 is installed and works"},
+            condition | {"type": "Available", "reason": "Available", "message": "version 1.14.6 works"},
+        ],
+    }
+
+
+def failing(*statuses: str) -> list[ObjectHealth]:
+    return [ObjectHealth(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
+
+
+@each(
+    ("facts", "phase", "shown"),
+    [
+        ({}, "Current", {"Ready": "True Current", "Available": "True Available"}),
+        (
+            {"installed": None, "objects": None},
+            "Applying",
+            {"Ready": "False Applying", "Available": "False NotInstalled", "Reconciling": "True Applying"},
+        ),
+        (
+            {"objects": None},
+            "InProgress",
+            {
+                "Ready": "False ObjectsNotReady",
+                "Available": "Unknown ObjectsUnknown",
+                "Reconciling": "True ObjectsNotReady",
+            },
+        ),
+        (
+            {"objects": failing("Unknown", "Current")},
+            "InProgress",
+            {
+                "Ready": "False ObjectsNotReady",
+                "Available": "Unknown ObjectsUnknown",
+                "Reconciling": "True ObjectsNotReady",
+            },
+        ),
+        (
+            {"objects": failing("InProgress", "Unknown")},
+            "InProgress",
+            {
+                "Ready": "False ObjectsNotReady",
+                "Available": "False ObjectsNotReady",
+                "Reconciling": "True ObjectsNotReady",
+            },
+        ),
+        (
+            {"objects": failing("InProgress", "Failed")},
+            "Failed",
+            {"Ready": "False ObjectsFailed", "Available": "False ObjectsFailed", "Stalled": "True ObjectsFailed"},
+        ),
+        (
+            {"objects": failing("NotFound"), "timed_out": True},
+            "Failed",
+            {"Ready": "False TimedOut", "Available": "False ObjectsNotReady", "Stalled": "True TimedOut"},
+        ),
+        ({"timed_out": True}, "Current", {"Ready": "True Current", "Available": "True Available"}),
+        (
+            {"obstacle": BAD_VERSION},
+            "VersionMismatch",
+            {"Ready": "False NoVersion", "Available": "True Available", "Stalled": "True NoVersion"},
+        ),
+        (
+            {"rolled_back": "1.15.0 failed"},
+            "RolledBack",
+            {"Ready": "False RolledBack", "Available": "True Available", "Stalled": "True RolledBack"},
+        ),
+        (
+            {"obstacle": AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended")},
+            "Suspended",
+            {"Ready": "False Suspended", "Available": "True Available"},
+        ),
+        (
+            {"hook_conditions": [HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)]},
+            "InProgress",
+            {
+                "Ready": "False HookReport",
+                "Available": "True Available",
+                "Reconciling": "True HookReport",
+                "ConflictsWith": "True Cilium",
+            },
+        ),
+        (
+            {"available_version": "1.15.0", "untested": "tested with <1.30"},
+            "Current",
+            {
+                "Ready": "True Current",
+                "Available": "True Available",
+                "UpdateAvailable": "True UpdateAvailable",
+                "VersionSupported": "False Untested",
+            },
+        ),
+    ],
+)
+def test_phase_and_conditions_follow_from_facts(facts: dict[str, Any], phase: str, shown: dict[str, str]) -> None:
+    status = status_of(**facts)
+    assert (status["phase"], conditions(status)) == (phase, shown)
+
+
+@each(
+    ("facts", "shown"),
+    [
+        ({}, "True Applied"),
+        ({"obstacle": AddonObstacle(AddonPhase.PATCH_FAILED, "NoMatch", "fits nothing")}, "False NoMatch"),
+        ({"unmatched_patches": ["fits nothing"]}, "False NoMatch"),
+        ({"obstacle": BAD_VERSION}, "Unknown NotTried"),
+    ],
+)
+def test_patches_have_a_condition(facts: dict[str, Any], shown: str) -> None:
+    patched = CommonFields(patches=({"kind": "A"},))
+    assert conditions(status_of(fields=patched, **facts))["PatchesApplied"] == shown
+
+
+def test_unmatched_patches_that_are_only_reported_are_no_error() -> None:
+    status = status_of(fields=CommonFields(patches=({},)), unmatched_patches=["fits nothing"])
+    assert (status["healthy"], status["errors"]) == (True, [])
+
+
+def test_errors_list_every_obstacle_the_most_serious_first() -> None:
+    report = HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)
+    objects = failing("Unknown", "InProgress", "Failed")
+    status = status_of(obstacle=BAD_VERSION, objects=objects, hook_conditions=[report])
+    assert status["errors"] == [
+        "there is no version",
+        "Pod 2: failed",
+        "Pod 1: inprogress",
+        "Pod 0: unknown",
+        "ConflictsWith: Cilium runs",
+    ]
+    assert status["conditions"][0]["message"] == "there is no version (and 4 more)"
+    assert status_of(objects=failing("Failed"))["errors"] == ["Pod 0: failed"]
+
+
+def test_long_errors_are_cut() -> None:
+    status = status_of(objects=[ObjectHealth(f"Pod {number}", "Failed", "x" * 10_000) for number in range(100)])
+    assert (len(status["errors"]), status["errors"][-1]) == (51, "and 50 more")
+    assert max(map(len, status["errors"])) == 2001
+    assert len(status["conditions"][0]["message"]) <= 2001
+
+
+def test_times_of_transitions_stay_while_the_status_of_a_condition_does() -> None:
+    first = make_status(FINE, {}, THEN)
+    assert make_status(FINE, first, NOW) == first
+    worse = make_status(replace(FINE, obstacle=BAD_VERSION), first, NOW)
+    times = {entry["type"]: entry["lastTransitionTime"] for entry in worse["conditions"]}
+    assert times == {"Ready": NOW, "Available": THEN, "Stalled": NOW}
+
+
+def test_hooks_cannot_report_our_conditions() -> None:
+    reports = [HookCondition(kind, "True", "Wrong") for kind in OWN_CONDITIONS]
+    status = status_of(hook_conditions=reports)
+    assert conditions(status) == {"Ready": "True Current", "Available": "True Available"}
+
+
+@each("previous", [None, [], {"conditions": {}}, {"conditions": ["a", {}]}, {"conditions": [{"type": "Ready"}]}])
+def test_a_status_of_someone_else_does_no_harm(previous: JSON) -> None:
+    assert make_status(FINE, previous, NOW) == make_status(FINE, {}, NOW)
+
+
+@given(
+    st.one_of(
+        st.none(),
+        st.sampled_from(
+            [AddonObstacle(phase, reason, "text") for phase, reasons in REASONS.items() for reason in reasons]
+        ),
+    ),
+    st.lists(st.sampled_from(["Current", "Failed", "InProgress", "Unknown"]), max_size=3),
+    st.booleans(),
+    st.sampled_from(["", "text"]),
+)
+def test_healthy_is_current_is_ready_is_without_errors(
+    obstacle: AddonObstacle | None, words: list[str], timed_out: bool, rolled_back: str
+) -> None:
+    if obstacle and obstacle.phase is AddonPhase.CURRENT:
+        return
+    status = status_of(obstacle=obstacle, objects=failing(*words), timed_out=timed_out, rolled_back=rolled_back)
+    shown = conditions(status)
+    signs = {status["healthy"], status["phase"] == "Current", shown["Ready"] == "True Current", not status["errors"]}
+    assert len(signs) == 1
+    assert {"Reconciling", "Stalled"} - shown.keys()
+
+
+@pytest.mark.parametrize("phase", AddonPhase)
+def test_every_phase_has_its_reasons(phase: AddonPhase) -> None:
+    assert REASONS[phase]
