@@ -55,13 +55,28 @@ def load(directory: Path, section: str) -> Schemas:
     Raises BadModule, which names the file and everything that is wrong with it.
     """
     config, values = _document(directory, CONFIG), _document(directory, VALUES)
-    own = None if config is None else _with_enabled_modules(config.root, section)
-    whole = None if values is None else _with_enabled_modules(_extended(values, config), section)
+    known = _ENABLED_MODULES if section == GLOBAL else ""
+    own = None if config is None else _with_property(config.root, known)
+    whole = None if values is None else _with_property(_extended(values, config), known)
+    return _schemas(own, whole, config, values)
+
+
+def load_of_addon(directory: Path, config_file: str, known: str) -> Schemas:
+    """Load the schemas in the directory of an addon. `config_file` has the schema of what users set, which the schema
+    of the values always extends, and `known` is a property of the values that neither defines. Raises BadModule."""
+    config, values = _document(directory, config_file), _document(directory, VALUES)
+    whole = None
+    if values is not None:
+        whole = _with_property(values.root if config is None else _merged(values, config), known)
+    return _schemas(None if config is None else config.root, whole, config, values)
+
+
+def _schemas(own: Node | None, whole: Node | None, *files: _Document | None) -> Schemas:
     return Schemas(
         None if own is None else SectionSchema(own, CheckMode()),
         None if whole is None else SectionSchema(whole, CheckMode()),
         None if whole is None else SectionSchema(whole, CheckMode(helm=True)),
-        tuple(slip for document in (config, values) if document for slip in document.slips),
+        tuple(slip for document in files if document for slip in document.slips),
     )
 
 
@@ -106,10 +121,15 @@ def _raw(path: Path) -> JSON:
 
 def _extended(values: _Document, config: _Document | None) -> Node:
     """`x-extend`: the config schema, for everything that the values schema does not define itself."""
-    root, extends = values.root, values.raw.get("x-extend")
+    extends = values.raw.get("x-extend")
     if config is None or not isinstance(extends, dict) or extends.get("schema") is None:
-        return root
-    parent = config.root
+        return values.root
+    return _merged(values, config)
+
+
+def _merged(values: _Document, config: _Document) -> Node:
+    """The values schema, with what only the config schema defines."""
+    root, parent = values.root, config.root
     return replace(
         root,
         required=tuple(dict.fromkeys((*parent.required, *root.required))),
@@ -120,9 +140,10 @@ def _extended(values: _Document, config: _Document | None) -> Node:
     )
 
 
-def _with_enabled_modules(root: Node, section: str) -> Node:
-    """Add `enabledModules` to the global section; its schema need not define it."""
-    if section != GLOBAL or _ENABLED_MODULES in root.properties:
+def _with_property(root: Node, name: str) -> Node:
+    """Add a property that the schema need not define, with any value: `enabledModules` of the global section, `addon`
+    of an instance's. No name adds nothing."""
+    if not name or name in root.properties:
         return root
-    given = Node(f"{root.place}/properties/{_ENABLED_MODULES}")
-    return replace(root, properties={**root.properties, _ENABLED_MODULES: given})
+    given = Node(f"{root.place}/properties/{name}", additional=True)
+    return replace(root, properties={**root.properties, name: given})

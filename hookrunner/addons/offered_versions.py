@@ -1,0 +1,78 @@
+"""What an addon's source offers: its channels, and the versions that have a package, with whether each fits a cluster.
+
+    offer = await read_offer(addon, source, ("stable", "next"), "v1.34.1")
+    offer.as_json()
+
+For people and tools; an instance's version is chosen by `version_resolver.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookrunner.errors import PackageError
+from hookrunner.model.addons import Addon
+from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel
+from hookrunner.packages.source_locations import PackageSource
+from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedVersion:
+    """One version. `kubernetes` is the range of its package, empty for any; `problem` is why the package cannot
+    be used, whatever the cluster."""
+
+    version: str
+    kubernetes: str = ""
+    digest: str = ""
+    fits: bool = False
+    problem: str = ""
+
+    def as_json(self) -> JSON:
+        """As a document; `problem` only if there is one."""
+        row = {"version": self.version, "kubernetes": self.kubernetes, "digest": self.digest, "fits": self.fits}
+        return row | ({"problem": self.problem} if self.problem else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`channels` has the version that each channel leads to on this cluster; `problems` why a channel leads to none."""
+
+    addon: str
+    component: str
+    channels: dict[str, str]
+    problems: dict[str, str]
+    versions: tuple[OfferedVersion, ...]
+
+    def as_json(self) -> JSON:
+        """As a document."""
+        return {
+            "addon": self.addon,
+            "component": self.component,
+            "channels": self.channels,
+            "versions": [version.as_json() for version in self.versions],
+        }
+
+
+async def read_offer(addon: Addon, source: PackageSource, channels: Sequence[str], kubernetes: str) -> Offer:
+    """Read the channels of these names, and all versions, the newest first. Raises PackageError if the source cannot
+    list versions."""
+    chosen, problems = dict[str, str](), dict[str, str]()
+    for name in channels:
+        try:
+            channel = parse_channel(name, await source.read_channel(name))
+            chosen[name] = choose_entry(channel, addon.component, kubernetes).version
+        except PackageError as error:
+            problems[name] = str(error)
+    names = await source.list_versions(addon.component)
+    versions = [await _read_version(addon, source, name, kubernetes) for name in names]
+    return Offer(addon.name, addon.component, chosen, problems, tuple(versions))
+
+
+async def _read_version(addon: Addon, source: PackageSource, version: str, kubernetes: str) -> OfferedVersion:
+    try:
+        package = await source.read_package(addon.component, version)
+    except PackageError as error:
+        return OfferedVersion(version, problem=str(error))
+    wanted = package.traits.kubernetes
+    fits = is_kubernetes_in(kubernetes, wanted) and is_kubernetes_in(kubernetes, addon.requires.kubernetes)
+    return OfferedVersion(version, wanted, package.digest, fits)

@@ -1,0 +1,172 @@
+"""Builds instances of addons without a cluster, by the code that builds them in one.
+
+    async with addon_bench(settings, find_addons([Path("addons").absolute()])) as bench:
+        built = await bench.build(instance, cluster_objects, stock_capabilities())
+
+Hooks run as in the first run of an instance (`addon_hooks.py`), and find the given objects as the cluster. What depends
+on other instances or on time is left out: gates, an installed version, adoption.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+from hookrunner.addons.addon_discovery import AddonCatalog
+from hookrunner.addons.build_request import BuildRequest, ImageSettings, Scopes
+from hookrunner.addons.instance_fields import read_instance, require_kind
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.package_directory import unpack_package
+from hookrunner.charts.renderer import Renderer, RenderLimits
+from hookrunner.errors import BadInput, PackageError
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.releases import Capabilities
+from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel
+from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.package import Package
+from hookrunner.packages.source_locations import (
+    DirectoryLocation,
+    SourceOverrides,
+    parse_location,
+)
+from hookrunner.settings import Settings
+from hookrunner.shapes import suggestion
+from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
+from hookrunner.testing.addons.instance_values import read_values
+from hookrunner.testing.bench import Bench, bench
+from kubetypes.json_values import JSON
+from kubetypes.openapi import builtin_kinds
+
+NO_IMAGES = ImageSettings()
+_NAMESPACE = "default"
+
+SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
+"""The packages of an addon. Raises BadInput for a location that cannot be read without a network."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInstance:
+    """What an instance leads to: the version, the objects in the order of installation with definitions first,
+    conditions as hooks wrote them, and notes for a person."""
+
+    instance: Instance
+    version: str
+    objects: tuple[JSON, ...]
+    conditions: tuple[JSON, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddonBench:
+    """Builds instances. `source_of` says where packages are, `scratch` is a directory of its own."""
+
+    catalog: AddonCatalog
+    source_of: SourceOf
+    hooks: Bench
+    builder: ObjectBuilder
+    images: ImageSettings
+    scratch: Path
+
+    async def build(self, document: JSON, cluster: tuple[JSON, ...], capabilities: Capabilities) -> BuiltInstance:
+        """Build the objects of an instance in a cluster with these objects. Raises HookrunnerError with what refuses
+        the instance."""
+        addon = addon_of(self.catalog, document)
+        instance = checked_instance(addon, document)
+        package = await read_package(addon, instance, self.source_of(addon), capabilities.kube_version)
+        values = read_values(addon, instance, package.version)
+        with TemporaryDirectory(dir=self.scratch) as own:
+            directory = unpack_package(package, Path(own, "package"))
+            inputs = HookInputs(instance.document, directory, cluster, Path(own))
+            findings = await run_hooks(self.hooks, addon.directory, inputs, values, instance.unit)
+            values.for_helm(instance.unit)
+            request = BuildRequest(
+                addon=addon,
+                instance=instance,
+                package=package,
+                directory=directory,
+                values=values.document(instance.unit),
+                namespace=instance.namespace or _NAMESPACE,
+                capabilities=capabilities,
+                scopes=scopes_with_instance(addon),
+                images=self.images,
+                quotes=True,
+            )
+            built = await self.builder.build(request)
+        notes = (*findings.notes, *built.unmatched)
+        return BuiltInstance(
+            instance, package.version, (*built.crds, *built.rendered.objects), findings.conditions, notes
+        )
+
+
+def addon_of(catalog: AddonCatalog, document: JSON) -> Addon:
+    """The addon that an object is an instance of. Raises BadInput."""
+    api_version, kind = str(document.get("apiVersion")), str(document.get("kind"))
+    if addon := catalog.of_kind(api_version, kind):
+        require_kind(addon, document)
+        return addon
+    for rejected in catalog.rejected:
+        if kind.lower() in (rejected.name, rejected.name.replace("-", "")):
+            raise BadInput(f"addon '{rejected.name}' cannot be offered: {rejected.problem}")
+    kinds = [f"{addon.object.api_version} {addon.object.kind}" for addon in catalog.addons]
+    hint = suggestion(f"{api_version} {kind}", kinds) or f"; there are {', '.join(kinds) or 'no addons'}"
+    raise BadInput(f"no addon has instances of {api_version} {kind}{hint}")
+
+
+def checked_instance(addon: Addon, document: JSON) -> Instance:
+    """The instance that an object is. Raises BadInput with all fields that the API server would refuse."""
+    instance = read_instance(addon, document)
+    if instance.problems:
+        raise BadInput(f"{addon.object.kind} {instance.name}: " + "; ".join(instance.problems))
+    return instance
+
+
+async def read_package(addon: Addon, instance: Instance, source: DirectorySource, kubernetes: str) -> Package:
+    """The package of the version that the instance asks for, on a first install. Raises PackageError."""
+    fields = instance.fields
+    version = fields.version
+    if not version:
+        channel = parse_channel(fields.channel, await source.read_channel(fields.channel))
+        version = choose_entry(channel, addon.component, kubernetes).version
+    package = await source.read_package(addon.component, version)
+    for what, wanted in (("addon", addon.requires.kubernetes), ("package", package.traits.kubernetes)):
+        if not is_kubernetes_in(kubernetes, wanted):
+            raise PackageError("NoVersion", f"the {what} {package} needs Kubernetes {wanted}, not {kubernetes}")
+    return package
+
+
+def scopes_with_instance(addon: Addon) -> Scopes:
+    """The scopes of Kubernetes' own kinds and of the addon's."""
+
+    def scope(api_version: str, kind: str) -> bool | None:
+        if (api_version, kind) == (addon.object.api_version, addon.object.kind):
+            return addon.object.namespaced
+        known = builtin_kinds.of_kind(api_version, kind)
+        return known.namespaced if known else None
+
+    return scope
+
+
+def directory_source(overrides: SourceOverrides) -> SourceOf:
+    """Reads packages from directories only, since nothing else is there without a network."""
+
+    def source_of(addon: Addon) -> DirectorySource:
+        location = overrides.location_of(addon.name, parse_location(addon.source, addon.directory))
+        if not isinstance(location, DirectoryLocation):
+            raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
+        return DirectorySource(location.path)
+
+    return source_of
+
+
+@asynccontextmanager
+async def addon_bench(
+    settings: Settings, catalog: AddonCatalog, source_of: SourceOf, images: ImageSettings = NO_IMAGES
+) -> AsyncIterator[AddonBench]:
+    """A bench with processes and a temporary directory of its own; hooks and templates find no cluster."""
+    limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
+    with TemporaryDirectory(prefix="hookrunner-addons-") as scratch:
+        async with Renderer(limits) as renderer, bench(settings.hooks) as hooks:
+            builder = ObjectBuilder(renderer)
+            yield AddonBench(catalog, source_of, hooks, builder, images, Path(scratch))

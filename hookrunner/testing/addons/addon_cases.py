@@ -1,0 +1,153 @@
+"""Test cases of an addon: files in its `tests/`, and how their expectations are compared and rewritten.
+
+    NAME.in.yaml         the instance
+    NAME.side_in.yaml    objects that the cluster has; may be missing
+    NAME.out.yaml        the objects that are expected, in any order, or
+    NAME.error           a part of the error that is expected
+
+Upstream's golden files have the same names (docs/packaging-addons.md).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.testing import manifests
+from hookrunner.testing.cases.expectations import Difference, same
+from hookrunner.testing.display import as_yaml, yaml_diff
+from kubetypes.json_values import JSON
+
+TESTS = "tests"
+"""The directory in an addon for its cases."""
+_IN, _SIDE, _OUT, _ERROR = ".in.yaml", ".side_in.yaml", ".out.yaml", ".error"
+
+ObjectId = tuple[str, str, str, str]
+"""apiVersion, kind, namespace, name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddonCase:
+    """One case. `expected` are objects, None if the case expects an error or nothing yet; `error` is a part of the
+    expected error, empty without one."""
+
+    addon: Path
+    path: Path
+    instance: JSON
+    cluster: tuple[JSON, ...] = ()
+    expected: tuple[JSON, ...] | None = None
+    error: str = ""
+
+    @property
+    def name(self) -> str:
+        """The files' common name."""
+        return self.path.name.removesuffix(_IN)
+
+    @property
+    def expects(self) -> bool:
+        """Does it expect anything yet?"""
+        return self.expected is not None or bool(self.error)
+
+    def beside(self, suffix: str) -> Path:
+        """The case's file with this ending."""
+        return self.path.with_name(self.name + suffix)
+
+
+def case_paths(addon: Path) -> list[Path]:
+    """The files of an addon's instances, sorted."""
+    return sorted((addon / TESTS).glob(f"*{_IN}"))
+
+
+def read_cases(addons: Sequence[Path]) -> list[AddonCase]:
+    """The cases of these addons. Raises BadInput with what is wrong with any of their files."""
+    cases, wrong = list[AddonCase](), list[str]()
+    for addon in addons:
+        for path in case_paths(addon):
+            try:
+                cases.append(read_case(addon, path))
+            except BadInput as error:
+                wrong.append(str(error))
+    if wrong:
+        raise BadInput("\n".join(wrong))
+    return cases
+
+
+def read_case(addon: Path, path: Path) -> AddonCase:
+    """One case by the file of its instance. Raises BadInput."""
+    case = AddonCase(addon, path, manifests.load_one(path.name, path.parent))
+    side, out, error = (case.beside(suffix) for suffix in (_SIDE, _OUT, _ERROR))
+    if out.exists() and error.exists():
+        raise BadInput(f"{path}: both {out.name} and {error.name} exist; remove one of them")
+    cluster = manifests.load([side.name], side.parent) if side.exists() else ()
+    expected = manifests.load([out.name], out.parent) if out.exists() else None
+    return AddonCase(addon, path, case.instance, cluster, expected, _read_error(error))
+
+
+def _read_error(path: Path) -> str:
+    """The expected part, empty without the file. Raises BadInput."""
+    try:
+        text = path.read_text("utf-8").strip()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    if not text:
+        raise BadInput(f"{path}: is empty; write a part of the expected error")
+    return text
+
+
+def case_differences(case: AddonCase, built: Sequence[JSON], failure: str) -> Iterator[Difference]:
+    """How the objects that were built, or the error, differ from what the case expects."""
+    if failure or case.error:
+        if not case.error:
+            yield Difference("error", tuple(failure.splitlines()))
+        elif case.error not in failure:
+            lines = (f"expected to contain: {case.error}", f"it is: {failure or 'nothing'}")
+            yield Difference("error", lines)
+    elif case.expected is not None:
+        yield from object_differences(case.expected, built)
+
+
+def object_differences(before: Sequence[JSON], after: Sequence[JSON]) -> Iterator[Difference]:
+    """How two lists of objects differ, object by object; their order does not matter."""
+    first, second = _by_id(before), _by_id(after)
+    for object_id in sorted({*first, *second}):
+        old, new = first.get(object_id), second.get(object_id)
+        if old is None or new is None or not same(old, new):
+            title = shown(object_id)
+            lines = yaml_diff(old, new, title if old else "(nothing)", title if new else "(nothing)")
+            yield Difference(title, tuple(lines))
+
+
+def _by_id(objects: Sequence[JSON]) -> dict[ObjectId, JSON]:
+    return {object_id(obj): obj for obj in objects}
+
+
+def object_id(obj: JSON) -> ObjectId:
+    """What identifies an object in a cluster, and its version."""
+    metadata = obj["metadata"]
+    return str(obj["apiVersion"]), str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata.get("name"))
+
+
+def shown(identity: ObjectId) -> str:
+    """`Deployment kube-system/coredns (apps/v1)`."""
+    api_version, kind, namespace, name = identity
+    return f"{kind} {namespace}{'/' * bool(namespace)}{name} ({api_version})"
+
+
+def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
+    """Make the outcome what the case expects. Raises BadInput."""
+    wanted, other = (_ERROR, _OUT) if failure else (_OUT, _ERROR)
+    text = f"{failure}\n" if failure else objects_as_yaml(built)
+    try:
+        case.beside(wanted).write_text(text, "utf-8")
+        with suppress(FileNotFoundError):
+            case.beside(other).unlink()
+    except OSError as error:
+        raise BadInput(f"{error.filename}: cannot be written: {error.strerror}") from None
+
+
+def objects_as_yaml(objects: Sequence[JSON]) -> str:
+    """The objects as YAML documents."""
+    return "---\n".join(map(as_yaml, objects))

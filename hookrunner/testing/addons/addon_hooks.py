@@ -1,0 +1,122 @@
+"""Runs the hooks of an addon for one instance without a cluster, in the order of an instance's first run: onStartup by
+number, the Synchronization of each kubernetes binding, `beforeHelm` by number.
+
+Each hook is run by the bench (`testing/bench.py`), so it sees given objects as the cluster and the values that the
+hooks before it have left. What it writes to values counts; operations on objects are not carried out, and become notes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from hookrunner import safe_files
+from hookrunner.engine import dispatch
+from hookrunner.errors import BadOutput, HookFailed
+from hookrunner.hooks import documents
+from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
+from hookrunner.testing.bench import Bench
+from hookrunner.testing.happenings import Given, Happening, Lifecycle, Startup, Synchronization
+from hookrunner.testing.results import Result
+from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import BadDocument
+
+_LAST_LINES = 5
+"""Lines of a failed hook's output that its error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookInputs:
+    """What hooks of one instance find: the instance as an object, the directory of its package, and `cluster`, the
+    objects that there are. `scratch` is an empty directory for files between us and the hooks."""
+
+    instance: JSON
+    package_directory: Path
+    cluster: tuple[JSON, ...]
+    scratch: Path
+
+    @property
+    def conditions_path(self) -> Path:
+        """Where hooks write conditions."""
+        return self.scratch / "conditions.json"
+
+    def environment(self) -> Mapping[str, str]:
+        """Write the instance, and return the variables that only hooks of addons have."""
+        path = self.scratch / "instance.json"
+        path.write_bytes(orjson.dumps(self.instance))
+        return {
+            "ADDON_OBJECT_PATH": str(path),
+            "ADDON_PACKAGE_DIR": str(self.package_directory),
+            "CONDITIONS_PATH": str(self.conditions_path),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HookFindings:
+    """What hooks had to say besides values: conditions as they wrote them, and notes for a person."""
+
+    conditions: tuple[JSON, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def run_hooks(bench: Bench, directory: Path, inputs: HookInputs, values: SectionStore, unit: str) -> HookFindings:
+    """Run the hooks in an addon's directory, and keep what they patch in the values of the instance `unit`.
+
+    Raises BadHookConfig, HookFailed, BadValues.
+    """
+    if not (directory / "hooks").is_dir():
+        return HookFindings()
+    environ = {**bench.settings.environ, **inputs.environment()}
+    own = replace(bench, settings=replace(bench.settings, environ=environ))
+    catalog = await own.catalog(directory / "hooks")
+    for problem in catalog.problems:
+        raise problem
+    conditions, notes = list[JSON](), list[str]()
+    for hook, happening in first_runs(catalog.hooks):
+        inputs.conditions_path.write_bytes(b"")
+        given = Given(inputs.cluster, values=values.document(unit), config_values=values.config_document(unit))
+        result = await own.run(hook, given, happening)
+        _require_success(hook, result)
+        if result.values:
+            values.patch(unit, result.values.patches)
+        conditions += _read_conditions(hook, inputs.conditions_path)
+        notes += _notes(hook, result)
+    return HookFindings(tuple(conditions), tuple(notes))
+
+
+def first_runs(hooks: Sequence[Hook]) -> Iterator[tuple[Hook, Happening]]:
+    """What happens to hooks in the first run of an instance, in order. Bindings of one group run once."""
+    by_name = {hook.name: hook for hook in hooks}
+    yield from ((by_name[run.hook], Startup()) for run in dispatch.startup_runs(hooks))
+    for hook in hooks:
+        groups = set[str]()
+        for index, binding in enumerate(hook.config.kubernetes):
+            if not binding.run_on_synchronization or binding.group in groups:
+                continue
+            groups |= {binding.group} - {""}
+            yield hook, Synchronization(f"kubernetes[{index}]")
+    yield from ((hook, Lifecycle(BindingType.BEFORE_HELM)) for hook in by_lifecycle(hooks, BindingType.BEFORE_HELM))
+
+
+def _require_success(hook: Hook, result: Result) -> None:
+    """Raises HookFailed with the end of the hook's output."""
+    if result.failure:
+        printed = "".join(f"\n| {line}" for line in result.logs[-_LAST_LINES:])
+        raise HookFailed(f"hook {hook.name}: {result.failure}{printed}")
+
+
+def _read_conditions(hook: Hook, path: Path) -> list[JSON]:
+    """Raises BadOutput for what is no list of JSON documents."""
+    try:
+        lines = documents.every(safe_files.read(path))[0]
+    except BadDocument as error:
+        raise BadOutput(f"hook {hook.name}: conditions: document {error.number}: {error}") from None
+    return [line for line in lines if line is not None]
+
+
+def _notes(hook: Hook, result: Result) -> Iterator[str]:
+    yield from (f"hook {hook.name}: {note}" for note in result.notes)
+    if count := len(result.operations):
+        yield f"hook {hook.name}: asks for {count} changes of objects, which are not made here"

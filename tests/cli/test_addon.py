@@ -1,0 +1,93 @@
+"""`hookrunner addon …` on files: what the commands print, and how they end."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+
+from tests.fakes.command_line import Command, command
+
+__all__ = ["command"]
+
+ADDONS = str(Path(__file__).parents[2] / "addons")
+COREDNS = f"{ADDONS}/coredns/example.yaml"
+
+
+def test_list_names_addons_and_rejected_directories(command: Command, tmp_path: Path) -> None:
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/addon.yaml").write_text("object: {}\n")
+    listed = command("addon", "list", "--addons-dir", str(tmp_path))
+    assert [line.split()[:2] for line in listed.out.splitlines()] == [["ADDON", "KIND"], ["web", "Web"]]
+    assert "rejected: broken: " in listed.err
+    assert "object.kind is required" in listed.err
+
+
+def test_versions_say_which_channel_leads_where(command: Command) -> None:
+    shown = command("addon", "versions", "coredns", "--addons-dir", ADDONS, "-o", "json")
+    offer = orjson.loads(shown.out)
+    assert set(offer["channels"]) >= {"stable", "next"}
+    assert offer["channels"]["stable"] in [version["version"] for version in offer["versions"] if version["fits"]]
+
+
+def test_old_cluster_fits_no_version(command: Command) -> None:
+    shown = command("addon", "versions", "coredns", "--addons-dir", ADDONS, "--kube-version", "1.20", "-o", "json")
+    assert not any(version["fits"] for version in orjson.loads(shown.out)["versions"])
+
+
+def test_crd_is_printed_as_kubectl_takes_it(command: Command) -> None:
+    shown = command("addon", "crd", "coredns", "--addons-dir", ADDONS)
+    definition = yaml.safe_load(shown.out)
+    assert definition["spec"]["names"]["categories"] == ["cluster-addons"]
+
+
+def test_render_builds_coredns_with_its_hook(command: Command, tmp_path: Path) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes", "namespace": "default"}}
+    cluster = tmp_path / "cluster.json"
+    cluster.write_bytes(orjson.dumps(service | {"spec": {"clusterIP": "10.96.0.1"}}))
+    rendered = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--given", str(cluster), "-o", "json")
+    assert (rendered.code, rendered.err) == (0, "")
+    objects = {(obj["kind"], obj["metadata"]["name"]): obj for obj in orjson.loads(rendered.out)["items"]}
+    assert objects["Service", "kube-dns"]["spec"]["clusterIP"] == "10.96.0.10"
+    labels = objects["Deployment", "coredns"]["metadata"]["labels"]
+    assert (labels["addons.x-k8s.io/coredns"], labels["k8s-app"]) == ("default", "kube-dns")
+
+
+def test_diff_ends_with_3_until_nothing_would_change(command: Command, tmp_path: Path) -> None:
+    changed = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--diff")
+    assert changed.code == 3
+    assert "+kind: Deployment" in changed.out
+    objects = tmp_path / "objects.yaml"
+    objects.write_text(command("addon", "render", COREDNS, "--addons-dir", ADDONS).out)
+    same = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--given", str(objects), "--diff")
+    assert (same.code, same.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"version": "0.0.1"}, "0.0.1 does not exist"),
+        ({"channel": "nope"}, "channel 'nope'"),
+        ({"dnsIP": 5}, "dnsIP must be of type string"),
+        ({"timeout": "soon"}, "spec.timeout cannot be 'soon'"),
+    ],
+)
+def test_refused_instance_ends_with_an_error(
+    spec: dict[str, object], message: str, command: Command, tmp_path: Path
+) -> None:
+    instance = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata": {"name": "a"}, "spec": spec}
+    path = tmp_path / "instance.yaml"
+    path.write_bytes(orjson.dumps(instance))
+    rendered = command("addon", "render", str(path), "--addons-dir", ADDONS)
+    assert rendered.code > 0
+    assert message in rendered.err
+    assert rendered.out == ""
+
+
+def test_unknown_kind_is_answered_with_known_ones(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "instance.yaml"
+    path.write_text("apiVersion: addons.x-k8s.io/v1alpha1\nkind: CoreDNSS\nmetadata: {name: a}\n")
+    rendered = command("addon", "render", str(path), "--addons-dir", ADDONS)
+    assert rendered.code == 2
+    assert "did you mean 'addons.x-k8s.io/v1alpha1 CoreDNS'?" in rendered.err
