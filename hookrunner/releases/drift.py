@@ -126,16 +126,23 @@ class TrackedReleases:
             if not names:
                 del self._by_kind[tracked_id.api_version, tracked_id.kind]
 
+    def ids(self, identity: ReleaseId) -> list[ObjectId]:
+        """The tracked objects of a release that no other release has."""
+        release = self._releases.get(identity)
+        return [tracked_id for tracked_id in release.objects if self._owner(tracked_id) is release] if release else []
+
     def release(self, identity: ReleaseId) -> TrackedRelease | None:
         """The tracked release, None if it is not tracked."""
         return self._releases.get(identity)
 
     def active(self, tracked_id: ObjectId) -> TrackedRelease | None:
         """The release of an object, None while it is paused."""
-        release = (
-            self._by_kind.get((tracked_id.api_version, tracked_id.kind), {}).get(tracked_id.name, {}).get(tracked_id)
-        )
+        release = self._owner(tracked_id)
         return None if release is None or release.paused else release
+
+    def _owner(self, tracked_id: ObjectId) -> TrackedRelease | None:
+        names = self._by_kind.get((tracked_id.api_version, tracked_id.kind), {})
+        return names.get(tracked_id.name, {}).get(tracked_id)
 
     @property
     def kinds(self) -> frozenset[Kind]:
@@ -208,8 +215,12 @@ class Drift:
             release.paused = True
 
     def forget(self, identity: ReleaseId) -> None:
-        """Stop tracking a release."""
+        """Stop tracking a release, and forget what is known of its objects."""
+        ids = self._tracked.ids(identity)
         self._tracked.drop(identity)
+        self._recheck.discard(ids)
+        for tracked_id in ids:
+            self._backoff.forget(tracked_id)
         self._watch()
 
     def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:

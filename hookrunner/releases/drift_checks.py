@@ -20,7 +20,7 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-
 
 import asyncio
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import reduce
 from itertools import count
@@ -57,6 +57,10 @@ class DriftBackoff:
         """Note that the object was found changed."""
         self._waits[object_id] = (min(self.delay(object_id, now) * _FACTOR, _LONGEST), now)
 
+    def forget(self, object_id: ObjectId) -> None:
+        """Forget the changes of an object that belongs to no release any more."""
+        self._waits.pop(object_id, None)
+
 
 class RecheckQueue:
     """Objects to read again, each once, the earliest first; for one reader. An object that is added twice before it was
@@ -75,6 +79,13 @@ class RecheckQueue:
             self._due[object_id] = due
             heapq.heappush(self._heap, (due, next(self._sequence), object_id))
             self._changed.set()
+
+    def discard(self, object_ids: Iterable[ObjectId]) -> None:
+        """Do not read these objects."""
+        for object_id in object_ids:
+            self._due.pop(object_id, None)
+        self._heap = [entry for entry in self._heap if self._due.get(entry[2]) == entry[0]]
+        heapq.heapify(self._heap)
 
     async def next(self) -> ObjectId:
         """Wait until the next object is due, and remove it."""

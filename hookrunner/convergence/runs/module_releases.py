@@ -177,11 +177,17 @@ class Leftovers:
         except KubeError as error:
             self._put_off(f"the releases could not be listed: {error}")
             return
-        self._cleaned, known = True, {state.module.name for state in self._states}
-        gone = [name for name, head in heads.items() if head.owned and name not in known and name not in self._ignored]
+        self._cleaned = True
+        gone = [name for name, head in heads.items() if self._is_without_module(head)]
         for name in sorted(gone, reverse=True):
             await self._remove(heads[name])
         self.result = f"purged: {', '.join(gone)}" if gone else "nothing was to be purged"
+
+    def _is_without_module(self, head: Head) -> bool:
+        """Is it ours, and that of no module? Releases of addons are never looked at here, also if no addon is offered:
+        their instances decide."""
+        known = head.name in self._ignored or any(head.name == state.module.name for state in self._states)
+        return head.owned and not head.addon and not known
 
     def _doubts(self) -> Iterator[str]:
         if not len(self._states):

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.charts.chart_files import digest_with_manifest
@@ -81,9 +81,9 @@ class ReleaseReconciler:
         self._helm.renderer.prewarm()
 
     async def has_releases(self) -> bool:
-        """May an earlier process have installed something?"""
+        """May an earlier process have installed a module?"""
         try:
-            return any(head.owned for head in (await self.locator.heads()).values())
+            return any(head.owned and not head.addon for head in (await self.locator.heads()).values())
         except KubeError:
             return True
 
@@ -118,7 +118,8 @@ class ReleaseReconciler:
     async def rollback(self, state: ModuleState, revision: int | None) -> Head:
         """Bring an earlier revision back, until the module's values or its chart change."""
         digest_, _ = await self._compute_digest(state, await self.head(state))
-        head = await self._helm.releases.rollback(*self.locator.identity(state.module), revision, digest_)
+        identity, options = self.locator.identity(state.module), self._blueprint(state).options(ReleaseOptions())
+        head = await self._helm.releases.rollback(*identity, revision, digest_, options)
         _log.info("release rolled back on request", module=head.name, revision=head.revision)
         _set_revision(state, head)
         self.tracker.track(state.module, head)
@@ -179,7 +180,10 @@ class ReleaseReconciler:
             return
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.section)
-        await self._upgrade(state, DesiredRelease(*identity, rendered, values, current, self._options(state)))
+        desired = DesiredRelease(*identity, rendered, values, current, self._options(state))
+        if module.addon:
+            desired = replace(desired, addon=module.name, version=module.traits.version)
+        await self._upgrade(state, desired)
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:
         """Was the last rollout successful, and can its record be read?"""

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 from hookrunner import log
 from hookrunner.errors import Denied, ReleaseFailed
@@ -206,7 +207,8 @@ class ReleaseStore:
         self._others = others
         self._watches = watches
         self._caches: defaultdict[str, RevisionCache] = defaultdict(RevisionCache)
-        self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks = WeakValueDictionary[tuple[str, str], asyncio.Lock]()
+        """Each as long as a task holds it or waits for it: releases come and go."""
         self._listing_lock = asyncio.Lock()
         self._fresh: set[str] = set()
         self._listed_once: set[str] = set()
@@ -234,7 +236,7 @@ class ReleaseStore:
     async def hold(self, name: str, namespace: str) -> AsyncIterator[ReleaseHistory]:
         """Hold a release: no other task here touches it meanwhile. After an error the records are listed again, because
         the cache may have caused it."""
-        async with self._locks[namespace, name]:
+        async with self._locks.setdefault((namespace, name), asyncio.Lock()):
             await self._ensure_fresh(namespace)
             release = self._release(name, namespace)
             try:
@@ -268,9 +270,7 @@ class ReleaseStore:
         async with aclosing(self._watches.open(self._records.selection(namespace))) as batches:
             async for reports in batches:
                 changed = reader.changed(reports)
-                for name in [
-                    name for name in changed if not self._locks[namespace, name].locked()
-                ]:  # otherwise it was us
+                for name in [name for name in changed if (namespace, name) not in self._locks]:  # otherwise it was us
                     yield name
 
     async def _ensure_fresh(self, namespace: str) -> None:

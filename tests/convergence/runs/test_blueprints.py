@@ -1,10 +1,13 @@
 """A unit that brings its blueprint: its release is made from that."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hookrunner.convergence.state import ModuleState
+from hookrunner.model.modules import Traits
+from hookrunner.model.releases import Head
 from tests.convergence.runs.test_release_reconciler import World
 from tests.convergence.site import NO_SCHEMAS
 from tests.convergence.units import INSTANCE, OBJECT, FakeBlueprint
@@ -37,3 +40,21 @@ async def test_digest_of_the_blueprint_says_whether_there_is_anything_to_do(worl
         blueprint.digest = digest
         await world.releases.reconcile(state)
         assert len(world.records.wanted) == blueprint.rendered == rollouts
+
+
+async def test_records_of_an_instance_name_its_unit_and_version(world: World) -> None:
+    described = replace(INSTANCE, traits=Traits(version="1.14.2"))
+    await world.releases.reconcile(ModuleState(described, blueprint=FakeBlueprint()))
+    await world.releases.reconcile(world.module())
+    assert [(desired.addon, desired.version) for desired in world.records.wanted] == [
+        (INSTANCE.name, "1.14.2"),
+        ("", ""),
+    ]
+
+
+async def test_installed_addons_say_nothing_about_installed_modules(world: World) -> None:
+    """That a ConfigMap is missing counts as a deletion only if modules were installed."""
+    world.records.latest["dns"] = Head("dns", "default", 1, "deployed", owned=True, addon="dns")
+    assert not await world.releases.has_releases()
+    await world.reconcile(world.module())
+    assert await world.releases.has_releases()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -231,3 +232,11 @@ async def test_nothing_is_purged_if_a_rejected_directory_may_be_a_module() -> No
     await world.leftovers.look()
     await world.leftovers.clean_up()
     assert (world.purged, "no module can have" in world.leftovers.result) == ([], True)
+
+
+@pytest.mark.parametrize("name", ["coredns.kube-system.default", "dns"])
+async def test_releases_of_addons_are_never_purged_with_those_of_modules(name: str) -> None:
+    world = World(replace(head(name), addon=name), head("x"))
+    await world.leftovers.look()
+    await world.leftovers.clean_up()
+    assert world.purged == ["x"]

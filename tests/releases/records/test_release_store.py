@@ -1,6 +1,7 @@
 """Changes of records by other clients are reported, our own are not."""
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -142,3 +143,17 @@ async def test_calls_about_one_release_wait_for_each_other(client: Client) -> No
         *(releases.reconcile(wanted(f"d{number}", configmap("a", x=str(number)))) for number in range(5))
     )
     assert (await releases.list_heads("default"))["demo"].revision == 5
+
+
+async def test_releases_that_no_task_holds_leave_no_locks(client: Client) -> None:
+    releases = started(client)
+    await releases.uninstall("first", "default")
+    before = _locks()
+    for number in range(100):
+        assert not await releases.uninstall(f"r{number}", "default")
+    assert _locks() == before
+
+
+def _locks() -> int:
+    gc.collect()
+    return sum(type(thing) is asyncio.Lock for thing in gc.get_objects())
