@@ -1,5 +1,6 @@
 """tests/launcher.py: a forked program is like an executed one where tests look."""
 
+import json
 import os
 import signal
 import subprocess
@@ -52,6 +53,49 @@ def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None
         starter.kill()
         assert starter.stdout.read() == ""  # the end of all that had it open
     assert not Path(f"/proc/{pid}/cwd").exists()
+
+
+LOOKUPS = """
+import asyncio, json, os, sys
+from pathlib import Path
+from hookrunner.kube.cluster_lookup import Lookup
+from hookrunner.settings import KubeSettings
+from tests import forked_lookup
+answers = [[], []]
+for fork in (False, True):
+    if fork:
+        forked_lookup.install()
+    for name in ("plugin", "missing"):
+        lookup = Lookup(KubeSettings(config=Path(sys.argv[1], name)))
+        pid = lookup._child.pid
+        # One that has ended already has no words, and no executed one is so fast.
+        assert fork == (Path(f"/proc/{pid}/cmdline").read_bytes() in (b"", Path("/proc/self/cmdline").read_bytes()))
+        leads = os.getpgid(pid) == pid
+        answers[fork].append([*map(bytes.decode, lookup.output()), lookup._child.wait(), leads])
+        lookup.close()
+print(json.dumps(answers))
+"""
+
+
+def test_a_forked_lookup_finds_what_an_executed_one_does(tmp_path: Path) -> None:
+    """With an exec plugin, which gets the environment and a standard input of its own; and an error."""
+    token = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t-$NAME"}}
+    script = f"cat <<END\n{json.dumps(token)}\nEND"
+    plugin = {"apiVersion": token["apiVersion"], "command": "sh", "args": ["-c", script], "interactiveMode": "Never"}
+    config = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "https://c.example"}}],
+        "users": [{"name": "u", "user": {"exec": plugin}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    (tmp_path / "plugin").write_text(json.dumps(config))
+    environ = ENVIRON | {"NAME": "name", "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", LOOKUPS, str(tmp_path)], env=environ, stdout=subprocess.PIPE, check=True
+    )
+    executed, forked = json.loads(done.stdout)
+    assert forked == executed
+    assert "Bearer t-name" in forked[0][0]
 
 
 def _children(pid: int) -> list[int]:

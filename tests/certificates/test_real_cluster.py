@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +15,17 @@ from hookrunner.certificates.material import Material, lacking
 from hookrunner.certificates.own import DesiredCertificate, own
 from hookrunner.certificates.provided import LatestMaterial, from_secret
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.credentials import Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
-from hookrunner.settings import KubeSettings
 from tests.certificates.made import YEAR
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.kube.real import credentials_of
 
 NAMES = service_names("hooks", "default")
 SECRETS = {"apiGroups": [""], "resources": ["secrets"]}
@@ -42,11 +40,6 @@ class Replica:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.watches = Watches(client, Discovery(client), Metrics(""), 75)
-
-
-async def credentials_of(kubeconfig: Path) -> Credentials:
-    settings = KubeSettings(config=kubeconfig)
-    return Credentials(settings, await load_connection(Lookup(settings)))
 
 
 @asynccontextmanager
@@ -75,7 +68,7 @@ async def closed() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def replicas(cluster: Cluster, namespace: str) -> AsyncIterator[list[Reader]]:
-    credentials = await credentials_of(cluster.kubeconfig)
+    credentials = credentials_of(cluster.kubeconfig)
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(owner(credentials, namespace)) for _ in range(10)]
 
@@ -149,7 +142,7 @@ async def test_invalid_secret_is_replaced_for_all_replicas(replicas: list[Reader
 async def test_a_secret_of_another_type_keeps_it(cluster: Cluster, namespace: str, stored: Stored) -> None:
     """The type of a Secret cannot be changed."""
     cluster.kubectl("create", "secret", "generic", NAME, "-n", namespace, "--from-literal=mine=1")
-    async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
+    async with owner(credentials_of(cluster.kubeconfig), namespace) as reader:
         assert not lacking(await reader.next(), NAMES)
     found = stored.read()
     assert (found["type"], found["data"]["mine"]) == ("Opaque", base64.b64encode(b"1").decode())
@@ -160,7 +153,7 @@ async def test_immutable_secret_is_reported_and_waited_for(
 ) -> None:
     stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))
     stored.patch(immutable=True)
-    async with owner(await credentials_of(cluster.kubeconfig), namespace) as reader:
+    async with owner(credentials_of(cluster.kubeconfig), namespace) as reader:
         assert await reader.next() == old
         await warned(reader, capfd, "delete it, and it will be created again")
         stored.delete()
@@ -169,7 +162,7 @@ async def test_immutable_secret_is_reported_and_waited_for(
 
 async def test_rights_limited_to_the_one_secret_are_enough(cluster: Cluster, namespace: str, stored: Stored) -> None:
     user = cluster.user("enough", namespace, [READ, CREATE, UPDATE])
-    async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
+    async with owner(credentials_of(user.kubeconfig), namespace) as reader:
         await reader.next()
         stored.patch(data={"tls.key": ""})
         assert (await reader.next()).serial == serial_of(stored.read())
@@ -190,7 +183,7 @@ async def test_a_missing_right_is_named_and_waited_for(
     if there:
         stored.create(issue(["other"], time.time()))
     user = cluster.user("few", namespace, rules)
-    async with owner(await credentials_of(user.kubeconfig), namespace) as reader:
+    async with owner(credentials_of(user.kubeconfig), namespace) as reader:
         if there:
             await reader.next()
         logged = await warned(reader, capfd, problem)
@@ -206,7 +199,7 @@ async def test_a_missing_right_is_named_and_waited_for(
 async def test_renewals_in_cert_managers_secret_are_yielded(cluster: Cluster, namespace: str, stored: Stored) -> None:
     old, new = (issue(NAMES, time.time()) for _ in range(2))
     async with (
-        replica_with(await credentials_of(cluster.kubeconfig)) as replica,
+        replica_with(credentials_of(cluster.kubeconfig)) as replica,
         reading(from_secret(LatestMaterial(NAME), replica.watches, namespace, NAME)) as reader,
     ):
         stored.create(old)

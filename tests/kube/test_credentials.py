@@ -22,6 +22,8 @@ from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
+from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.kube.real import connection_of
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +71,13 @@ async def test_named_kubeconfig_gives_the_whole_connection(home: Path) -> None:
 
 
 @pytest.mark.slow
+async def test_clients_of_the_test_bed_have_the_connection_that_is_found(tmp_path: Path) -> None:
+    """`connection_of` is a shortcut of tests on a cluster."""
+    certificate = make_server_certificate(tmp_path, "ca").certificate
+    written = write_kubeconfig(tmp_path / "kc", Access("https://127.0.0.1:6443", certificate, "secret"))
+    assert connection_of(written) == await load(written)
+
+
 async def test_kubeconfig_in_the_home_directory_is_read(home: Path) -> None:
     kubeconfig(home / ".kube" / "config")
     assert (await load()).server == "https://main.example:6443"

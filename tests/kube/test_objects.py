@@ -11,8 +11,7 @@ import pytest
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, FilterFailed, KubeError, NotFound, UnknownKind
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.names import Metrics
@@ -22,6 +21,7 @@ from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
 from tests.flows.waiting import until
+from tests.kube.real import credentials_of
 from tests.kube.server import ApiServer, config_map, definition
 
 
@@ -350,8 +350,7 @@ async def test_missing_rights_are_named_with_all_that_the_operation_needs(
     cluster: Cluster, jq: Jq, namespace: str, verb: Verb, needed: str
 ) -> None:
     user = await asyncio.to_thread(cluster.user, "powerless", namespace)
-    settings = KubeSettings(config=user.kubeconfig)
-    credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    credentials = credentials_of(user.kubeconfig)
     asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".")
     async with Client(credentials, Requests(Metrics(""))) as client:
         objects = Objects(client, Discovery(client), jq)

@@ -11,16 +11,14 @@ import pytest
 
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import Selection
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import OwnCluster
 from tests.flows import waiting
+from tests.kube.real import credentials_of
 from tests.kube.report_words import Batches, until
 from tests.kube.server import definition
 
@@ -53,8 +51,7 @@ def outage() -> Recorded:
 
 @pytest.fixture
 async def client(own_cluster: OwnCluster, outage: Recorded, metrics: Metrics) -> AsyncIterator[Client]:
-    settings = KubeSettings(config=own_cluster.kubeconfig)
-    credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    credentials = credentials_of(own_cluster.kubeconfig)
     async with Client(credentials, Requests(metrics), outage=outage) as client:
         yield client
 

@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Connection, Credentials, load_connection
+from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
@@ -15,6 +14,7 @@ from kubesandbox.sandbox import Options, serving
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.kube.real import credentials_of
 from tests.registration.world import CLUSTER, World
 
 
@@ -26,8 +26,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             credentials = Credentials(KubeSettings(), Connection(sandbox.url))
         else:
             cluster: Cluster = request.getfixturevalue("cluster")
-            settings = KubeSettings(config=cluster.kubeconfig)
-            credentials = Credentials(settings, await load_connection(Lookup(settings)))
+            credentials = credentials_of(cluster.kubeconfig)
         metrics = Metrics("")
         other = await stack.enter_async_context(Client(credentials, Requests(metrics)))
         world = World(credentials, other, metrics, stack)

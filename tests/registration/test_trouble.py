@@ -2,14 +2,12 @@
 
 import asyncio
 
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.model.bindings import Admission
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
+from tests.kube.real import credentials_of
 from tests.registration.world import ON_A_CLUSTER, World, a_hook, as_user, entry_names
 
 ONE, TWO = "one.example.com", "two.example.com"
@@ -43,8 +41,7 @@ async def test_without_webhooks_no_rights_are_needed(world: World, cluster: Clus
 
 @ON_A_CLUSTER
 async def test_unreachable_api_server_is_awaited(world: World, proxy: Proxy) -> None:
-    settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    world.credentials = credentials_of(proxy.kubeconfig)
     registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     await proxy.refuse()
     publishing = asyncio.ensure_future(registrar.publish(b""))
@@ -58,8 +55,7 @@ async def test_unreachable_api_server_is_awaited(world: World, proxy: Proxy) -> 
 
 @ON_A_CLUSTER
 async def test_lost_races_and_short_failures_are_retried(world: World, proxy: Proxy) -> None:
-    settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    world.credentials = credentials_of(proxy.kubeconfig)
     proxy.answer(409, "POST", times=2)
     proxy.answer(500, "GET validatingwebhookconfigurations", times=2)
     registrar, meter = await world.registrar(world.desired(world.validating(ONE)))

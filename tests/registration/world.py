@@ -18,8 +18,7 @@ import pytest
 
 from hookrunner.errors import NotFound
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.credentials import Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
@@ -30,8 +29,8 @@ from hookrunner.registration.desired import DesiredRegistrations, Target, desire
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
+from tests.kube.real import credentials_of
 
 JSON = Any
 PATIENCE = 30
@@ -166,8 +165,7 @@ async def as_user(cluster: Cluster, namespace: str, *verbs: str, resources: list
     """Those of a service account that may do just this, everywhere."""
     rule = {"apiGroups": ["*"], "resources": resources, "verbs": list(verbs)}
     user = await asyncio.to_thread(cluster.user, "u", namespace, [rule], everywhere=True)
-    settings = KubeSettings(config=user.kubeconfig)
-    return Credentials(settings, await load_connection(Lookup(settings)))
+    return credentials_of(user.kubeconfig)
 
 
 def a_hook(name: str, module: str = "", **bindings: Any) -> Hook:

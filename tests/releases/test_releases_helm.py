@@ -13,14 +13,12 @@ import pytest
 import yaml
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.records.record import RevisionStatus
 from hookrunner.releases.records.record_storage import Driver
-from hookrunner.settings import KubeSettings
 from tests.controlplane.cluster import Cluster
+from tests.kube.real import credentials_of
 from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
 from tests.releases.world import started
@@ -151,8 +149,7 @@ async def test_helm_shows_a_failed_and_rolled_back_release(real: Client, stock: 
 async def test_helm_reads_the_history_of_a_killed_process(
     real: Client, cluster: Cluster, stock: Helm, namespace: str
 ) -> None:
-    settings = KubeSettings(config=cluster.kubeconfig)
-    credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    credentials = credentials_of(cluster.kubeconfig)
     await started(real).reconcile(wanted("d1", A, B, namespace=namespace))
     seen = set()
     for writes in range(1, 4):

@@ -4,13 +4,11 @@ import asyncio
 
 import pytest
 
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.registration.webhook_objects import MUTATING, VALIDATING
-from hookrunner.settings import KubeSettings
 from hookrunner.webhooks.serving import Trust
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
+from tests.kube.real import credentials_of
 from tests.registration.conftest import world
 from tests.registration.world import World, entry_names
 
@@ -21,8 +19,7 @@ ONE = "one.example.com"
 
 @pytest.mark.parametrize("world", ["cluster"], indirect=True)
 async def test_unwritable_object_does_not_block_repairs_of_others(world: World, proxy: Proxy) -> None:
-    settings = KubeSettings(config=proxy.kubeconfig)
-    world.credentials = Credentials(settings, await load_connection(Lookup(settings)))
+    world.credentials = credentials_of(proxy.kubeconfig)
     proxy.answer(500, "GET mutatingwebhookconfigurations", times=1000)
     registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
     trust = Trust(registrar)
