@@ -14,13 +14,11 @@ from hookrunner.addons.definition_schemas import SELECTABLE_FIELDS, columns, spe
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadAddon, BadChart
 from hookrunner.model.addons import CATEGORY, Addon
+from hookrunner.values.schemas.schema_files import SPEC
+from hookrunner.values.section import READ_ONLY
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
-
-SPEC_FILE = "openapi/spec.yaml"
-RESERVED = "addon"
-"""`<key>.addon` in the values is what hookrunner says about the instance."""
 
 APPROVAL = "api-approved.kubernetes.io"
 _UNAPPROVED = "unapproved, this kind is made by hookrunner from an addon"
@@ -48,7 +46,7 @@ def read_definitions(addon: Addon) -> list[JSON]:
 def read_spec_schema(addon: Addon) -> dict[str, JSON]:
     """The schema of the kind's own fields, checked; without the file it has no fields. Raises BadAddon with everything
     that is wrong. The API server checks the rest when the definition is applied."""
-    path = addon.directory / SPEC_FILE
+    path = addon.directory / SPEC
     try:
         schemas = list(yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_2))
     except FileNotFoundError:
@@ -125,7 +123,7 @@ def _schema_problems(schema: Mapping[str, JSON]) -> Iterator[str]:
     for name in properties:
         if name in common_fields.SHAPES:
             yield f"/properties/{name} is a field that every addon has; use another name"
-        elif name == RESERVED:
+        elif name == READ_ONLY:
             yield f"/properties/{name} is what hookrunner says about the instance in its values; use another name"
 
 

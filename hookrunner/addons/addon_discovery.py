@@ -12,6 +12,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.addon_file import read_addon
+from hookrunner.addons.addon_values import read_addon_values
 from hookrunner.errors import BadAddon, StartRefused
 from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab
@@ -85,6 +86,7 @@ def _read(directory: Path, root: Path) -> Addon:
         raise BadAddon(f"{directory}: it is a dangling link; correct it or remove it")
     addon = read_addon(directory, root)
     read_definitions(addon)
+    read_addon_values(addon)
     for path in addon.post_render:
         _require_executable(directory / path)
     return addon

@@ -10,7 +10,7 @@ https://github.com/kubernetes/community/blob/master/contributors/devel/sig-archi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts, ObjectHealth
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts, ObjectReport
 from kubetypes.json_values import JSON
 
 OWN_CONDITIONS = frozenset(
@@ -68,11 +68,11 @@ def state_of(facts: InstanceFacts) -> AddonObstacle:
     return AddonObstacle(AddonPhase.CURRENT, "Current", f"version {facts.installed.version} is installed and works")
 
 
-def _of(objects: Sequence[ObjectHealth] | None, status: str) -> list[ObjectHealth]:
+def _of(objects: Sequence[ObjectReport] | None, status: str) -> list[ObjectReport]:
     return [health for health in objects or () if health.status == status]
 
 
-def _unready(objects: Sequence[ObjectHealth] | None) -> list[ObjectHealth]:
+def _unready(objects: Sequence[ObjectReport] | None) -> list[ObjectReport]:
     """Those that are not current, failed ones first, unknown ones last."""
     order = ("Failed", "NotFound", "Terminating", "InProgress", "Unknown")
     return [health for status in order for health in _of(objects, status)]
@@ -186,7 +186,7 @@ def _installed(facts: InstanceFacts) -> Mapping[str, JSON]:
     }
 
 
-def _counts(objects: Sequence[ObjectHealth] | None) -> JSON:
+def _counts(objects: Sequence[ObjectReport] | None) -> JSON:
     if objects is None:
         return None
     total, current = len(objects), len(_of(objects, "Current"))

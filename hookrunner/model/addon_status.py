@@ -105,7 +105,7 @@ ObjectStatusWord = Literal["Current", "InProgress", "Failed", "Terminating", "No
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHealth:
+class ObjectReport:
     """The kstatus of one object. `name` is as errors show it, such as `Deployment kube-system/coredns`."""
 
     name: str
@@ -164,7 +164,7 @@ class InstanceFacts:
     obstacle: AddonObstacle | None = None
     installed: Installed | None = None
     last_healthy: LastHealthy | None = None
-    objects: Sequence[ObjectHealth] | None = None
+    objects: Sequence[ObjectReport] | None = None
     timed_out: bool = False
     rolled_back: str = ""
     available_version: str = ""

@@ -153,7 +153,7 @@ def _read_module(values: Statics, module: Module, commons: Mapping[Path, dict[st
         if module.problem:
             return
         own = module.directory / VALUES_FILE
-        document = _read_document(own)
+        document = read_values_file(own)
         if document is None:
             if strict:
                 raise StartRefused(_missing(own))
@@ -189,7 +189,7 @@ def _take_section(values: Statics, key: str, document: Mapping[str, JSON], file:
 def _read_common(directory: Path, strict: bool) -> dict[str, JSON]:
     path = directory / VALUES_FILE
     try:
-        document = _read_document(path)
+        document = read_values_file(path)
     except BadModule as error:
         raise StartRefused(f"{error}; no module can be decided about without it") from None
     if document is None and strict:
@@ -197,7 +197,7 @@ def _read_common(directory: Path, strict: bool) -> dict[str, JSON]:
     return document or {}
 
 
-def _read_document(path: Path) -> dict[str, JSON] | None:
+def read_values_file(path: Path) -> dict[str, JSON] | None:
     """The file's keys, as YAML 1.1, None if there is no file. Raises BadModule."""
     try:
         text = safe_files.read(path)

@@ -234,6 +234,7 @@ CONFIG_MAP = "ConfigMap"
 SECRET = "Secret"
 VALUES_DEFAULT = "default of values.yaml schema"
 PATCH = "patch of a hook"
+INSTANCE = "instance"
 SPEC = "spec"
 SPEC_DEFAULT = "default of spec.yaml"
 
@@ -259,6 +260,8 @@ def origins(section: Section) -> list[Origin]:
     sources = ((SECRET, section.secret), (user, section.plain), (STATIC, static), (default, below))
 
     def layer(pointer: Pointer) -> str:
+        if section.unit and pointer[:1] == (READ_ONLY,):
+            return INSTANCE
         whole = (section.key, *pointer)
         if any(whole[: depth + 1] in patched for depth in range(len(whole))):
             return PATCH

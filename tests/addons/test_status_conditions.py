@@ -16,7 +16,7 @@ from hookrunner.model.addon_status import (
     Installed,
     InstanceFacts,
     LastHealthy,
-    ObjectHealth,
+    ObjectReport,
 )
 from hookrunner.model.addons import CommonFields
 from kubetypes.json_values import JSON
@@ -24,7 +24,7 @@ from tests.tables import each
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 INSTALLED = Installed("1.14.6", "sha256:a", "coredns.kube-system.default", 3, THEN, "stable")
-GOOD = (ObjectHealth("Service a/b", "Current"), ObjectHealth("Deployment a/b", "Current"))
+GOOD = (ObjectReport("Service a/b", "Current"), ObjectReport("Deployment a/b", "Current"))
 FINE = InstanceFacts(2, installed=INSTALLED, objects=GOOD, last_healthy=LastHealthy("1.14.6", 3, THEN))
 BAD_VERSION = AddonObstacle(AddonPhase.VERSION_MISMATCH, "NoVersion", "there is no version")
 
@@ -59,8 +59,8 @@ def test_status_of_a_healthy_instance() -> None:
     }
 
 
-def failing(*statuses: str) -> list[ObjectHealth]:
-    return [ObjectHealth(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
+def failing(*statuses: str) -> list[ObjectReport]:
+    return [ObjectReport(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
 
 
 @each(
@@ -187,7 +187,7 @@ def test_errors_list_every_obstacle_the_most_serious_first() -> None:
 
 
 def test_long_errors_are_cut() -> None:
-    status = status_of(objects=[ObjectHealth(f"Pod {number}", "Failed", "x" * 10_000) for number in range(100)])
+    status = status_of(objects=[ObjectReport(f"Pod {number}", "Failed", "x" * 10_000) for number in range(100)])
     assert (len(status["errors"]), status["errors"][-1]) == (51, "and 50 more")
     assert max(map(len, status["errors"])) == 2001
     assert len(status["conditions"][0]["message"]) <= 2001

@@ -77,7 +77,7 @@ def test_values_of_the_last_run_are_held_for_each_instance(store: SectionStore) 
 def test_origins_name_the_spec(store: SectionStore) -> None:
     layers = {origin.pointer: origin.layer for origin in store.explain(FIRST)}
     assert layers == {
-        "/coredns/addon/name": "values.yaml",
+        "/coredns/addon/name": "instance",
         "/coredns/d": "default of spec.yaml",
         "/coredns/s": "values.yaml",
         "/coredns/v": "default of values.yaml schema",

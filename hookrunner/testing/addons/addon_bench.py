@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from hookrunner.addons.addon_discovery import AddonCatalog
+from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, Scopes
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
@@ -34,7 +35,6 @@ from hookrunner.packages.source_locations import (
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
-from hookrunner.testing.addons.instance_values import read_values
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
@@ -75,7 +75,7 @@ class AddonBench:
         addon = addon_of(self.catalog, document)
         instance = checked_instance(addon, document)
         package = await read_package(addon, instance, self.source_of(addon), capabilities.kube_version)
-        values = read_values(addon, instance, package.version)
+        values = instance_values(addon, instance, package.version)
         with TemporaryDirectory(dir=self.scratch) as own:
             directory = unpack_package(package, Path(own, "package"))
             inputs = HookInputs(instance.document, directory, cluster, Path(own))

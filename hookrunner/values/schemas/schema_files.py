@@ -23,6 +23,8 @@ from kubetypes import cel, yaml_values
 from kubetypes.json_values import JSON
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
+SPEC = "openapi/spec.yaml"
+"""In an addon, in place of CONFIG."""
 _ENABLED_MODULES = "enabledModules"
 _NO_CEL = f"{RULES} are rules in CEL, and the library that checks them is missing: pip install 'hookrunner[cel]'"
 
@@ -61,14 +63,14 @@ def load(directory: Path, section: str) -> Schemas:
     return _schemas(own, whole, config, values)
 
 
-def load_of_addon(directory: Path, config_file: str, known: str) -> Schemas:
-    """Load the schemas in the directory of an addon. `config_file` has the schema of what users set, which the schema
-    of the values always extends, and `known` is a property of the values that neither defines. Raises BadModule."""
-    config, values = _document(directory, config_file), _document(directory, VALUES)
-    whole = None
-    if values is not None:
-        whole = _with_property(values.root if config is None else _merged(values, config), known)
-    return _schemas(None if config is None else config.root, whole, config, values)
+def load_of_addon(directory: Path, known: str) -> Schemas:
+    """Load the schemas of an addon's instances: of their fields in `openapi/spec.yaml`, and of what hooks and templates
+    see, which are these fields, those in `openapi/values.yaml`, and under the key `known` what is known of the
+    instance. Rules in CEL are left to the API server, whose functions are not all here. Raises BadModule."""
+    spec, values = _document(directory, SPEC), _document(directory, VALUES)
+    own = None if spec is None else spec.root
+    whole = own if values is None else values.root if spec is None else _merged(values, spec)
+    return _schemas(own, None if whole is None else _with_property(whole, known), spec, values)
 
 
 def _schemas(own: Node | None, whole: Node | None, *files: _Document | None) -> Schemas:
@@ -85,6 +87,7 @@ def _document(directory: Path, name: str) -> _Document | None:
     raw = _raw(directory / name)
     if raw is None:
         return None
+    raw = _opened(raw) if name == SPEC else raw
     reader = Reader(SchemaDocuments(directory, name, raw), name)
     try:
         root = reader.root()
@@ -138,6 +141,21 @@ def _merged(values: _Document, config: _Document) -> Node:
         rules=root.rules if RULES in values.raw else parent.rules,
         required_for_helm=root.required_for_helm if FOR_HELM in values.raw else parent.required_for_helm,
     )
+
+
+def _opened(schema: JSON) -> JSON:
+    """A schema for the API server in the words of schemas for values: unknown fields are allowed where it says so, and
+    elsewhere pruned there and refused here.
+    Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+    """
+    if isinstance(schema, list):
+        return [_opened(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    opened = {key: _opened(value) for key, value in schema.items()}
+    if schema.get("x-kubernetes-preserve-unknown-fields") is True:
+        opened.setdefault("additionalProperties", True)
+    return opened
 
 
 def _with_property(root: Node, name: str) -> Node:

@@ -1,0 +1,104 @@
+"""The values of instances: what an addon's files contribute to their layers (docs/addons.md, Values).
+
+    layers = read_addon_values(addon)
+    store.add(unit, addon.key, layers.schemas)
+    store.describe(unit, layers.of_instance(known), instance.own)
+
+The layers, the later over the earlier: `values.yaml` of the addon; defaults of `openapi/spec.yaml`; the instance's own
+fields; defaults of `openapi/values.yaml`; what its hooks have patched in memory. `<key>.addon` is what is known of the
+instance, for hooks and templates to read.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import reduce
+
+from hookrunner import log, redaction
+from hookrunner.errors import BadAddon, BadModule
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.modules import GLOBAL, camel
+from hookrunner.modules.discovery import VALUES_FILE
+from hookrunner.modules.shelf import read_values_file
+from hookrunner.values.schemas import schema_files
+from hookrunner.values.schemas.schema_files import Schemas
+from hookrunner.values.section import READ_ONLY, merged
+from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
+
+_log = log.get("addons.values")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOfInstance:
+    """What hooks and templates read under `<key>.addon`. `version` is the resolved one, `previous_version` that which
+    is installed, empty before the first install; `channel` is empty for an exact version."""
+
+    name: str
+    namespace: str
+    kind: str
+    version: str = ""
+    previous_version: str = ""
+    channel: str = ""
+
+    def document(self) -> dict[str, JSON]:
+        """As it stands in values."""
+        return {camel(name.replace("_", "-")): value for name, value in asdict(self).items()}
+
+
+def known_of(instance: Instance, addon: Addon, version: str, previous_version: str, channel: str) -> KnownOfInstance:
+    """What is known of an instance once its version is."""
+    kind = addon.object.kind
+    return KnownOfInstance(instance.name, instance.namespace, kind, version, previous_version, channel)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonValues:
+    """What an addon's files say. `static` is its section of `values.yaml`, `shared` what that has for `global`."""
+
+    static: dict[str, JSON] = field(default_factory=dict)
+    shared: dict[str, JSON] = field(default_factory=dict)
+    schemas: Schemas = field(default_factory=Schemas)
+
+    def of_instance(self, known: KnownOfInstance) -> dict[str, JSON]:
+        """The lowest layer of an instance's values."""
+        return self.static | {READ_ONLY: known.document()}
+
+
+def read_addon_values(addon: Addon) -> AddonValues:
+    """Read an addon's `values.yaml` and schemas. Unknown keys are logged. Raises BadAddon."""
+    path = addon.directory / VALUES_FILE
+    try:
+        document = read_values_file(path) or {}
+        schemas = schema_files.load_of_addon(addon.directory, READ_ONLY)
+    except BadModule as error:
+        raise BadAddon(str(error)) from None
+    for key in (GLOBAL, addon.key):
+        if not isinstance(document.get(key) or {}, dict):
+            raise BadAddon(f"{path}: `{key}` must be a map of values, not {redaction.described(document[key])}")
+    static = document.get(addon.key) or {}
+    if READ_ONLY in static:
+        raise BadAddon(f"{path}: `{addon.key}.{READ_ONLY}` is what hookrunner says about the instance; remove it")
+    if unknown := [redaction.key(key) for key in document if key not in (GLOBAL, addon.key)]:
+        text = f"keys other than {GLOBAL} and {addon.key} in values.yaml are ignored"
+        _log.warn(text, path=path, keys=", ".join(unknown))
+    for slip in schemas.slips:
+        _log.warn("schema has a slip", addon=addon.name, slip=str(slip))
+    return AddonValues(static, document.get(GLOBAL) or {}, schemas)
+
+
+def shared_values(addons: Iterable[AddonValues], own: JSON) -> JSON:
+    """What all addons have for `global`, below what modules and their directories have for it (`own`)."""
+    shared: JSON = reduce(merged, (values.shared for values in addons), {})
+    return merged(shared, own or {})
+
+
+def instance_values(addon: Addon, instance: Instance, version: str) -> SectionStore:
+    """The values of one instance alone, for tools that ask no cluster: a first install of this version, with nothing
+    but the addon's files below its fields. Raises BadAddon, BadValues."""
+    layers = read_addon_values(addon)
+    channel = "" if instance.fields.version else instance.fields.channel
+    store = SectionStore({GLOBAL: layers.shared}, {})
+    store.add(instance.unit, addon.key, layers.schemas)
+    known = known_of(instance, addon, version, "", channel)
+    store.describe(instance.unit, layers.of_instance(known), dict(instance.own))
+    return store
