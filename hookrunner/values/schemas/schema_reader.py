@@ -22,6 +22,10 @@ from hookrunner.values.schemas.slips import FOR_HELM, Slip, names, number
 from kubetypes import patterns, yaml_values
 from kubetypes.json_values import JSON
 
+_ANY_FIELDS = "x-kubernetes-preserve-unknown-fields"
+"""How the schema of a custom kind, such as an addon's `openapi/spec.yaml`, says that an object may have any fields.
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"""
+
 
 class DanglingReference(LookupError):
     """A reference has no target; the message continues after the reference."""
@@ -156,6 +160,8 @@ class Reader:
             if self._usable(key, f"{at}/patternProperties")
         }
         node.additional = self._allowed(raw, "additionalProperties", at)
+        if node.additional is None and raw.get(_ANY_FIELDS) is True:
+            node.additional = True
         node.dependencies = {
             key: tuple(inner) if names(inner) else self.node(inner, f"{at}/dependencies/{key}")
             for key, inner in raw.get("dependencies", {}).items()

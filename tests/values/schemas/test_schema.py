@@ -200,3 +200,10 @@ def test_a_value_deeper_than_can_be_followed_is_a_problem(schema: Callable[[str]
     for _ in range(2000):
         value = {"a": value}
     assert tree.problems(tree.defaults(value)) == ["the section is nested too deep"]
+
+
+def test_fields_of_an_open_object_are_not_forbidden(schema: Callable[[str], SectionSchema]) -> None:
+    config = "type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}"
+    checked = schema(f"properties: {{config: {{{config}}}}}")
+    assert checked.problems({"config": {"b": {"c": 1}}}) == []
+    assert len([*checked.problems({"config": {"a": 1}}), *checked.problems({"other": 1})]) == 2
