@@ -13,6 +13,7 @@
     │   ├── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
     │   ├── BadModule           a module's directory, its name, its module.yaml, its schemas, a cycle in `requires`
     │   ├── BadAddon            an addon's directory, its addon.yaml, the schema of its fields
+    │   ├── BadPatch            a patch of an instance: it fits no object or several, or cannot be merged
     │   ├── BadValues           values of a wrong type or against a schema, a section that cannot be read, a bad patch
     │   └── BadChart            a chart that cannot be loaded
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
@@ -126,6 +127,17 @@ class BadModule(BadConfig):
 
 class BadAddon(BadConfig):
     """An addon cannot be offered as it is written: directory, `addon.yaml`, the schema of its own fields."""
+
+
+PatchReason = Literal["NoMatch", "Ambiguous", "MergeFailed"]
+
+
+class BadPatch(BadConfig):
+    """A patch of an instance cannot be applied. `reason` is that of the instance's condition Ready."""
+
+    def __init__(self, reason: PatchReason, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class BadValues(BadConfig):

@@ -1,0 +1,156 @@
+"""Patches of an instance: the list `spec.patches` put on the objects of its package, in order (docs/addons.md).
+
+A part of an object (`apiVersion`, `kind`, `metadata.name` and fields) merges: strategically for built-in kinds, as JSON
+merge patch (RFC 7386) for others. `{target: {apiVersion, kind, name}, jsonPatch: […]}` is a JSON patch (RFC 6902). A
+patch without a namespace fits the one object of this name in any namespace.
+
+Whether a patch that fits no object refuses the whole change is the addon's decision (`unmatchedPatches`), so this is
+reported and not raised: before anything is written, and upstream ignores it silently.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hookrunner import redaction
+from hookrunner.errors import BadPatch
+from hookrunner.manifests.patch_targets import PatchTarget, match
+from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
+from kubetypes.json_values import JSON
+from kubetypes.openapi.documents import kind_schema
+from kubetypes.patches import json_patch, merge_patch, strategic
+from kubetypes.patches.refusals import PatchRefused
+
+_MOST_DEPTH = 100
+"""Levels of an object; JSON patches can nest it deeper with each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One item of the list. `place` names it in messages, `operations` is a JSON patch; without it `fields` is a part
+    of an object."""
+
+    place: str
+    target: PatchTarget
+    fields: JSON
+    operations: JSON = None
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedObjects:
+    """The objects after all patches. `changed` names those that a patch has changed; `problems` are patches that could
+    not be applied, whose objects are as without them."""
+
+    objects: tuple[SourcedObject, ...]
+    changed: frozenset[VersionlessId]
+    problems: tuple[BadPatch, ...]
+
+
+def apply_patches(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> PatchedObjects:
+    """Put the items of `spec.patches` on objects whose namespaces are filled in."""
+    objects, changed, problems = list(sources), set(), []
+    for index, item in enumerate(patches):
+        try:
+            patch = parse_patch(item, f"spec.patches[{index}]")
+            position = match(objects, patch.target, patch.place)
+            patched = _apply(objects[position], patch)
+        except BadPatch as error:
+            problems.append(error)
+        else:
+            if patched.obj != objects[position].obj:
+                changed.add(patched.identity)
+            objects[position] = patched
+    return PatchedObjects(tuple(objects), frozenset(changed), tuple(problems))
+
+
+def require_patches(patched: PatchedObjects, *, unmatched: bool = False) -> None:
+    """Raises BadPatch with all problems, and the reason of the first; with `unmatched` not for `NoMatch`."""
+    problems = [error for error in patched.problems if not (unmatched and error.reason == "NoMatch")]
+    if problems:
+        raise BadPatch(problems[0].reason, "; ".join(map(str, problems)))
+
+
+def parse_patch(item: JSON, place: str) -> Patch:
+    """One item of the list; `place` is for messages. Raises BadPatch if it says neither which object nor how."""
+    if not isinstance(item, dict):
+        raise BadPatch("MergeFailed", f"{place}: not a patch but {redaction.described(item)}")
+    if "jsonPatch" not in item and "target" not in item:
+        return Patch(place, _target(item, item.get("metadata"), place, "metadata.name"), item)
+    operations = item.get("jsonPatch")
+    if not isinstance(operations, list):
+        described = redaction.described(operations) if "jsonPatch" in item else "missing"
+        raise BadPatch("MergeFailed", f"{place}: jsonPatch is {described}; write a list of operations")
+    return Patch(place, _target(item.get("target"), item.get("target"), f"{place}.target", "name"), None, operations)
+
+
+def _target(kinds: JSON, names: JSON, place: str, name_key: str) -> PatchTarget:
+    """What `apiVersion` and `kind` of one map, `name` and `namespace` of another say; `name_key` is for messages."""
+    api_version, kind = _text(kinds, "apiVersion"), _text(kinds, "kind")
+    name = _text(names, "name")
+    lacking = [key for key, text in (("apiVersion", api_version), ("kind", kind), (name_key, name)) if not text]
+    if lacking:
+        raise BadPatch("MergeFailed", f"{place}: names no object: it needs {' and '.join(lacking)}")
+    return PatchTarget(api_version, kind, name, _text(names, "namespace"))
+
+
+def _text(fields: JSON, key: str) -> str:
+    value = fields.get(key) if isinstance(fields, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _apply(source: SourcedObject, patch: Patch) -> SourcedObject:
+    try:
+        obj = _patched(source, patch)
+    except PatchRefused as refused:
+        # A JSON patch is refused without its values; operations and paths, which its author needs, are shown.
+        hidden = redaction.words(patch.fields) | redaction.words(source.obj) if patch.operations is None else ()
+        raise BadPatch("MergeFailed", f"{patch.place}: {source}: {redaction.masked(_why(refused), hidden)}") from None
+    if problem := next(_spoilt(source, obj), ""):
+        raise BadPatch("MergeFailed", f"{patch.place}: {source}: the patch {problem}")
+    return SourcedObject(source.path, obj)
+
+
+def _patched(source: SourcedObject, patch: Patch) -> JSON:
+    if patch.operations is not None:
+        return json_patch.apply(source.obj, patch.operations)
+    schema = kind_schema(source.api_version, source.kind)
+    if schema is None:
+        return merge_patch.apply(source.obj, patch.fields)
+    return strategic.apply(source.obj, patch.fields, schema)
+
+
+def _why(refused: PatchRefused) -> str:
+    return refused.detail if refused.message == json_patch.REJECTED else refused.message
+
+
+def _spoilt(source: SourcedObject, obj: JSON) -> Iterator[str]:
+    """Why a patched document cannot take the place of the object."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(metadata, dict):
+        yield "leaves no object; a patch cannot remove one"
+        return
+    before = {"apiVersion": source.obj["apiVersion"], "kind": source.obj["kind"], **_place_of(source.obj["metadata"])}
+    after = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), **_place_of(metadata)}
+    if moved := [key for key in before if before[key] != after[key]]:
+        yield f"changes {' and '.join(moved)}; a patched object stays the same one"
+    if wrong := [key for key in ("labels", "annotations") if not isinstance(metadata.get(key) or {}, dict)]:
+        yield f"makes metadata.{wrong[0]} {redaction.described(metadata[wrong[0]])}, not a map"
+    if _depth(obj) > _MOST_DEPTH:
+        yield f"nests the object deeper than {_MOST_DEPTH} levels"
+
+
+def _place_of(metadata: JSON) -> JSON:
+    return {f"metadata.{key}": metadata.get(key) for key in ("name", "namespace")}
+
+
+def _depth(value: JSON) -> int:
+    """Levels of maps and lists, without recursion: the value may be too deep for it."""
+    depth, level = 0, [value]
+    while level := [inner for item in level for inner in _inner(item)]:
+        depth += 1
+    return depth
+
+
+def _inner(value: JSON) -> Sequence[JSON]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, list) else ()
