@@ -80,6 +80,11 @@ class Discovery:
             raise UnknownKind(await self._complaint(api_version, kind, answer))
         return resource
 
+    async def read_all(self) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
+        """Every resource in the version that its group prefers, and the group versions that did not answer; asked
+        anew. Raises KubeError."""
+        return await self._all()
+
     def forget(self, api_version: str) -> None:
         """Ask again next time, because the server answered 404 for a resource of this version."""
         answer = self._answers.get(api_version, _Answer())

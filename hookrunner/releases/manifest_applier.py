@@ -10,46 +10,37 @@ objects of each at the same time. An object that fails keeps later stages from b
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 
 from hookrunner import log
-from hookrunner.errors import ApiError, Denied, KubeError, NotFound, ReleaseFailed, UnknownKind
-from hookrunner.kube import refusals, writes
+from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
-from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
-from hookrunner.model.status import MOST, some
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import (
     CRD,
-    POLICY,
     KindResolver,
     ObjectId,
     ReleaseId,
-    must_stay,
     object_id,
     owned,
-    owner_of,
     stages,
 )
-from hookrunner.releases.object_marks import IGNORE, is_ignored, with_marks
+from hookrunner.releases.object_marks import with_marks
 from hookrunner.releases.object_owners import ReleaseOwners
+from hookrunner.releases.object_remover import ObjectRemover, RemovedObject, explain_rights
 from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
 from hookrunner.releases.pending_objects import changed, without_dependent
+from hookrunner.releases.write_stages import StageProgress, StageRunner
 from kubetypes.json_values import JSON
 
-_AT_ONCE = 24
-_VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 _ESTABLISHED_WITHIN = 60.0
 
 _LOG = log.get("releases.applying")
 
 _NO_OPTIONS = ReleaseOptions()
-
-_Work = Callable[[ObjectId], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,8 @@ class ManifestApplier:
         self._kinds = kinds
         self.owners = ReleaseOwners(client)
         self._writing = ObjectWriter(client, self.owners)
-        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._remover = ObjectRemover(client, kinds)
+        self._stages = StageRunner()
 
     async def create_or_update(
         self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
@@ -108,7 +100,7 @@ class ManifestApplier:
 
         outcomes: list[str] = []
         for stage in stages(pending):
-            outcomes += await self._write_stage(stage, write, _FailureReport("applied", len(pending), len(outcomes)))
+            outcomes += await self._stages.run(stage, write, StageProgress("applied", len(pending), len(outcomes)))
             await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
@@ -136,7 +128,7 @@ class ManifestApplier:
             order = _order(resource, obj, identity, before.get(target.lasting), options)
             return await self._write(replace(order, dry_run=True))
 
-        await self._write_stage(pending, attempt, _FailureReport("applied, in a dry run", len(pending), 0))
+        await self._stages.run(pending, attempt, StageProgress("applied, in a dry run", len(pending), 0))
 
     async def remove(
         self,
@@ -157,12 +149,12 @@ class ManifestApplier:
         removed: list[ObjectId] = []
 
         async def delete(target: ObjectId) -> str:
-            if await self._delete(target, identity, spare, options):
+            if isinstance(await self._remover.remove(target, identity, options, spare), RemovedObject):
                 removed.append(target)
             return "done"
 
         for stage in reversed(stages(pending)):
-            await self._write_stage(stage, delete, _FailureReport("deleted", len(pending), len(removed)))
+            await self._stages.run(stage, delete, StageProgress("deleted", len(pending), len(removed)))
         return removed
 
     async def _write(self, order: ObjectWrite) -> WriteResult:
@@ -172,95 +164,10 @@ class ManifestApplier:
             self._kinds.forget(order.resource.api_version)
             raise
         except Denied as error:
-            raise _explained(error, order.resource) from error
-
-    async def _write_stage(self, stage: Sequence[ObjectId], work: _Work, report: "_FailureReport") -> list[str]:
-        """Write the objects of a stage at the same time; the result of each. Raises ReleaseFailed."""
-
-        async def attempt(target: ObjectId) -> str | KubeError | ReleaseFailed:
-            async with self._turn:
-                try:
-                    return await work(target)
-                except (KubeError, ReleaseFailed) as error:
-                    return error
-
-        results = await asyncio.gather(*map(attempt, stage))
-        done = [result for result in results if isinstance(result, str)]
-        if len(done) < len(stage):
-            raise report.failure(dict(zip(stage, results, strict=True)))
-        return done
+            raise explain_rights(error, order.resource) from error
 
     async def _wait_for_serving(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
-
-    async def _delete(
-        self, target: ObjectId, identity: ReleaseId, spare: Collection[ObjectId], options: ReleaseOptions
-    ) -> bool:
-        """Delete one object; did it exist?"""
-        try:
-            resource = await self._kinds.resolve(target.api_version, target.kind)
-            if not resource.namespaced and any(_same_in_cluster(target, other) for other in spare):
-                return False
-            ref = ObjectRef(resource, target.namespace, target.name)
-            metadata = await writes.read_metadata(self._client, ref)
-        except (UnknownKind, NotFound):
-            return False
-        except Denied as error:
-            raise _explained(error, resource) from error
-        kept = (target.group, target.kind) in options.kept_kinds and "objects of its kind are never pruned"
-        if reason := kept or reason_to_stay(metadata, identity, options):
-            _LOG.info("object is not deleted", object=str(target), reason=reason)
-            return False
-        if not metadata.get("deletionTimestamp"):
-            try:
-                await self._writing.delete(ref, metadata["uid"])
-            except Denied as error:
-                raise _explained(error, resource) from error
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class _FailureReport:
-    """Makes one error of many. `what` is the action, for `total` objects, `done` of them in the stages before."""
-
-    what: str
-    total: int
-    done: int
-
-    def failure(self, results: Mapping[ObjectId, str | KubeError | ReleaseFailed]) -> ReleaseFailed:
-        """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
-        message is in logs, at `/readyz`, in `module list` and in the release's record."""
-        failed = {target: result for target, result in results.items() if not isinstance(result, str)}
-        done = [str(target) for target in results if target not in failed]
-        rest = self.total - self.done - len(results)
-        lines = [f"{len(failed)} of {self.total} objects could not be {self.what}:"]
-        shown = _chosen({target: str(error) for target, error in failed.items()})
-        lines += [f"{target}: {failed[target]}" for target in shown]
-        lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
-        others = {f"{self.what} before that": self.done, "beside it": some(done), "not tried yet": rest}
-        lines.append("; ".join(f"{which}: {what}" for which, what in others.items() if what))
-        brief = any(error.brief for error in failed.values())
-        invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
-        return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid)
-
-
-def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
-    """Does the API server refuse what the object says?"""
-    cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
-    return isinstance(cause, ApiError) and cause.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
-def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
-    """Some of the failed objects in their order: first those that fail in another way than those before."""
-    reasons: dict[tuple[str, str], ObjectId] = {}
-    for target, error in failed.items():
-        reasons.setdefault((target.kind, error.replace(target.name, "")), target)
-    chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
-    return [target for target in failed if target in chosen]
-
-
-def _explained(error: Denied, resource: Resource) -> Denied:
-    return refusals.explain_rights(error, f"keep {resource.plural} of a module", refusals.rbac_rule(resource, _VERBS))
 
 
 def _order(
@@ -270,17 +177,3 @@ def _order(
     body = with_marks(owned(obj, resource, identity), options.marks)
     before = last and with_marks(owned(last, resource, identity), options.marks)
     return ObjectWrite(resource, body, identity, before, options)
-
-
-def _same_in_cluster(target: ObjectId, other: ObjectId) -> bool:
-    return (target.group, target.kind, target.name) == (other.group, other.kind, other.name)
-
-
-def reason_to_stay(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> str:
-    """Why a live object is not deleted with its release; empty if it is."""
-    owner = owner_of(metadata)
-    if owner != identity:
-        return f"it belongs to release {owner}" if owner else "it belongs to no release"
-    if must_stay(metadata):
-        return f"its annotation {POLICY} says so"
-    return f"its annotation {IGNORE} says so" if is_ignored(metadata, options) else ""

@@ -93,17 +93,25 @@ def is_ignored(metadata: JSON, options: ReleaseOptions) -> bool:
 
 
 def without_marks(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
-    """A JSON merge patch that takes all our marks from a live object; None if it has none, or another release's."""
+    """A JSON merge patch that takes all our marks from a live object, Helm's too; None if it has none, or another
+    release's."""
     if owner_of(metadata) not in (None, identity):
         return None
-    labels = _present(metadata.get("labels"), [*MANAGED_BY, *marks.labels])
     annotations = _present(metadata.get("annotations"), [RELEASE_NAME, RELEASE_NAMESPACE, CREATED])
-    references = metadata.get("ownerReferences") or []
-    left = [entry for entry in references if not (marks.owner and marks.owner.is_same_object(entry))]
-    parts = {"labels": labels, "annotations": annotations}
+    return _patch_without(metadata, [*MANAGED_BY, *marks.labels], annotations, marks)
+
+
+def without_owner(metadata: JSON, marks: ObjectMarks) -> JSON:
+    """A JSON merge patch that takes the marks of an addon from a live object that stays, so that it is not deleted with
+    its owner; None if it has none. It still belongs to its release, which may be installed again."""
+    return _patch_without(metadata, list(marks.labels), [], marks)
+
+
+def _patch_without(metadata: JSON, labels: list[str], annotations: list[str], marks: ObjectMarks) -> JSON:
+    parts = {"labels": _present(metadata.get("labels"), labels), "annotations": annotations}
     patch: dict[str, JSON] = {part: dict.fromkeys(keys) for part, keys in parts.items() if keys}
-    if left != references:
-        patch["ownerReferences"] = left
+    if ours := _our_references(metadata, marks):
+        patch["ownerReferences"] = [entry for entry in metadata["ownerReferences"] if entry not in ours]
     if not patch:
         return None
     return {"metadata": patch | {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}}

@@ -16,7 +16,7 @@ from hookrunner import log
 from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases import apply_refusals
@@ -32,6 +32,7 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.object_marks import as_created, for_dry_run, foreign_controller, is_ignored, with_live_owner
 from hookrunner.releases.object_owners import ReleaseOwners, check_unowned
+from hookrunner.releases.object_remover import delete_object
 from kubetypes.json_values import JSON
 
 WriteResult = Literal["created", "changed", "unchanged"]
@@ -216,19 +217,11 @@ class ObjectWriter:
             ) from error
         if order.dry_run:
             return "changed"
-        await self.delete(order.ref, metadata["uid"])
+        await delete_object(self._client, order.ref, metadata["uid"])
         reason = await writes.wait_for_deletion(self._client, order.ref, metadata["uid"], _GONE_WITHIN)
         if reason:
             raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)
-
-    async def delete(self, ref: ObjectRef, uid: str) -> None:
-        """Delete the object with this uid; its dependents are deleted in the background. An absent object, or another
-        one of this name, is no error."""
-        try:
-            await writes.delete(self._client, ref, DeleteOptions("Background", uid))
-        except (NotFound, Conflict):
-            return
 
 
 def _options(order: ObjectWrite) -> WriteOptions:

@@ -22,7 +22,16 @@ from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
-from hookrunner.model.releases import Adoption, DesiredRelease, Head, ObjectDrift, ReleaseOptions, ReleaseResult
+from hookrunner.model.releases import (
+    Adoption,
+    DesiredRelease,
+    Head,
+    KeptObject,
+    ObjectDrift,
+    ObjectMarks,
+    ReleaseOptions,
+    ReleaseResult,
+)
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
@@ -38,6 +47,8 @@ from hookrunner.releases.records.record import (
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
+from hookrunner.releases.removal.namespace_contents import NamespaceContents
+from hookrunner.releases.removal.teardown import Teardown
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
 from kubetypes import json_values
 from kubetypes.json_values import JSON
@@ -71,6 +82,7 @@ class Releases:
         ours, others = (
             RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])
         )
+        self._teardown = Teardown(client, self.kinds, NamespaceContents(client, discovery))
         self._store = ReleaseStore(ours, others, watches)
         self._keep = records.keep
 
@@ -150,6 +162,36 @@ class Releases:
             with _naming_release(release):
                 await self._delete_all(release, timeout)
             return True
+
+    async def tear_down(
+        self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
+    ) -> tuple[KeptObject, ...]:
+        """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
+        stay on purpose. A release that does not exist is torn down already. An interrupted teardown is repeated."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return ()
+            with _naming_release(release):
+                records = await self._mark_uninstalling(release)
+                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+                await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
+                kept = await self._teardown.delete(everything, identity, options, patience)
+                await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
+                await self._delete_records(release)
+            return kept
+
+    async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
+        """Leave the objects of a release to their users, without our marks, and delete its records; how many objects
+        were changed."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return 0
+            with _naming_release(release):
+                records = await self._mark_uninstalling(release)
+                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+                changed = await self._teardown.abandon(everything, identity, marks)
+                await self._delete_records(release)
+            return changed
 
     async def repair(
         self, name: str, namespace: str, findings: Collection[ObjectDrift], options: ReleaseOptions
@@ -249,6 +291,12 @@ class Releases:
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 
     async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
+        records = await self._mark_uninstalling(release)
+        await rollout.delete_all(self._tools, records, timeout)
+        await self._delete_records(release)
+
+    async def _mark_uninstalling(self, release: ReleaseHistory) -> tuple[ReleaseRecord, ...]:
+        """Record that the release is being deleted; the records whose objects may exist. Raises ReleaseFailed."""
         records = (await release.read_previous()).records
         if not records:
             mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
@@ -256,7 +304,9 @@ class Releases:
                 f"its objects are unknown, because no revision can be read: delete them by hand, then {mend}"
             )
         await release.update(records[-1].with_status(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
-        await rollout.delete_all(self._tools, records, timeout)
+        return records
+
+    async def _delete_records(self, release: ReleaseHistory) -> None:
         for revision in release.history:
             await release.delete(revision)
 

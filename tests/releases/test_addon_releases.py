@@ -7,34 +7,16 @@ import pytest
 
 from hookrunner.errors import NotFound, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.model.releases import DesiredRelease, ObjectDrift, ObjectMarks, OwnerReference, ReleaseOptions
-from hookrunner.releases.object_marks import IGNORE
+from hookrunner.model.releases import ObjectDrift
 from hookrunner.releases.records.record import ADDON, CHECKSUM, DIGEST, VERSION, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
-from tests.releases.wants import configmap, wanted
-from tests.releases.world import MAPS, World, started
+from tests.releases.wants import ADDON_OPTIONS as OPTIONS
+from tests.releases.wants import ADDON_OWNER as OWNER
+from tests.releases.wants import addon, configmap
+from tests.releases.world import MAPS, World, ignore, started
 
-MERGE = "application/merge-patch+json"
-OWNER = OwnerReference("v1", "ConfigMap", "instance", "11111111-0000-4000-8000-000000000001", "default")
-OPTIONS = ReleaseOptions(
-    marks=ObjectMarks({"hookrunner.io/addon": "demo"}, OWNER),
-    dry_run=True,
-    respect_ignore=True,
-    recreate_jobs=True,
-    kept_kinds=frozenset({("", "Namespace"), ("", "PersistentVolumeClaim")}),
-)
 A, B = configmap("a", x="1"), configmap("b", x="1")
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": {"not a key": "x"}}
-
-
-def addon(digest: str, *objects: Any, version: str = "1.0.0", **options: Any) -> DesiredRelease:
-    """Release `demo` of an addon."""
-    return replace(wanted(digest, *objects), options=replace(OPTIONS, **options), addon="demo", version=version)
-
-
-async def ignore(client: Client, name: str, value: str | None = "yes") -> None:
-    body = {"metadata": {"annotations": {IGNORE: value}}}
-    await client.send(ApiCall("PATCH", f"{MAPS}/{name}", {"fieldManager": "user"}, body, MERGE))
 
 
 async def test_objects_have_marks_that_no_manifest_has(releases: Releases, world: World) -> None:

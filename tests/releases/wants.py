@@ -1,10 +1,18 @@
 """Small desired releases."""
 
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
-from hookrunner.model.releases import DesiredRelease, HelmHook, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import (
+    DesiredRelease,
+    HelmHook,
+    ObjectMarks,
+    OwnerReference,
+    ReleaseOptions,
+    RenderedChart,
+)
 from hookrunner.releases.records.record import now
 
 
@@ -47,3 +55,19 @@ def wanted(
     return DesiredRelease(
         "demo", namespace, rendered, {"global": {}, "demo": {"digest": digest}}, digest, ReleaseOptions(**options)
     )
+
+
+ADDON_OWNER = OwnerReference("v1", "ConfigMap", "instance", "11111111-0000-4000-8000-000000000001", "default")
+ADDON_OPTIONS = ReleaseOptions(
+    marks=ObjectMarks({"hookrunner.io/addon": "demo"}, ADDON_OWNER),
+    dry_run=True,
+    respect_ignore=True,
+    recreate_jobs=True,
+    kept_kinds=frozenset({("", "Namespace"), ("", "PersistentVolumeClaim")}),
+)
+
+
+def addon(digest: str, *objects: Any, version: str = "1.0.0", **options: Any) -> DesiredRelease:
+    """Release `demo` of an addon, whose owner is in its namespace."""
+    desired = wanted(digest, *objects)
+    return replace(desired, options=replace(ADDON_OPTIONS, **options), addon="demo", version=version)

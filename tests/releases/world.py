@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from hookrunner.kube.client import Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
+from hookrunner.releases.object_marks import IGNORE
 from hookrunner.releases.records.record import ReleaseRecord, ReleaseRevision
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.releases import RecordSettings, Releases
 from kubesandbox.sandbox import Sandbox
+from tests.releases.watching import MERGE
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -56,3 +58,9 @@ class World:
         lines = [line.partition("?")[0] for line in self.sandbox.faults.requests if not line.startswith("GET")]
         self.sandbox.faults.requests.clear()
         return [line.replace("/api/v1/namespaces/default/", "") for line in lines]
+
+
+async def ignore(client: Client, name: str, value: str | None = "yes") -> None:
+    """A user wants a ConfigMap left alone, or with None no longer."""
+    body = {"metadata": {"annotations": {IGNORE: value}}}
+    await client.send(ApiCall("PATCH", f"{MAPS}/{name}", {"fieldManager": "user"}, body, MERGE))

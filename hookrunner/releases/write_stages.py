@@ -1,0 +1,90 @@
+"""Works on the objects of one stage at the same time, and makes one error of all that failed.
+
+    runner = StageRunner()                             # at most 24 objects at once, for all who share it
+    results = await runner.run(stage, work, StageProgress("applied", total=7, done=2))
+
+An object that fails does not keep the others of its stage from being written, only later stages.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+from hookrunner.errors import ApiError, KubeError, ReleaseFailed
+from hookrunner.model.status import MOST, some
+from hookrunner.releases.manifest_objects import ObjectId
+
+_AT_ONCE = 24
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """What is done with objects (`applied`), with how many in all stages, and with how many in the stages before."""
+
+    what: str
+    total: int
+    done: int
+
+
+class StageRunner:
+    """Bounds how many objects are worked on at once."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(
+        self, stage: Sequence[ObjectId], work: Callable[[ObjectId], Awaitable[Result]], progress: StageProgress
+    ) -> list[Result]:
+        """Work on the objects of a stage; the result of each. Raises ReleaseFailed, which names those that failed."""
+
+        async def attempt(target: ObjectId) -> Result | KubeError | ReleaseFailed:
+            async with self._turn:
+                try:
+                    return await work(target)
+                except (KubeError, ReleaseFailed) as error:
+                    return error
+
+        results = await asyncio.gather(*map(attempt, stage))
+        done = [result for result in results if not isinstance(result, KubeError | ReleaseFailed)]
+        if len(done) < len(stage):
+            pairs = zip(stage, results, strict=True)
+            failed = {target: error for target, error in pairs if isinstance(error, KubeError | ReleaseFailed)}
+            raise _failure(progress, stage, failed)
+        return done
+
+
+def _failure(
+    progress: StageProgress, stage: Sequence[ObjectId], failed: Mapping[ObjectId, KubeError | ReleaseFailed]
+) -> ReleaseFailed:
+    """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
+    message is in logs, at `/readyz`, in `module list` and in the release's record."""
+    what, done = progress.what, [str(target) for target in stage if target not in failed]
+    rest = progress.total - progress.done - len(stage)
+    lines = [f"{len(failed)} of {progress.total} objects could not be {what}:"]
+    shown = _chosen({target: str(error) for target, error in failed.items()})
+    lines += [f"{target}: {failed[target]}" for target in shown]
+    lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
+    others = {f"{what} before that": progress.done, "beside it": some(done), "not tried yet": rest}
+    lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
+    brief = any(error.brief for error in failed.values())
+    invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
+    return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid)
+
+
+def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
+    """Does the API server refuse what the object says?"""
+    cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
+    return isinstance(cause, ApiError) and cause.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
+    """Some of the failed objects in their order: first those that fail in another way than those before."""
+    reasons: dict[tuple[str, str], ObjectId] = {}
+    for target, error in failed.items():
+        reasons.setdefault((target.kind, error.replace(target.name, "")), target)
+    chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
+    return [target for target in failed if target in chosen]
