@@ -1,4 +1,4 @@
-"""Finds the object that a patch is for; if there is none, the closest one, for a message that helps.
+"""Finds the object that a patch is for; without one, the closest, for a message that helps.
 
 A patch is written once and meets new versions of a package: names change, namespaces move, APIs get versions. What the
 package has instead is what its author wants to know.

@@ -25,7 +25,7 @@ _MOST_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class InstancePatch:
     """One item of the list. `place` names it in messages, `operations` is a JSON patch; without it `fields` is a part
     of an object."""
 
@@ -69,17 +69,19 @@ def require_patches(patched: PatchedObjects, *, unmatched: bool = False) -> None
         raise BadPatch(problems[0].reason, "; ".join(map(str, problems)))
 
 
-def parse_patch(item: JSON, place: str) -> Patch:
+def parse_patch(item: JSON, place: str) -> InstancePatch:
     """One item of the list; `place` is for messages. Raises BadPatch if it says neither which object nor how."""
     if not isinstance(item, dict):
         raise BadPatch("MergeFailed", f"{place}: not a patch but {redaction.described(item)}")
     if "jsonPatch" not in item and "target" not in item:
-        return Patch(place, _target(item, item.get("metadata"), place, "metadata.name"), item)
+        return InstancePatch(place, _target(item, item.get("metadata"), place, "metadata.name"), item)
     operations = item.get("jsonPatch")
     if not isinstance(operations, list):
         described = redaction.described(operations) if "jsonPatch" in item else "missing"
         raise BadPatch("MergeFailed", f"{place}: jsonPatch is {described}; write a list of operations")
-    return Patch(place, _target(item.get("target"), item.get("target"), f"{place}.target", "name"), None, operations)
+    return InstancePatch(
+        place, _target(item.get("target"), item.get("target"), f"{place}.target", "name"), None, operations
+    )
 
 
 def _target(kinds: JSON, names: JSON, place: str, name_key: str) -> PatchTarget:
@@ -97,7 +99,7 @@ def _text(fields: JSON, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _apply(source: SourcedObject, patch: Patch) -> SourcedObject:
+def _apply(source: SourcedObject, patch: InstancePatch) -> SourcedObject:
     try:
         obj = _patched(source, patch)
     except PatchRefused as refused:
@@ -109,7 +111,7 @@ def _apply(source: SourcedObject, patch: Patch) -> SourcedObject:
     return SourcedObject(source.path, obj)
 
 
-def _patched(source: SourcedObject, patch: Patch) -> JSON:
+def _patched(source: SourcedObject, patch: InstancePatch) -> JSON:
     if patch.operations is not None:
         return json_patch.apply(source.obj, patch.operations)
     schema = kind_schema(source.api_version, source.kind)

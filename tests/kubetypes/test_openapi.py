@@ -17,3 +17,7 @@ def test_a_schema_says_by_which_key_lists_merge() -> None:
     assert schema
     assert schema.properties["spec"].properties["ports"].patch_merge_key == "port"
     assert kind_schema("example.com/v1", "Thing") is None
+
+
+def test_every_built_in_kind_has_a_schema_to_merge_by() -> None:
+    assert [kind for kind in builtin_kinds.names().values() if kind_schema(kind.api_version, kind.kind) is None] == []
