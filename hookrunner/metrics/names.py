@@ -200,6 +200,13 @@ class Metrics(ModuleMetrics):
         optional=MODULE,
     )
 
+    addon_package_fetches = counter(
+        "{}addon_package_fetches_total",
+        ("source", "result"),
+        "Packages of addons that were asked for: read, fetched, cached, or the reason why one cannot be used.",
+    )
+    addon_package_cache_bytes = gauge("{}addon_package_cache_bytes", (), "Size of the packages in the cache.")
+
     webhook_reviews = counter(
         "{}webhook_reviews_total",
         ("type", "webhook", "result"),

@@ -10,8 +10,8 @@
 | neither | plain: the files at the top level |
 
 `SHA256SUMS` is no file of the package but says what the package is; `package.yaml` belongs to it, because its ranges
-must be covered by the digest. Everything here is pure: sources read the files, `verification.py` decides whether they
-may be used, `addons/object_builder.py` makes objects of them.
+must be covered by the digest. Everything here is pure: sources read the files, `package_fetcher.py` decides whether
+they may be used, `addons/object_builder.py` makes objects of them.
 Source: docs/packaging-addons.md
 """
 

@@ -1,0 +1,234 @@
+"""Packages on disk, by their digest: what was fetched is fetched once, and hooks get a package as a directory.
+
+    cache = PackageCache(Path("/var/cache/packages"), most=512 << 20)
+    cache.store(package)
+    package = cache.read("coredns", "1.14.6", "sha256:…")       # None if it is not there
+    directory = cache.hold(package)                             # stays until release(package.digest)
+
+An entry is a directory named after its digest. It is written beside its place and then renamed, so that it is whole or
+absent; it never changes, and what is read is checked against its name, so that damage is found.
+
+Beyond the bound the least recently used entries are deleted, but none that is in use. Several processes may share a
+cache: a user of an entry holds a shared lock on its directory (flock), and only the holder of an exclusive one deletes
+it. The kernel drops the locks of a process that is killed.
+Source: flock(2)
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookrunner import log, safe_files
+from hookrunner.errors import PackageError
+from hookrunner.packages.checksums import is_digest
+from hookrunner.packages.names import LARGEST_FILE
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_files import PackageFiles
+
+_LOG = log.get("packages.cache")
+_DRAFT, _DELETED = ".new-", ".old-"
+_ABANDONED = 3600.0
+"""Seconds after which a draft belongs to a process that was killed."""
+_BLOCK = 4096
+"""Bytes that the smallest file takes on most disks."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A lock on an entry and how many users of this process share it."""
+
+    descriptor: int
+    users: int = 0
+
+
+class PackageCache:
+    """A directory of entries, at most about `most` bytes. It may be called from any thread."""
+
+    def __init__(self, directory: Path, most: int) -> None:
+        self._directory = directory
+        self._most = most
+        self._held: dict[str, _Held] = {}
+        self._sizes: dict[str, int] = {}
+        self._mutex = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all entries, as far as this process has seen them."""
+        return sum(self._sizes.copy().values())
+
+    def read(self, component: str, version: str, digest: str) -> Package | None:
+        """The package with this digest, None if it is not there, not whole or cannot be read."""
+        with self._mutex:
+            return self._read(component, version, digest) if is_digest(digest) else None
+
+    def store(self, package: Package) -> None:
+        """Keep a package. That the disk is full or broken is logged: it costs later fetches, and nothing else."""
+        try:
+            self.hold(package)
+        except PackageError as error:
+            _LOG.warn("package cannot be cached", package=str(package), error=str(error))
+        else:
+            self.release(package.digest)
+
+    def hold(self, package: Package) -> Path:
+        """The directory with the package's files, which stays until `release` was called as often. Raises PackageError
+        with the reason Unreachable if it cannot be written."""
+        with self._mutex:
+            try:
+                if package.digest not in self._held:
+                    self._held[package.digest] = _Held(self._enter(package))
+            except OSError as error:
+                text = f"cannot be written to {self._directory}: {error.strerror}; see --addon-cache-dir"
+                raise PackageError("Unreachable", f"package {package} {text}") from error
+            self._held[package.digest].users += 1
+            entry = self._entry(package.digest)
+            _touch(entry)
+            self._shrink()
+            return entry
+
+    def release(self, digest: str) -> None:
+        """End one `hold`."""
+        with self._mutex:
+            held = self._held[digest]
+            held.users -= 1
+            if not held.users:
+                os.close(self._held.pop(digest).descriptor)
+
+    def _entry(self, digest: str) -> Path:
+        return self._directory / digest.removeprefix("sha256:")
+
+    def _enter(self, package: Package) -> int:
+        """The lock on a package's entry, which is written unless it is there."""
+        safe_files.reuse_directory(self._directory)
+        entry = self._entry(package.digest)
+        for _ in range(3):  # twice if another process is at it
+            is_whole = self._read(package.component, package.version, package.digest) is not None
+            if is_whole and (descriptor := _lock(entry, fcntl.LOCK_SH)) is not None:
+                return descriptor
+            self._write(package, entry)
+        raise OSError(errno.EAGAIN, "it is damaged and in use by another process, or being deleted", str(entry))
+
+    def _read(self, component: str, version: str, digest: str) -> Package | None:
+        entry = self._entry(digest)
+        descriptor = _lock(entry, fcntl.LOCK_SH)
+        if descriptor is None:
+            return None
+        try:
+            package = parse_package(component, version, _read_files(entry, f"{component} {version}"))
+            is_whole = package.digest == digest
+        except (OSError, PackageError):
+            is_whole = False
+        finally:
+            os.close(descriptor)
+        if is_whole:
+            _touch(entry)
+            return package
+        _LOG.warn("cached package damaged, deleting it", package=f"{component} {version}", path=entry)
+        if digest not in self._held:
+            self._delete(entry)
+        return None
+
+    def _write(self, package: Package, entry: Path) -> None:
+        """Write an entry under another name, then rename it. Another process may have been faster."""
+        draft = self._directory / f"{_DRAFT}{os.urandom(8).hex()}"
+        draft.mkdir(0o700)
+        try:
+            for path, data in package.files.items():
+                file = draft / path
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with open(safe_files.create_file(file, 0o400), "wb") as opened:
+                    opened.write(data)
+            os.rename(draft, entry)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _shrink(self) -> None:
+        """Delete the least recently used entries beyond the bound, and what killed processes have left."""
+        try:
+            entries = sorted(self._scan())
+        except OSError:
+            return
+        self._sizes = {name: self._sizes.get(name) or _size(self._directory / name) for _, name in entries}
+        for _, name in entries:
+            if sum(self._sizes.values()) <= self._most:
+                return
+            if self._delete(self._directory / name):
+                del self._sizes[name]
+
+    def _scan(self) -> Iterator[tuple[float, str]]:
+        """When each entry was used, and its name."""
+        with os.scandir(self._directory) as files:
+            for file in files:
+                with suppress(FileNotFoundError):
+                    used = file.stat(follow_symlinks=False).st_mtime
+                    if is_digest(f"sha256:{file.name}"):
+                        yield used, file.name
+                    elif file.name.startswith((_DRAFT, _DELETED)) and used < time.time() - _ABANDONED:
+                        shutil.rmtree(file.path, ignore_errors=True)
+
+    def _delete(self, entry: Path) -> bool:
+        """Delete an entry unless someone uses it. It is renamed first: readers see it whole or not at all."""
+        descriptor = _lock(entry, fcntl.LOCK_EX)
+        if descriptor is None:
+            return False
+        try:
+            deleted = entry.with_name(f"{_DELETED}{os.urandom(8).hex()}")
+            os.rename(entry, deleted)
+            shutil.rmtree(deleted, ignore_errors=True)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+
+def _lock(entry: Path, kind: int) -> int | None:
+    """The descriptor that holds a lock on an entry; None if it does not exist or another lock is in the way."""
+    try:
+        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), os.lstat(entry)):
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)  # deleted, and perhaps written anew, while we waited
+    return None
+
+
+def _read_files(entry: Path, package: str) -> dict[str, bytes]:
+    files = PackageFiles(package)
+    for directory, _, names in os.walk(entry):
+        for name in names:
+            file = Path(directory, name)
+            with safe_files.open_regular(file) as opened:
+                files.add(file.relative_to(entry).as_posix(), opened.read(LARGEST_FILE + 1))
+    return files.by_path
+
+
+def _touch(entry: Path) -> None:
+    with suppress(OSError):
+        os.utime(entry)
+
+
+def _size(entry: Path) -> int:
+    """Bytes on disk, about."""
+    total = _BLOCK
+    for directory, names, files in os.walk(entry):
+        total += _BLOCK * len(names)
+        for name in files:
+            with suppress(OSError):
+                total += -(-os.lstat(Path(directory, name)).st_size // _BLOCK) * _BLOCK
+    return total

@@ -1,0 +1,128 @@
+"""The one way to a package: from the cache, or from its source and verified.
+
+    fetcher = PackageFetcher(cache, "digest", metrics)
+    package = await fetcher.fetch(source, PackageRequest("coredns", "1.14.6", pin="sha256:…"))
+
+A package whose digest is known beforehand, from the channel, from the release that is installed or from the list of
+checksums at the source, is taken from the cache if it is there. So a source that is down, slow or gone does not affect
+what runs. Packages of remote sources are kept in the cache; others are read where they are, each time.
+
+Directories and objects of the cluster are trusted: who may write there may do more than change a package. What comes
+over a network must be pinned, by the package's own `SHA256SUMS` or by the digest in the channel. The list protects
+against damage and mixed versions, not against the server; the digest in a channel from another place does. So a remote
+package whose digest differs from the one that is installed under the same version is refused.
+Source: docs/packaging-addons.md
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+from weakref import WeakValueDictionary
+
+from hookrunner import log
+from hookrunner.errors import PackageError
+from hookrunner.metrics.names import Metrics
+from hookrunner.packages.package import Package
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.source_locations import PackageSource
+
+Verification = Literal["off", "digest", "signature"]
+"""What --addon-verify requires of remote packages."""
+
+_LOG = log.get("packages.fetcher")
+_GONE = frozenset({"Unreachable", "NotFound"})
+"""Reasons for which the installed package is used from the cache, so that its settings can still change."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackageRequest:
+    """Which package is wanted. `pin` is the digest in the channel, `installed` that of the package that is installed
+    under the same version, `accepted` the one that the instance accepts in its place; each may be empty."""
+
+    component: str
+    version: str
+    pin: str = ""
+    installed: str = ""
+    accepted: str = ""
+
+
+class PackageFetcher:
+    """Fetches for all addons, each package once at a time."""
+
+    def __init__(self, cache: PackageCache, verification: Verification, metrics: Metrics) -> None:
+        self._cache = cache
+        self._verification = verification
+        self._metrics = metrics
+        metrics.addon_package_cache_bytes.from_function(lambda: [((), cache.size)])
+        self._locks = WeakValueDictionary[tuple[str, str, str], asyncio.Lock]()
+
+    async def fetch(self, source: PackageSource, request: PackageRequest) -> Package:
+        """A package that may be used. Raises PackageError with every reason but NoChannel."""
+        key = (source.location, request.component, request.version)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            try:
+                return await self._fetch(source, request)
+            except PackageError as error:
+                self._metrics.addon_package_fetches.inc(source.location, error.reason)
+                _LOG.warn("package not usable", location=source.location, reason=error.reason, error=str(error))
+                if error.reason in _GONE and (package := await self.read_from_cache(request, request.installed)):
+                    return package
+                raise
+
+    async def read_from_cache(self, request: PackageRequest, digest: str) -> Package | None:
+        """The package with a digest that was verified before, without any source; None if it is not cached."""
+        return await asyncio.to_thread(self._cache.read, request.component, request.version, digest)
+
+    async def _fetch(self, source: PackageSource, request: PackageRequest) -> Package:
+        if not source.is_remote:
+            package = await source.read_package(request.component, request.version)
+            require_trusted(package, request.pin, False, self._verification)
+            return self._count(source, "read", package)
+        package = await self._find_in_cache(source, request) or await self._fetch_remote(source, request)
+        require_unchanged(package, request.installed, request.accepted)
+        return package
+
+    async def _fetch_remote(self, source: PackageSource, request: PackageRequest) -> Package:
+        package = await source.read_package(request.component, request.version)
+        require_trusted(package, request.pin, True, self._verification)
+        await asyncio.to_thread(self._cache.store, package)
+        return self._count(source, "fetched", package)
+
+    async def _find_in_cache(self, source: PackageSource, request: PackageRequest) -> Package | None:
+        """The package with the digest that it must have, or has at its source. With signatures only a fetch tells."""
+        if self._verification == "signature":
+            return None
+        digest = request.pin or await source.read_digest(request.component, request.version)
+        package = await self.read_from_cache(request, digest) if digest else None
+        return self._count(source, "cached", package) if package else None
+
+    def _count(self, source: PackageSource, result: str, package: Package) -> Package:
+        self._metrics.addon_package_fetches.inc(source.location, result)
+        return package
+
+
+def require_trusted(package: Package, pin: str, is_remote: bool, verification: Verification) -> None:
+    """Raises PackageError: DigestMismatch if the package is not the pinned one, whatever is required and wherever it
+    comes from; Unverified if it is remote and less is known of it than is required."""
+    if pin and pin != package.digest:
+        text = f"it has the digest {package.digest}, not {pin} as its channel says; correct the package or the channel"
+        raise PackageError("DigestMismatch", f"package {package}: {text}")
+    if not is_remote or verification == "off":
+        return
+    if verification == "signature":
+        raise PackageError(
+            "Unverified", f"package {package}: signatures are not supported yet; set --addon-verify digest"
+        )
+    if not (pin or package.has_checksums):
+        text = "it has no SHA256SUMS and its channel no digest; add one of them, or set --addon-verify off"
+        raise PackageError("Unverified", f"package {package}: {text}")
+
+
+def require_unchanged(package: Package, installed: str, accepted: str) -> None:
+    """Raises PackageError with the reason DigestChanged if a remote package has another digest than the one that is
+    installed under its version, unless the instance accepts that digest. `installed` is empty for another version."""
+    if installed and package.digest not in (installed, accepted):
+        mend = f"publish a new version, or set the annotation hookrunner.io/accept-digest: {package.digest}"
+        text = f"it has the digest {package.digest}, and {installed} is installed under this version; {mend}"
+        raise PackageError("DigestChanged", f"package {package}: {text}")

@@ -1,0 +1,188 @@
+"""The cache: whole entries or none, a bound, and what is in use stays, also by another process."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_cache import PackageCache
+from tests.packages.places import CHART
+
+LARGE = 1 << 40
+
+
+def package(name: str = "a", size: int = 0) -> Package:
+    return parse_package("coredns", "1.0", {**CHART, "name": name.encode(), "fill": bytes(size)})
+
+
+def entries(directory: Path) -> list[str]:
+    return sorted(file.name for file in directory.iterdir())
+
+
+def use(cache: PackageCache, each: Package) -> None:
+    cache.hold(each)
+    cache.release(each.digest)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "packages"
+
+
+def test_a_stored_package_is_read_again_also_by_another_process(root: Path) -> None:
+    PackageCache(root, LARGE).store(package())
+    assert PackageCache(root, LARGE).read("coredns", "1.0", package().digest) == package()
+    assert entries(root) == [package().digest.removeprefix("sha256:")]
+
+
+@pytest.mark.parametrize("digest", ["", "sha256:x", "sha256:../../etc", "sha256:" + "0" * 64])
+def test_what_is_not_there_is_none(root: Path, digest: str) -> None:
+    assert PackageCache(root, LARGE).read("coredns", "1.0", digest) is None
+
+
+def test_hooks_get_a_directory_that_nobody_else_can_read(root: Path) -> None:
+    directory = PackageCache(root, LARGE).hold(package())
+    assert (directory / "templates/sub/b.yaml").read_bytes() == b"kind: B\n"
+    assert [path.stat().st_mode & 0o777 for path in (root, directory, directory / "name")] == [0o700, 0o700, 0o400]
+
+
+@pytest.mark.parametrize("damage", ["content", "missing", "more", "link", "pipe", "file"])
+def test_a_damaged_entry_is_noticed_and_written_again(root: Path, damage: str) -> None:
+    cache = PackageCache(root, LARGE)
+    cache.store(package())
+    entry = root / package().digest.removeprefix("sha256:")
+    (entry / "name").unlink()
+    match damage:
+        case "content":
+            (entry / "name").write_bytes(b"evil")
+        case "more":
+            (entry / "name").write_bytes(b"a")
+            (entry / "more").write_bytes(b"a")
+        case "link":
+            (entry / "name").symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(entry / "name")
+        case "file":
+            (entry / "name").mkdir()
+    assert cache.read("coredns", "1.0", package().digest) is None
+    assert (cache.hold(package()) / "name").read_bytes() == b"a"
+
+
+def test_beyond_the_bound_the_least_recently_used_entries_go(root: Path) -> None:
+    cache = PackageCache(root, 250_000)
+    packages = [package(name, 40_000) for name in "abc"]
+    for moment, each in enumerate(packages, 1_000_000_000):
+        use(cache, each)
+        os.utime(root / each.digest.removeprefix("sha256:"), (moment, moment))
+    assert cache.read("coredns", "1.0", packages[0].digest)
+    use(cache, package("d", 40_000))
+    assert [cache.read("coredns", "1.0", each.digest) is not None for each in packages] == [True, False, True]
+    assert 0 < cache.size <= 250_000
+
+
+def test_an_entry_in_use_is_never_deleted(root: Path) -> None:
+    cache, other = PackageCache(root, 1), PackageCache(root, 1)
+    directory = cache.hold(package())
+    cache.hold(package())
+    for name in "xyz":
+        use(cache, package(name))
+        use(other, package(name))
+    assert (directory / "name").exists()
+    cache.release(package().digest)
+    use(other, package("x"))
+    assert (directory / "name").exists()
+    cache.release(package().digest)
+    use(other, package("y"))
+    assert not directory.exists()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from hookrunner.packages.package_cache import PackageCache
+from tests.packages.test_package_cache import package
+print(PackageCache(Path(sys.argv[1]), 1).hold(package()), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_uses_nothing_any_longer(root: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout
+        directory = Path(holder.stdout.readline().strip())
+        cache = PackageCache(root, 1)
+        use(cache, package("x"))
+        assert directory.exists()
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    use(cache, package("y"))
+    assert not directory.exists()
+
+
+def test_many_threads_and_two_caches_leave_whole_entries(root: Path) -> None:
+    caches = [PackageCache(root, 60_000), PackageCache(root, 60_000)]
+    problems: list[object] = []
+
+    def work(cache: PackageCache, number: int) -> None:
+        for step in range(20):
+            each = package(str((number + step) % 5), 9_000)
+            try:
+                directory = cache.hold(each)
+                if (directory / "fill").stat().st_size != 9_000:
+                    problems.append(directory)
+                cache.release(each.digest)
+            except Exception as error:
+                problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(caches[number % 2], number)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert all(len(name) == 64 for name in entries(root))
+
+
+def test_what_a_killed_process_left_is_deleted_after_an_hour(root: Path) -> None:
+    cache = PackageCache(root, LARGE)
+    cache.store(package())
+    for name, age in ((".new-old", 4000), (".old-old", 4000), (".new-young", 10)):
+        (root / name).mkdir()
+        moment = (root / name).stat().st_mtime - age
+        os.utime(root / name, (moment, moment))
+    cache.store(package("b"))
+    assert [name for name in entries(root) if name.startswith(".")] == [".new-young"]
+
+
+def test_a_directory_that_cannot_be_written_costs_the_cache_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = PackageCache(tmp_path / "file" / "packages", LARGE)
+    cache.store(package())
+    assert cache.read("coredns", "1.0", package().digest) is None
+    with pytest.raises(PackageError, match=r"cannot be written to .*; see --addon-cache-dir") as raised:
+        cache.hold(package())
+    assert raised.value.reason == "Unreachable"
+
+
+def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages").chmod(0o777)
+    with pytest.raises(PackageError, match="every user"):
+        PackageCache(tmp_path / "packages", LARGE).hold(package())
+
+
+def test_descriptors_are_given_back(root: Path) -> None:
+    cache = PackageCache(root, 1)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(50):
+        use(cache, package(str(number)))
+        cache.read("coredns", "1.0", package(str(number)).digest)
+    assert len(os.listdir("/proc/self/fd")) == before

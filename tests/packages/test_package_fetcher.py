@@ -1,0 +1,131 @@
+"""Fetching: what is known is not fetched, and a source that is down does not affect what runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import PackageError
+from hookrunner.metrics.names import Metrics
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.package import parse_package
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.source_locations import ClusterLocation, parse_location
+from hookrunner.packages.source_opener import SourceOpener
+from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
+from tests.packages.web_place import Answer, WebPlace, web_place
+
+PACKAGE = parse_package("coredns", "1.0", with_checksums(FILES))
+REQUEST = PackageRequest("coredns", "1.0")
+LIST = "/packages/coredns/1.0/SHA256SUMS"
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[WebPlace]:
+    async with web_place(tmp_path) as place:
+        place.put_package("coredns", "1.0", with_checksums(FILES))
+        yield place
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics("")
+
+
+@pytest.fixture
+def fetcher(tmp_path: Path, metrics: Metrics) -> PackageFetcher:
+    return PackageFetcher(PackageCache(tmp_path / "cache", 1 << 30), "digest", metrics)
+
+
+async def refusal(fetcher: PackageFetcher, place: WebPlace, request: PackageRequest) -> PackageError:
+    with pytest.raises(PackageError) as raised:
+        await fetcher.fetch(place.source, request)
+    return raised.value
+
+
+async def test_a_package_is_fetched_once(fetcher: PackageFetcher, place: WebPlace, metrics: Metrics) -> None:
+    first = await fetcher.fetch(place.source, REQUEST)
+    count = len(place.requests)
+    second = await fetcher.fetch(place.source, REQUEST)
+    assert first.digest == second.digest == PACKAGE.digest
+    assert place.requests[count:] == [(LIST, 304)]
+    text = metrics.exposition().decode()
+    for result in ("fetched", "cached"):
+        assert f'addon_package_fetches_total{{result="{result}",source="{place.base}"}} 1' in text
+    assert "addon_package_cache_bytes 12288" in text
+
+
+async def test_a_pinned_package_that_is_cached_costs_no_request(fetcher: PackageFetcher, place: WebPlace) -> None:
+    await fetcher.fetch(place.source, REQUEST)
+    place.requests.clear()
+    package = await fetcher.fetch(place.source, PackageRequest("coredns", "1.0", pin=PACKAGE.digest))
+    assert (package.files, place.requests) == (PACKAGE.files, [])
+
+
+async def test_fifty_at_once_fetch_once(fetcher: PackageFetcher, place: WebPlace) -> None:
+    pinned = PackageRequest("coredns", "1.0", pin=PACKAGE.digest)
+    packages = await asyncio.gather(*(fetcher.fetch(place.source, pinned) for _ in range(50)))
+    assert {package.digest for package in packages} == {PACKAGE.digest}
+    assert len(place.requests) == len(with_checksums(FILES))
+
+
+@pytest.mark.parametrize("answer", [Answer(status=500), Answer(status=404), Answer(body=None)])
+async def test_a_source_that_is_down_does_not_affect_what_is_installed(
+    fetcher: PackageFetcher, place: WebPlace, answer: Answer
+) -> None:
+    await fetcher.fetch(place.source, REQUEST)
+    for path in place.files:
+        place.answers[path] = answer
+    source = place.source_at(place.base, timeout=0.2)
+    installed = PackageRequest("coredns", "1.0", installed=PACKAGE.digest)
+    assert (await fetcher.fetch(source, installed)).digest == PACKAGE.digest
+    with pytest.raises(PackageError) as raised:
+        await fetcher.fetch(source, REQUEST)
+    assert raised.value.reason in ("Unreachable", "NotFound")
+
+
+async def test_a_package_that_changed_under_its_version_is_refused_until_accepted(
+    fetcher: PackageFetcher, place: WebPlace
+) -> None:
+    changed = parse_package("coredns", "1.0", CHART)
+    place.put_package("coredns", "1.0", with_checksums(CHART))
+    error = await refusal(fetcher, place, PackageRequest("coredns", "1.0", installed=PACKAGE.digest))
+    assert error.reason == "DigestChanged"
+    accepted = PackageRequest("coredns", "1.0", installed=PACKAGE.digest, accepted=changed.digest)
+    assert (await fetcher.fetch(place.source, accepted)).digest == changed.digest
+
+
+async def test_a_package_without_a_pin_is_refused(fetcher: PackageFetcher, place: WebPlace, metrics: Metrics) -> None:
+    place.put_package("coredns", "2.0", {"manifest.yaml": b"kind: A\n"})
+    assert (await refusal(fetcher, place, PackageRequest("coredns", "2.0"))).reason == "Unverified"
+    assert f'{{result="Unverified",source="{place.base}"}} 1' in metrics.exposition().decode()
+    digest = parse_package("coredns", "2.0", {"manifest.yaml": b"kind: A\n"}).digest
+    pinned = PackageRequest("coredns", "2.0", pin=digest)
+    assert (await fetcher.fetch(place.source, pinned)).digest == digest
+
+
+async def test_a_package_that_is_not_the_pinned_one_is_refused(fetcher: PackageFetcher, place: WebPlace) -> None:
+    error = await refusal(fetcher, place, PackageRequest("coredns", "1.0", pin="sha256:" + "0" * 64))
+    assert error.reason == "DigestMismatch"
+
+
+async def test_a_directory_is_read_each_time_and_not_cached(fetcher: PackageFetcher, tmp_path: Path) -> None:
+    place = DirectoryPlace(tmp_path / "source")
+    for text in (b"kind: A\n", b"kind: B\n"):
+        place.put_package("coredns", "1.0", {"manifest.yaml": text})
+        installed = PackageRequest("coredns", "1.0", installed=PACKAGE.digest)
+        assert (await fetcher.fetch(place.source, installed)).files == {"manifest.yaml": text}
+    assert not (tmp_path / "cache").exists()
+
+
+async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None:
+    async with HttpsReader() as reader:
+        opener = SourceOpener(reader, None, 1.0)
+        directory = opener.open(parse_location("channels", tmp_path), "v1.34.0")
+        web = opener.open(parse_location("https://me:pw@example.com/{kubernetes}", tmp_path), "v1.34.0")
+        assert (directory.location, directory.is_remote) == (str(tmp_path / "channels"), False)
+        assert (web.location, web.is_remote) == ("https://example.com/{kubernetes}", True)
+        with pytest.raises(PackageError, match="configmap:addons/addon-channels needs a cluster"):
+            opener.open(ClusterLocation("ConfigMap", "addons"), "v1.34.0")
