@@ -7,23 +7,20 @@ fields are in it: an instance that is created again, or gets another `timeout`, 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 import orjson
 
 from hookrunner import safe_files
 from hookrunner.charts import chart_files
 from hookrunner.errors import RenderFailed
+from hookrunner.manifests.namespaces import Scopes
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
 from hookrunner.packages.package import Package
 from kubetypes.json_values import JSON
-
-Scopes: TypeAlias = Callable[[str, str], bool | None]
-"""Says of an `apiVersion` and a kind whether its objects have a namespace, None for an unknown kind."""
 
 _BUILDER = 1
 """Raise it when the same inputs lead to other objects: everything is then built and compared again."""
@@ -42,8 +39,9 @@ class BuildRequest:
     """Everything that the objects of one revision are made from.
 
     `directory` has the package's files (`package_directory.py`). `values` has the keys `global` and the addon's.
-    `namespace` is for objects of namespaced kinds that name none. `install` says that there is no earlier revision.
-    `quotes`: errors may repeat values, as for authors at their own terminal.
+    `namespace` is for objects of namespaced kinds that name none; `scopes` asks the cluster which kinds these are.
+    `install` says that there is no earlier revision. `quotes`: errors may repeat values, as for authors at their own
+    terminal.
     """
 
     addon: Addon
@@ -53,7 +51,7 @@ class BuildRequest:
     values: JSON
     namespace: str
     capabilities: Capabilities
-    scopes: Scopes
+    scopes: Scopes | None = None
     images: ImageSettings = field(default_factory=ImageSettings)
     install: bool = True
     revision: int = 1

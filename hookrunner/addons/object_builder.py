@@ -12,19 +12,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hookrunner.addons.build_request import BuildRequest, Scopes
+from hookrunner.addons.build_request import BuildRequest
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import RenderFailed
+from hookrunner.errors import BadManifest, RenderFailed
+from hookrunner.manifests.checks import check_objects, ordered
 from hookrunner.manifests.documents import read_objects, split_lists
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.manifests.images import redirect_images
+from hookrunner.manifests.labels import label_value, set_labels
+from hookrunner.manifests.namespaces import Scopes, fill_namespaces, scopes_of
+from hookrunner.manifests.placeholders import replace_placeholders
+from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.model.releases import RenderedChart, RenderRequest
-from hookrunner.packages.package import Package
 from kubetypes.json_values import JSON
 
 _SOURCE = re.compile(r"^---\n# Source: (.*)$", re.MULTILINE)
-_CRD = "CustomResourceDefinition"
 
 Objects = tuple[SourcedObject, ...]
 
@@ -40,8 +43,8 @@ class BuiltRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rendered:
-    """What a package's form leads to."""
+class _RenderedPackage:
+    """What a package's files lead to before all packages are treated alike."""
 
     objects: Objects
     hooks: Objects = ()
@@ -57,27 +60,25 @@ class ObjectBuilder:
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered."""
+        _require_supported(request)
         rendered = await self._render(request)
         crds = tuple(read_crds(request.directory, ())) if request.package.form == "chart" else ()
-        scopes = with_definitions(request.scopes, (*crds, *(source.obj for source in rendered.objects)))
-        objects = _placed(split_lists(rendered.objects), request, scopes)
-        hooks = _placed(rendered.hooks, request, scopes)
-        own = {request.addon.object.instance_label: request.instance.name}
-        made = assemble(
-            (source.labelled(own) for source in objects), (source.labelled(own) for source in hooks), rendered.notes
-        )
-        chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
-        return BuiltRelease(chart, crds)
+        scopes = scopes_of([SourcedObject("crds", crd) for crd in crds], request.scopes)
+        objects = _labelled(_placed(split_lists(rendered.objects), request, scopes), request)
+        hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
+        check_objects(objects, _identity(request))
+        made = assemble(ordered(objects), hooks, rendered.notes)
+        return BuiltRelease(RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart), crds)
 
-    async def _render(self, request: BuildRequest) -> _Rendered:
+    async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:
             case "chart":
                 return await self._render_chart(request)
             case "plain":
-                return _Rendered(read_objects(_texts(request.package)), chart=synthetic_record(request))
+                return _RenderedPackage(read_objects(_texts(request)), chart=record_of(request))
         raise RenderFailed(f"package {request.package}: kustomizations cannot be built yet; use a chart or plain files")
 
-    async def _render_chart(self, request: BuildRequest) -> _Rendered:
+    async def _render_chart(self, request: BuildRequest) -> _RenderedPackage:
         chart = await self._renderer.render(
             RenderRequest(
                 directory=request.directory,
@@ -93,14 +94,10 @@ class ObjectBuilder:
         paths = _SOURCE.findall(chart.manifest)
         objects = (SourcedObject(path, obj) for path, obj in zip(paths, chart.objects, strict=True))
         hooks = (SourcedObject(hook.path, hook.obj) for hook in chart.hooks)
-        return _Rendered(tuple(objects), tuple(hooks), chart.notes, chart.chart)
+        return _RenderedPackage(tuple(objects), tuple(hooks), chart.notes, chart.chart)
 
 
-def _texts(package: Package) -> dict[str, str]:
-    return {path: data.decode() for path, data in package.manifests.items()}
-
-
-def synthetic_record(request: BuildRequest) -> JSON:
+def record_of(request: BuildRequest) -> JSON:
     """The `chart` of a release record for a package that is no chart: `helm list` shows the component and its
     version."""
     package = request.package
@@ -111,38 +108,49 @@ def synthetic_record(request: BuildRequest) -> JSON:
         "apiVersion": "v2",
         "description": package.traits.description or request.addon.description,
     }
-    return {
-        "metadata": {key: value for key, value in metadata.items() if value},
-        "lock": None,
-        "templates": [],
-        "values": {},
-        "schema": None,
-        "files": [],
-    }
+    known = {key: text for key, text in metadata.items() if text}
+    return {"metadata": known, "lock": None, "templates": [], "values": {}, "schema": None, "files": []}
+
+
+def _texts(request: BuildRequest) -> dict[str, str]:
+    """The texts of a plain package, with values in place of placeholders. Raises RenderFailed, BadManifest."""
+    values = request.values[request.addon.key]
+    files = replace_placeholders(request.package.manifests, request.addon.text, values)
+    return {path: _decoded(path, data) for path, data in files.items()}
+
+
+def _decoded(path: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BadManifest(f"{path}: is not UTF-8; write it again, or name it under `data` in package.yaml") from None
+
+
+def _require_supported(request: BuildRequest) -> None:
+    """Raises RenderFailed for steps that are not built yet."""
+    if request.addon.post_render:
+        raise RenderFailed("postRender is not supported yet; leave it out of addon.yaml")
+    if request.instance.fields.patches:
+        raise RenderFailed("patches are not supported yet; leave them out of the spec")
 
 
 def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Scopes) -> Objects:
-    """The objects with namespaces and the addon's labels."""
-    filled = (
-        source.with_metadata({"namespace": request.namespace})
-        if not source.namespace and scopes(source.api_version, source.kind)
-        else source
-        for source in objects
-    )
-    return tuple(source.labelled(request.addon.labels) for source in filled)
+    """The objects with namespaces, images from the registry, and the addon's labels."""
+    filled = fill_namespaces(objects, request.namespace, scopes)
+    redirected = redirect_images(filled, request.images.registry, request.images.pull_secret)
+    return set_labels(redirected, request.addon.labels)
 
 
-def with_definitions(scopes: Scopes, objects: Iterable[JSON]) -> Scopes:
-    """The scopes of `scopes` and of the kinds that definitions among the objects bring."""
-    specs = [obj["spec"] for obj in objects if obj.get("kind") == _CRD and isinstance(obj.get("spec"), dict)]
-    defined: dict[tuple[str, str], bool] = {}
-    for spec in specs:
-        names = spec.get("names")
-        if isinstance(names, dict):
-            defined[str(spec.get("group")), str(names.get("kind"))] = spec.get("scope") == "Namespaced"
+def _labelled(objects: Objects, request: BuildRequest) -> Objects:
+    """The objects with the label of their instance, the last one to be set."""
+    return set_labels(objects, _instance_label(request))
 
-    def scope(api_version: str, kind: str) -> bool | None:
-        known = scopes(api_version, kind)
-        return defined.get((api_version.rpartition("/")[0], kind)) if known is None else known
 
-    return scope
+def _instance_label(request: BuildRequest) -> dict[str, str]:
+    return {request.addon.object.instance_label: label_value(request.instance.name)}
+
+
+def _identity(request: BuildRequest) -> VersionlessId:
+    """The instance, which must not be in its own package."""
+    kind, instance = request.addon.object, request.instance
+    return VersionlessId(kind.group, kind.kind, instance.namespace, instance.name)

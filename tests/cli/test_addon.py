@@ -91,3 +91,21 @@ def test_unknown_kind_is_answered_with_known_ones(command: Command, tmp_path: Pa
     rendered = command("addon", "render", str(path), "--addons-dir", ADDONS)
     assert rendered.code == 2
     assert "did you mean 'addons.x-k8s.io/v1alpha1 CoreDNS'?" in rendered.err
+
+
+def test_failed_case_is_shown_and_updated(command: Command, tmp_path: Path) -> None:
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    expected = tmp_path / "web/tests/greeting.out.yaml"
+    right = expected.read_text()
+    expected.write_text(right.replace("Good morning", "Good night"))
+    failed = command("addon", "test", str(tmp_path), "-k", "greeting")
+    assert failed.code == 1
+    assert "+    Good morning" in failed.out
+    assert command("addon", "test", str(tmp_path), "-k", "greeting", "--update").code == 0
+    assert list(yaml.safe_load_all(expected.read_text())) == list(yaml.safe_load_all(right))
+
+
+def test_directory_without_addons_is_bad_usage(command: Command, tmp_path: Path) -> None:
+    tested = command("addon", "test", str(tmp_path))
+    assert tested.code == 2
+    assert "there is no addon.yaml in it" in tested.err

@@ -1,4 +1,4 @@
-"""The addon that `hookrunner new addon` writes: whole or not at all, with a valid name, its hook cases pass."""
+"""The addon that `hookrunner new addon` writes: whole or not at all, with a valid name, and its cases pass."""
 
 from pathlib import Path
 
@@ -11,12 +11,13 @@ from tests.fakes.command_line import Command, command
 __all__ = ["command"]
 
 
-def test_hook_cases_of_a_new_addon_pass(tmp_path: Path, command: Command) -> None:
+def test_cases_of_a_new_addon_pass(tmp_path: Path, command: Command) -> None:
     made = command("new", "addon", "hello-world", "--dir", str(tmp_path / "addons"))
     assert (made.code, made.err) == (0, "")
     assert f"{tmp_path}/addons/hello-world/channels/packages/hello-world/0.1.0/deployment.yaml" in made.out
-    tested = command("hook", "test", str(tmp_path / "addons/hello-world/hooks"))
+    tested = command("addon", "test", str(tmp_path / "addons"))
     assert (tested.code, tested.err) == (0, ""), tested.out
+    assert "2 passed" in tested.out
 
 
 @pytest.mark.parametrize(

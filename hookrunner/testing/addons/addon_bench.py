@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.addon_values import instance_values
-from hookrunner.addons.build_request import BuildRequest, ImageSettings, Scopes
+from hookrunner.addons.build_request import BuildRequest, ImageSettings
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
@@ -37,7 +37,6 @@ from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
-from kubetypes.openapi import builtin_kinds
 
 NO_IMAGES = ImageSettings()
 _NAMESPACE = "default"
@@ -89,7 +88,6 @@ class AddonBench:
                 values=values.document(instance.unit),
                 namespace=instance.namespace or _NAMESPACE,
                 capabilities=capabilities,
-                scopes=scopes_with_instance(addon),
                 images=self.images,
                 quotes=True,
             )
@@ -134,18 +132,6 @@ async def read_package(addon: Addon, instance: Instance, source: DirectorySource
         if not is_kubernetes_in(kubernetes, wanted):
             raise PackageError("NoVersion", f"the {what} {package} needs Kubernetes {wanted}, not {kubernetes}")
     return package
-
-
-def scopes_with_instance(addon: Addon) -> Scopes:
-    """The scopes of Kubernetes' own kinds and of the addon's."""
-
-    def scope(api_version: str, kind: str) -> bool | None:
-        if (api_version, kind) == (addon.object.api_version, addon.object.kind):
-            return addon.object.namespaced
-        known = builtin_kinds.of_kind(api_version, kind)
-        return known.namespaced if known else None
-
-    return scope
 
 
 def directory_source(overrides: SourceOverrides) -> SourceOf:

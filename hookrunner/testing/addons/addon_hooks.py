@@ -104,7 +104,7 @@ def _require_success(hook: Hook, result: Result) -> None:
     """Raises HookFailed with the end of the hook's output."""
     if result.failure:
         printed = "".join(f"\n| {line}" for line in result.logs[-_LAST_LINES:])
-        raise HookFailed(f"hook {hook.name}: {result.failure}{printed}")
+        raise HookFailed(f"hook {result.failure}{printed}")
 
 
 def _read_conditions(hook: Hook, path: Path) -> list[JSON]:

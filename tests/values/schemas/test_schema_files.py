@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 from hookrunner.errors import BadModule
-from hookrunner.values.schemas.schema_files import Schemas, load
+from hookrunner.values.schemas.schema_files import Schemas, load, load_of_addon
 from kubetypes.json_values import JSON
 
 
@@ -223,3 +223,19 @@ def test_keys_with_nothing_behind_them_say_nothing(written: Written) -> None:
     config = written("{type: null, required: null, properties: {a: null}, items: null, default: null}").config
     assert config is not None
     assert config.problems({"a": 1}) == []
+
+
+def test_values_of_an_addon_extend_its_spec(tmp_path: Path) -> None:
+    (tmp_path / "openapi").mkdir()
+    (tmp_path / "openapi/spec.yaml").write_text("""
+      properties:
+        port: {type: integer}
+        config: {type: object, x-kubernetes-preserve-unknown-fields: true}
+    """)
+    (tmp_path / "openapi/values.yaml").write_text("properties: {internal: {type: string}}")
+    schemas = load_of_addon(tmp_path, "addon")
+    assert schemas.config
+    assert schemas.values
+    assert not schemas.values.problems({"port": 1, "internal": "x", "addon": {"name": "a"}, "config": {"any": 1}})
+    assert "prot is a forbidden property" in schemas.config.problems({"prot": 1})[0]
+    assert "addon is a forbidden property" in schemas.config.problems({"addon": {}})[0]

@@ -1,0 +1,156 @@
+"""Objects of an instance: the same from every form of package, in one order, with namespaces and labels."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.addons.addon_file import to_addon
+from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
+from hookrunner.addons.instance_fields import read_instance
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.package_directory import unpack_package
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import BadManifest, RenderFailed
+from hookrunner.modules.offline import stock_capabilities
+from hookrunner.packages.package import parse_package
+from kubetypes.json_values import JSON
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {text: __GREETING__}\n"
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: web}\n"
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: own}}
+spec: {template: {spec: {containers: [{name: web, image: docker.io/library/nginx:1}]}}}
+"""
+ITSELF = "apiVersion: addons.x-k8s.io/v1\nkind: Web\nmetadata: {name: default, namespace: apps}\n"
+CHART = {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
+
+Request = Callable[..., BuildRequest]
+
+
+@pytest.fixture
+async def builder() -> AsyncIterator[ObjectBuilder]:
+    async with Renderer() as renderer:
+        yield ObjectBuilder(renderer)
+
+
+@pytest.fixture
+def request_of(tmp_path: Path) -> Request:
+    """Requests for packages with given files, and with keys of addon.yaml."""
+
+    def make(files: Mapping[str, str], spec: JSON = None, **keys: JSON) -> BuildRequest:
+        document = {"object": {"kind": "Web"}, "text": {"__GREETING__": "greeting"}, "labels": {"app": "web"}} | keys
+        addon = to_addon(document, tmp_path / "web", tmp_path)
+        metadata = {"name": "default", "namespace": "apps"}
+        obj = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "Web", "metadata": metadata, "spec": spec}
+        package = parse_package("web", "1.0.0", {path: text.encode() for path, text in files.items()})
+        return BuildRequest(
+            addon=addon,
+            instance=read_instance(addon, obj),
+            package=package,
+            directory=unpack_package(package, tmp_path / "packages"),
+            values={"global": {}, "web": {"greeting": "hello"}},
+            namespace="apps",
+            capabilities=stock_capabilities(),
+        )
+
+    return make
+
+
+async def test_plain_files_become_objects_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:
+    built = await builder.build(request_of({"b.yaml": DEPLOYMENT, "a.yaml": f"{CONFIG}---\n{ROLE}"}))
+    assert [obj["kind"] for obj in built.rendered.objects] == ["ConfigMap", "ClusterRole", "Deployment"]
+    config, role, deployment = built.rendered.objects
+    assert config["data"] == {"text": "hello"}
+    assert config["metadata"]["namespace"] == "apps"
+    assert "namespace" not in role["metadata"]
+    assert deployment["metadata"]["labels"] == {"addons.x-k8s.io/web": "default", "app": "web"}
+
+
+async def test_chart_leads_to_the_same_objects(builder: ObjectBuilder, request_of: Request) -> None:
+    templates = {"templates/a.yaml": CONFIG.replace("__GREETING__", "{{ .Values.web.greeting }}")}
+    charted = await builder.build(request_of({**CHART, **templates}))
+    plain = await builder.build(request_of({"a.yaml": CONFIG}))
+    assert charted.rendered.objects == plain.rendered.objects
+
+
+async def test_record_names_component_and_version(builder: ObjectBuilder, request_of: Request) -> None:
+    built = await builder.build(request_of({"a.yaml": CONFIG}, description="Says hello"))
+    metadata = built.rendered.chart["metadata"]
+    assert (metadata["name"], metadata["version"], metadata["description"]) == ("web", "1.0.0", "Says hello")
+    assert built.rendered.manifest.startswith("---\n# Source: a.yaml\n")
+
+
+async def test_order_of_files_does_not_matter(builder: ObjectBuilder, request_of: Request) -> None:
+    parts = [CONFIG, ROLE, DEPLOYMENT]
+    forwards = await builder.build(request_of({f"{n}.yaml": text for n, text in enumerate(parts)}))
+    backwards = await builder.build(request_of({f"{n}.yaml": text for n, text in enumerate(reversed(parts))}))
+    assert forwards.rendered.objects == backwards.rendered.objects
+
+
+async def test_images_come_from_the_private_registry(builder: ObjectBuilder, request_of: Request) -> None:
+    request = replace(request_of({"a.yaml": DEPLOYMENT}), images=ImageSettings("reg.local", "pull"))
+    [deployment] = (await builder.build(request)).rendered.objects
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == "reg.local/nginx:1"
+    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+
+
+async def test_definitions_of_a_package_tell_scopes(builder: ObjectBuilder, request_of: Request) -> None:
+    spec = "{group: a.io, scope: Namespaced, names: {kind: Thing, plural: things}, versions: []}"
+    head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: t}\n"
+    definition = f"{head}spec: {spec}\n"
+    thing = "apiVersion: a.io/v1\nkind: Thing\nmetadata: {name: one}\n"
+    built = await builder.build(request_of({"a.yaml": f"{definition}---\n{thing}"}))
+    assert built.rendered.objects[-1]["metadata"]["namespace"] == "apps"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a.yaml": "- 1\n"}, r"a\.yaml, document 1: not an object"),
+        ({"a.yaml": CONFIG, "b.yaml": CONFIG}, r"ConfigMap apps/web \(b\.yaml\): the package has it twice"),
+        ({"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {generateName: x}\n"}, "has no metadata.name"),
+        (
+            {"a.yaml": "apiVersion: addons.x-k8s.io/v1\nkind: Web\nmetadata: {name: default, namespace: apps}\n"},
+            "itself",
+        ),
+    ],
+)
+async def test_unusable_packages_are_refused(
+    files: Mapping[str, str], message: str, builder: ObjectBuilder, request_of: Request
+) -> None:
+    with pytest.raises(BadManifest, match=message):
+        await builder.build(request_of(files))
+
+
+async def test_placeholder_without_a_value_is_refused(builder: ObjectBuilder, request_of: Request) -> None:
+    with pytest.raises(RenderFailed, match="__GREETING__ has no value"):
+        await builder.build(request_of({"a.yaml": CONFIG}, text={"__GREETING__": "missing"}))
+
+
+async def test_file_that_is_no_text_is_named(builder: ObjectBuilder, request_of: Request) -> None:
+    request = request_of({"a.yaml": CONFIG})
+    package = parse_package("web", "1.0.0", {"a.yaml": CONFIG.encode(), "b.bin": b"\xff"})
+    with pytest.raises(BadManifest, match=r"b\.bin: is not UTF-8"):
+        await builder.build(replace(request, package=package))
+
+
+def test_digest_covers_what_changes_objects(request_of: Request) -> None:
+    first = request_of({"a.yaml": CONFIG})
+    others = [
+        request_of({"a.yaml": ROLE}),
+        request_of({"a.yaml": CONFIG}, labels={}),
+        request_of({"a.yaml": CONFIG}, spec={"patches": [{"kind": "ConfigMap"}]}),
+        replace(first, values={"global": {}, "web": {}}),
+        replace(first, namespace="other"),
+        replace(first, images=ImageSettings("reg.local")),
+    ]
+    assert len({digest_of(request) for request in (first, *others)}) == len(others) + 1
+
+
+def test_digest_ignores_what_changes_no_object(request_of: Request) -> None:
+    first, other = request_of({"a.yaml": CONFIG}), request_of({"a.yaml": CONFIG}, spec={"timeout": "5m"})
+    assert digest_of(first) == digest_of(replace(other, capabilities=stock_capabilities("1.30")))

@@ -1,0 +1,80 @@
+"""Test cases of addons: which files make one, how outcomes are compared, and what --update writes."""
+
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.addons.addon_cases import AddonCase, case_differences, read_case, read_cases, update_case
+from kubetypes.json_values import JSON
+
+INSTANCE = "apiVersion: a.io/v1\nkind: Web\nmetadata: {name: default}\n"
+
+
+def config_map(name: str, text: str) -> JSON:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": text}}
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> AddonCase:
+    (tmp_path / "tests").mkdir()
+    path = tmp_path / "tests/one.in.yaml"
+    path.write_text(INSTANCE)
+    return read_case(tmp_path, path)
+
+
+def reread(case: AddonCase) -> AddonCase:
+    return read_case(case.addon, case.path)
+
+
+def test_case_without_expectation_is_stale(case: AddonCase) -> None:
+    assert (case.name, case.expects, case.expected, case.error) == ("one", False, None, "")
+
+
+def test_objects_are_compared_in_any_order(case: AddonCase) -> None:
+    first, second = config_map("a", "1"), config_map("b", "2")
+    update_case(case, [first, second], "")
+    assert not list(case_differences(reread(case), [second, first], ""))
+
+
+def test_differences_name_the_object(case: AddonCase) -> None:
+    update_case(case, [config_map("a", "1"), config_map("b", "2")], "")
+    wrong = list(case_differences(reread(case), [config_map("a", "3"), config_map("c", "4")], ""))
+    assert [difference.key for difference in wrong] == ["ConfigMap a (v1)", "ConfigMap b (v1)", "ConfigMap c (v1)"]
+    assert "-  text: '1'" in wrong[0].lines
+    assert "+  text: '3'" in wrong[0].lines
+
+
+def test_part_of_an_error_is_expected(case: AddonCase) -> None:
+    update_case(case, [], "channel 'nope' does not exist")
+    expecting = reread(case)
+    assert not list(case_differences(expecting, [], "wrong: channel 'nope' does not exist, sorry"))
+    assert [difference.key for difference in case_differences(expecting, [config_map("a", "1")], "")] == ["error"]
+
+
+def test_unexpected_error_is_a_difference(case: AddonCase) -> None:
+    update_case(case, [config_map("a", "1")], "")
+    [wrong] = case_differences(reread(case), [], "it failed")
+    assert wrong.lines == ("it failed",)
+
+
+def test_update_replaces_an_expected_error(case: AddonCase) -> None:
+    update_case(case, [], "it failed")
+    update_case(reread(case), [config_map("a", "1")], "")
+    assert (reread(case).error, reread(case).expected) == ("", (config_map("a", "1"),))
+
+
+def test_problems_of_all_files_are_reported(case: AddonCase, tmp_path: Path) -> None:
+    (tmp_path / "tests/two.in.yaml").write_text("kind: Web\n")
+    case.beside(".error").write_text(" \n")
+    with pytest.raises(BadInput) as refused:
+        read_cases([tmp_path])
+    assert "one.error: is empty" in str(refused.value)
+    assert "two.in.yaml:1: `metadata.name` of this Web is missing" in str(refused.value)
+
+
+def test_case_expects_objects_or_an_error(case: AddonCase) -> None:
+    case.beside(".out.yaml").write_text("")
+    case.beside(".error").write_text("x")
+    with pytest.raises(BadInput, match=r"both one\.out\.yaml and one\.error exist"):
+        reread(case)
