@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
 from hookrunner.options import TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
+from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.groups import (
     BARE,
     EngineSettings,
@@ -35,6 +36,7 @@ from hookrunner.settings.webhooks import (
 )
 
 __all__ = [
+    "AddonsSettings",
     "CertificateSource",
     "ConversionSettings",
     "EngineSettings",
@@ -70,6 +72,7 @@ class Settings:
     conversion: ConversionSettings = field(default_factory=ConversionSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     modules: ModulesSettings = field(default_factory=ModulesSettings)
+    addons: AddonsSettings = field(default_factory=AddonsSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     warnings: tuple[str, ...] = ()
 
@@ -115,7 +118,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     if values["sandbox"].enabled and not given.text(options_of(WebSettings)["address"]):
         values["web"] = replace(values["web"], address="127.0.0.1")
     unasked = not given.text(options_of(HooksSettings)["directory"])
-    optional = unasked and bool(modules.directories or modules.global_hooks)
+    optional = unasked and (modules.on or values["addons"].on)
     values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
     warnings = [_no_effect(option, source) for option in DEAD for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)

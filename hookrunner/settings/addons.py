@@ -1,0 +1,120 @@
+"""The settings of addons: where they are, which are offered to whom, and where their packages come from.
+
+Without --addons-dir there are no addons: each offered one creates a definition in the cluster, which no one asked for
+by starting a hook runner.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, Option, OptionType, one_of, setting
+from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
+
+Verification = Literal["off", "digest", "signature"]
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_REGISTRY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([-._]+[a-z0-9]+)*)*")
+"""Source: https://github.com/distribution/reference/blob/main/reference.go"""
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    names = tuple(part for part in text.split(",") if part)
+    if not all(map(_LABEL.fullmatch, names)):
+        raise ValueError(text)
+    return names
+
+
+def _registry(text: str) -> str:
+    registry = text.rstrip("/")
+    if registry and not _REGISTRY.fullmatch(registry):
+        raise ValueError(text)
+    return registry
+
+
+NAMES = OptionType("NAME,…", "names with commas between them: lowercase letters, digits and `-`, at most 63", _labels)
+REGISTRY = OptionType("HOST[/PATH]", "a registry such as registry.example.com:5000/mirror, without a scheme", _registry)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonsSettings:
+    """Where addons and their packages are, and the bounds of fetching.
+
+    Without `directories` there are no addons. Empty `names` and `namespaces` mean all. `source` is as it is written
+    (`packages/source_locations.py` reads it). Durations are seconds, a `refresh` of 0 is never; sizes are bytes, 0 is
+    no limit.
+    """
+
+    directories: tuple[Path, ...] = setting(
+        Option(
+            "addons-dir",
+            DIRECTORIES,
+            "",
+            "Addons: their directories; of two addons of one name or kind the first counts. Each creates a definition "
+            "(CRD).",
+        )
+    )
+    names: tuple[str, ...] = setting(
+        Option(
+            "addons",
+            NAMES,
+            "",
+            "Addons: those that are offered: their kinds are defined and their objects reconciled. Without it all. "
+            "Objects of the others stay as they are.",
+        )
+    )
+    namespaces: tuple[str, ...] = setting(
+        Option("addon-namespaces", NAMES, "", "Addons: namespaces in which objects are reconciled. Without it all.")
+    )
+    source: str = setting(
+        Option(
+            "addon-source",
+            TEXT,
+            "",
+            "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Without it "
+            "what `source` in addon.yaml says.",
+        )
+    )
+    refresh: float = setting(
+        Option(
+            "addon-refresh",
+            DURATION,
+            "10m",
+            "Addons: how often remote sources and the cluster's version are looked at; 0 is never.",
+        )
+    )
+    fetch_timeout: float = setting(
+        Option("addon-fetch-timeout", DURATION, "60s", "Addons: how long fetching a package may take; 0 is no limit.")
+    )
+    cache_directory: Path | None = setting(
+        Option(
+            "addon-cache-dir",
+            MAYBE_PATH,
+            "",
+            "Addons: where fetched packages are kept; without it `packages` in the `--tmp-dir`.",
+        )
+    )
+    cache_size: int = setting(
+        Option("addon-cache-size", SIZE, "512Mi", "Addons: how large that may become, besides packages in use.")
+    )
+    verify: Verification = setting(
+        Option(
+            "addon-verify",
+            one_of("off", "digest", "signature"),
+            "digest",
+            "Addons: what a package from a remote source needs: nothing, a digest in `SHA256SUMS` or in the channel, "
+            "or also a signature, which is not supported yet.",
+        )
+    )
+    private_registry: str = setting(
+        Option("private-registry", REGISTRY, "", "Addons: the registry that images are pulled from, instead of theirs.")
+    )
+    image_pull_secret: str = setting(
+        Option("image-pull-secret", MAYBE_NAME, "", "Addons: the Secret with which images are pulled.")
+    )
+
+    @property
+    def on(self) -> bool:
+        """Is there anything to offer?"""
+        return bool(self.directories)
