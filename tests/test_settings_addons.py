@@ -50,7 +50,8 @@ def test_variables_are_read() -> None:
     assert (settings.directories, settings.names, settings.private_registry) == ((Path("/a"),), ("coredns",), "r.io")
 
 
-def test_with_addons_hooks_need_no_directory() -> None:
+def test_with_addons_hooks_need_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert not load({}, "hookrunner", {}).hooks.optional
     assert load({"addons-dir": "/a"}, "hookrunner", {}).hooks.optional
     assert not load({"addons-dir": "/a", "hooks-dir": "/h"}, "hookrunner", {}).hooks.optional

@@ -87,7 +87,6 @@ def _document(directory: Path, name: str) -> _Document | None:
     raw = _raw(directory / name)
     if raw is None:
         return None
-    raw = _opened(raw) if name == SPEC else raw
     reader = Reader(SchemaDocuments(directory, name, raw), name)
     try:
         root = reader.root()
@@ -141,21 +140,6 @@ def _merged(values: _Document, config: _Document) -> Node:
         rules=root.rules if RULES in values.raw else parent.rules,
         required_for_helm=root.required_for_helm if FOR_HELM in values.raw else parent.required_for_helm,
     )
-
-
-def _opened(schema: JSON) -> JSON:
-    """A schema for the API server in the words of schemas for values: unknown fields are allowed where it says so, and
-    elsewhere pruned there and refused here.
-    Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
-    """
-    if isinstance(schema, list):
-        return [_opened(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    opened = {key: _opened(value) for key, value in schema.items()}
-    if schema.get("x-kubernetes-preserve-unknown-fields") is True:
-        opened.setdefault("additionalProperties", True)
-    return opened
 
 
 def _with_property(root: Node, name: str) -> Node:
