@@ -1,0 +1,117 @@
+"""The instances of one addon as the API server shows them, and which of their changes matter.
+
+    cache = InstanceCache(addon)
+    async for event in follow_instances(watches, cache): ...
+
+Every write of a status comes back as a watch event. Such an event changes what is kept, since the next status is
+compared with it, but is no news: else each run would cause the next one. A definition of someone else may be without
+the subresource `status`; then the generation grows with each status, so the spec itself is compared.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookrunner.addons.instance_fields import read_instance
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
+from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
+from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.resources import ObjectKey, Selection
+from kubetypes.json_values import JSON
+
+_ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceChanged:
+    """An instance is new, or something of it has changed that matters. `is_new`: it was not known, or it is another
+    object of the same name."""
+
+    instance: Instance
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceGone:
+    """An instance does not exist any more; `instance` is what was known last."""
+
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class InstancesListed:
+    """All instances of the addon are known: others do not exist."""
+
+
+InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed
+
+
+class InstanceCache:
+    """The latest state of each instance of an addon. `is_listed`: others do not exist. `obstacle` is why the watch
+    reports nothing at the moment, empty if it does."""
+
+    def __init__(self, addon: Addon) -> None:
+        self.addon = addon
+        self.is_listed = False
+        self.obstacle = ""
+        self._instances: dict[ObjectKey, Instance] = {}
+        self._informer = Informer(self._instances)
+
+    def __iter__(self) -> Iterator[Instance]:
+        return iter(tuple(self._instances.values()))
+
+    def get(self, unit: str) -> Instance | None:
+        """The latest state of an instance, None if it does not exist."""
+        return next((instance for instance in self if instance.unit == unit), None)
+
+    def read(self, reports: Iterable[Report]) -> Iterator[InstanceEvent]:
+        """Keep what a batch of the watch reports, and yield the changes that matter."""
+        for fact in self._informer.facts(reports):
+            yield from self._take_in(fact)
+
+    def _take_in(self, fact: Fact) -> Iterator[InstanceEvent]:
+        match fact:
+            case Added(seen) | Modified(seen):
+                instance = read_instance(self.addon, _without_managers(seen.obj))
+                known, self._instances[seen.key] = self._instances.get(seen.key), instance
+                if known is None or known.uid != instance.uid:
+                    yield InstanceChanged(instance, is_new=True)
+                elif _relevant(known) != _relevant(instance):
+                    yield InstanceChanged(instance, is_new=False)
+            case Deleted(key):
+                if known := self._instances.pop(key, None):
+                    yield InstanceGone(known)
+            case Synced():
+                self.obstacle = ""
+                if not self.is_listed:
+                    self.is_listed = True
+                    yield InstancesListed()
+            case WatchLost(reason=reason):
+                self.obstacle = reason
+            case WatchRestored():
+                self.obstacle = ""
+
+
+async def follow_instances(watches: Opener, cache: InstanceCache) -> AsyncGenerator[InstanceEvent, None]:
+    """The changes of an addon's instances that matter, from the first list on; runs until it is closed, whatever
+    happens to the API server or to the definition of the kind. Close it with `aclosing`."""
+    kind = cache.addon.object
+    async with aclosing(watches.open(Selection(kind.api_version, kind.kind))) as batches:
+        async for reports in batches:
+            for event in cache.read(reports):
+                yield event
+            del reports
+
+
+def _relevant(instance: Instance) -> tuple[JSON, ...]:
+    """What a run or a removal depends on: not the status, nor who manages which field."""
+    metadata: Mapping[str, JSON] = instance.document["metadata"]
+    asked = {name: instance.annotations.get(name) for name in _ANNOTATIONS}
+    return instance.document.get("spec"), metadata.get("labels") or {}, asked, instance.is_deleting
+
+
+def _without_managers(document: JSON) -> JSON:
+    """The object without `managedFields`, which are larger than the rest and not looked at."""
+    metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+    return {**document, "metadata": metadata}

@@ -1,0 +1,194 @@
+"""Writes the status of instances: the first change at once, further ones in batches, and nothing that is there already.
+
+    writer.report(addon, instance, facts)      # never waits, never fails
+    await writer.post()                        # until cancelled
+
+Statuses are applied under a field manager of their own, so that a field that is left out is removed, and fields of
+other clients stay. An instance that is created again gets no status of its predecessor: the UID goes along, and the API
+server refuses another one (https://kubernetes.io/docs/reference/using-api/server-side-apply/#uid). A definition of
+someone else may lack the subresource; that is logged once, and Events go on.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.addons.status_conditions import OWN_CONDITIONS, make_status
+from hookrunner.engine.run_gate import Notifier
+from hookrunner.errors import Conflict, Denied, KubeError, NotFound
+from hookrunner.kube import refusals, writes
+from hookrunner.kube.back_off import exponential
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ObjectRef, WriteOptions
+from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.web.formats import rfc3339
+from kubetypes import json_values
+from kubetypes.json_values import JSON
+from kubetypes.timers import timeout_at
+
+MANAGER = "hookrunner-status"
+BATCH = 0.5
+"""Seconds between two writes of one status."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""Seconds until a write that failed is repeated, doubled with each failure in a row."""
+_AT_ONCE = 8
+_OPTIONS = WriteOptions(manager=MANAGER, force=True, timeout=10.0)
+_KEYS = frozenset(
+    {"healthy", "errors", "phase", "observedGeneration", "version", "channel", "availableVersion", "digest", "release"}
+    | {"revision", "lastHealthy", "objects", "startedAt", "conditions"}
+)
+_log = log.get("addons.status")
+
+
+@dataclass(eq=False, slots=True)
+class _Report:
+    """What one instance's status should say. Times are seconds of the loop's clock; `present` is the status as it was
+    written last, or, unless `is_written`, as the watch showed it."""
+
+    addon: Addon
+    instance: Instance
+    facts: InstanceFacts
+    present: JSON
+    due: float
+    is_waiting: bool = True
+    is_written: bool = False
+    failures: int = 0
+
+    def replace(self, instance: Instance, facts: InstanceFacts) -> None:
+        """Say something else, of this object or of one that was created under its name."""
+        if instance.uid != self.instance.uid:
+            self.present, self.is_written, self.due, self.failures = instance.status, False, 0.0, 0
+        self.instance, self.facts, self.is_waiting = instance, facts, True
+
+    def begin(self, now: float) -> None:
+        """It is about to be written; what is reported from now on is written later."""
+        self.is_waiting, self.due = False, now + BATCH
+
+    def rest(self) -> None:
+        """It is as it should be."""
+        self.is_waiting = False
+
+    def settle(self, status: JSON) -> None:
+        """This is the status now."""
+        self.present, self.is_written, self.failures = status, True, 0
+
+    def put_off(self, now: float) -> None:
+        """It could not be written."""
+        self.due, self.is_waiting = now + exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self.failures), True
+        self.failures += 1
+
+
+class StatusWriter:
+    """Writes the statuses of all instances."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._reports: dict[str, _Report] = {}
+        self._changed = Notifier()
+        self._without_status: set[str] = set()
+        self._refused = False
+
+    def report(self, addon: Addon, instance: Instance, facts: InstanceFacts) -> None:
+        """From now on these facts hold for an instance."""
+        if report := self._reports.get(instance.unit):
+            report.replace(instance, facts)
+        elif addon.name not in self._without_status:
+            self._reports[instance.unit] = _Report(addon, instance, facts, instance.status, 0.0)
+        self._changed.notify()
+
+    def forget(self, unit: str) -> None:
+        """The instance is gone, or left to its user: its status is not written any more."""
+        self._reports.pop(unit, None)
+
+    def status_of(self, unit: str) -> JSON:
+        """The status of an instance as it was written last, None if none was reported."""
+        report = self._reports.get(unit)
+        return report.present if report else None
+
+    async def post(self) -> None:
+        """Write statuses until cancelled."""
+        now = asyncio.get_running_loop().time
+        while True:
+            waiting = [report for report in self._reports.values() if report.is_waiting]
+            if due := [report for report in waiting if report.due <= now()][:_AT_ONCE]:
+                await asyncio.gather(*map(self._write, due))
+                continue
+            with suppress(TimeoutError):
+                async with timeout_at(min((report.due for report in waiting), default=None), now()):
+                    await self._changed.next()
+
+    async def _write(self, report: _Report) -> None:
+        now = asyncio.get_running_loop().time
+        instance, status = report.instance, make_status(report.facts, report.present, rfc3339(time.time()))
+        present = report.present if report.is_written else _own_part(report.present, status)
+        if json_values.equal(status, present):
+            report.rest()
+            return
+        report.begin(now())
+        try:
+            body = _body(report.addon, instance, status)
+            await writes.apply(self._client, _ref(report.addon, instance), body, _OPTIONS)
+        except Conflict:
+            self._drop(report)  # another object has its name now
+        except NotFound:
+            await self._look_for_subresource(report)
+        except KubeError as error:
+            report.put_off(now())
+            self._complain(report, error)
+        else:
+            self._refused = False
+            report.settle(status)
+
+    async def _look_for_subresource(self, report: _Report) -> None:
+        """The object is gone, or its kind has no status."""
+        addon = report.addon
+        try:
+            ref = _ref(addon, report.instance)
+            await writes.read_metadata(self._client, ObjectRef(ref.resource, ref.namespace, ref.name))
+        except NotFound:
+            self._drop(report)
+        except KubeError:
+            report.put_off(asyncio.get_running_loop().time())
+        else:
+            self._without_status.add(addon.name)
+            for unit in [unit for unit, other in self._reports.items() if other.addon.name == addon.name]:
+                self.forget(unit)
+            text = "the definition of the kind has no subresource status: Events only"
+            _log.warn(text, addon=addon.name, definition=addon.object.crd_name)
+
+    def _drop(self, report: _Report) -> None:
+        if self._reports.get(report.instance.unit) is report and not report.is_waiting:
+            self.forget(report.instance.unit)
+
+    def _complain(self, report: _Report, error: KubeError) -> None:
+        """Log that statuses cannot be written, once until one can."""
+        rule = refusals.rbac_rule(report.addon.object.resource, ["patch"], "status")
+        explained = refusals.explain_rights(error, "write statuses", rule) if isinstance(error, Denied) else error
+        level = "debug" if self._refused else "warn"
+        _log.log(level, "status cannot be written", instance=report.instance.unit, error=explained)
+        self._refused = True
+
+
+def _own_part(live: JSON, status: JSON) -> dict[str, JSON]:
+    """What we have written of a status, as far as the new one shows: neither fields nor conditions of others."""
+    fields: Mapping[str, JSON] = live if isinstance(live, dict) else {}
+    own = {key: value for key, value in fields.items() if key in _KEYS}
+    if isinstance(own.get("conditions"), list):
+        types = OWN_CONDITIONS | {condition["type"] for condition in status["conditions"]}
+        own["conditions"] = [condition for condition in own["conditions"] if condition.get("type") in types]
+    return own
+
+
+def _ref(addon: Addon, instance: Instance) -> ObjectRef:
+    return ObjectRef(addon.object.resource, instance.namespace, instance.name, "status")
+
+
+def _body(addon: Addon, instance: Instance, status: JSON) -> JSON:
+    namespace = {"namespace": instance.namespace} if instance.namespace else {}
+    metadata = {"name": instance.name, "uid": instance.uid} | namespace
+    return {"apiVersion": addon.object.api_version, "kind": addon.object.kind, "metadata": metadata, "status": status}

@@ -1,0 +1,177 @@
+"""Statuses as an API server gets them: at once, then in batches, and never twice the same."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.errors import Conflict, Denied, KubeError, NotFound, Unreachable
+from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.kube.client import ApiCall
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition, InstanceFacts
+from hookrunner.model.addons import Addon, Instance
+from tests.instances.samples import ADDON, instance
+
+pytestmark = pytest.mark.looptime
+
+FACTS = InstanceFacts(1)
+WAITING = replace(FACTS, obstacle=AddonObstacle(AddonPhase.PENDING, "Waiting", "waiting for a Service"))
+UNIT = "dns.default.x"
+
+
+@dataclass
+class Server:
+    """Takes statuses, unless `error` says why not; `exists` says whether the object itself can be read."""
+
+    error: KubeError | None = None
+    exists: bool = True
+    calls: list[ApiCall] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+    async def send(self, call: ApiCall) -> bytes:
+        self.calls.append(call)
+        self.times.append(asyncio.get_running_loop().time())
+        if self.error:
+            raise self.error
+        return orjson.dumps(call.body)
+
+    async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 0.0) -> Any:
+        if not self.exists:
+            raise NotFound(404, "NotFound", "gone")
+        return {"metadata": {"name": "x"}}
+
+    @property
+    def phases(self) -> list[str]:
+        return [call.body["status"]["phase"] for call in self.calls]
+
+
+@dataclass
+class World:
+    server: Server
+    writer: StatusWriter
+
+    async def report(self, facts: InstanceFacts, about: Instance | None = None, addon: Addon = ADDON) -> None:
+        self.writer.report(addon, about or instance(), facts)
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    server = Server()
+    writer = StatusWriter(server)  # type: ignore[arg-type]  # it sends and reads metadata
+    posting = asyncio.create_task(writer.post())
+    yield World(server, writer)
+    posting.cancel()
+
+
+async def test_first_status_is_applied_at_once_with_the_uid_of_its_object(world: World) -> None:
+    await world.report(WAITING)
+    (call,) = world.server.calls
+    assert (call.method, call.path) == ("PATCH", "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/dnses/x/status")
+    assert (call.params["fieldManager"], call.params["force"]) == ("hookrunner-status", "true")
+    assert call.body["metadata"] == {"name": "x", "uid": "u-1", "namespace": "default"}
+    assert call.body["status"]["errors"] == ["waiting for a Service"]
+
+
+async def test_further_changes_are_written_together(world: World) -> None:
+    for generation in range(50):
+        await world.report(replace(WAITING, generation=generation))
+    await asyncio.sleep(5)
+    assert world.server.times == [0.0, 0.5]
+    assert world.server.calls[-1].body["status"]["observedGeneration"] == 49
+
+
+async def test_equal_status_is_not_written_again(world: World) -> None:
+    await world.report(WAITING)
+    await asyncio.sleep(100)
+    await world.report(WAITING)
+    await asyncio.sleep(5)
+    assert len(world.server.calls) == 1
+
+
+async def test_status_that_an_earlier_process_has_written_is_not_written_again(world: World) -> None:
+    await world.report(WAITING)
+    written = world.server.calls[0].body["status"]
+    theirs = {"type": "Theirs", "status": "True"}
+    live = written | {"conditions": [*written["conditions"], theirs], "theirField": 1}
+    await world.report(WAITING, instance("y", status=live))
+    assert len(world.server.calls) == 1
+    await world.report(FACTS, instance("y", status=live))
+    assert world.server.phases == ["Pending", "Applying"]
+
+
+async def test_condition_of_a_hook_that_it_no_longer_reports_is_removed(world: World) -> None:
+    reported = replace(FACTS, hook_conditions=[HookCondition("Migrated", "True", "Done")])
+    for facts in (reported, reported, FACTS):
+        await world.report(facts)
+        await asyncio.sleep(1)
+    types = [[entry["type"] for entry in call.body["status"]["conditions"]] for call in world.server.calls]
+    assert ["Migrated" in listed for listed in types] == [True, False]
+
+
+async def test_unreachable_server_gets_the_latest_status_when_it_is_back(world: World) -> None:
+    world.server.error = Unreachable("refused")
+    await world.report(WAITING)
+    await asyncio.sleep(20)
+    times = [0.0, *world.server.times]
+    assert [round(later - earlier) for earlier, later in pairwise(times)] == [0, 1, 2, 4, 8]
+    await world.report(FACTS)
+    world.server.error = None
+    await asyncio.sleep(60)
+    assert world.server.phases[-1] == "Applying"
+    assert len(world.server.calls) == 6
+
+
+@pytest.mark.parametrize("error", [Conflict(409, "Conflict", "uid"), NotFound(404, "NotFound", "no")], ids=type)
+async def test_object_that_is_gone_gets_no_status(world: World, error: KubeError) -> None:
+    world.server.error, world.server.exists = error, False
+    await world.report(WAITING)
+    await asyncio.sleep(100)
+    assert (len(world.server.calls), world.writer.status_of(UNIT)) == (1, None)
+
+
+async def test_object_that_was_created_again_gets_its_own_status_at_once(world: World) -> None:
+    await world.report(WAITING)
+    await world.report(WAITING, instance(uid="u-2"))
+    assert [call.body["metadata"]["uid"] for call in world.server.calls] == ["u-1", "u-2"]
+
+
+async def test_kind_without_the_subresource_is_not_asked_again(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.server.error = NotFound(404, "NotFound", "no such path")
+    for name in "xyz":
+        await world.report(WAITING, instance(name))
+    await asyncio.sleep(100)
+    assert len(world.server.calls) == 1
+    world.server.error = None
+    await world.report(WAITING, instance("other"), replace(ADDON, name="other"))
+    assert len(world.server.calls) == 2
+
+
+async def test_missing_right_is_named_once_and_tried_again(world: World) -> None:
+    world.server.error = Denied(403, "Forbidden", "forbidden")
+    await world.report(WAITING)
+    world.server.error = None
+    await asyncio.sleep(2)
+    assert world.server.phases == ["Pending", "Pending"]
+
+
+async def test_forgotten_instance_gets_no_status(world: World) -> None:
+    await world.report(WAITING)
+    world.writer.report(ADDON, instance(), FACTS)
+    world.writer.forget(UNIT)
+    await asyncio.sleep(5)
+    assert (world.server.phases, world.writer.status_of(UNIT)) == (["Pending"], None)
+
+
+async def test_five_hundred_instances_get_their_statuses(world: World) -> None:
+    for number in range(500):
+        world.writer.report(ADDON, instance(f"x{number}"), WAITING)
+    await asyncio.sleep(5)
+    assert {call.body["metadata"]["name"] for call in world.server.calls} == {f"x{number}" for number in range(500)}
+    assert len(world.server.calls) == 500
