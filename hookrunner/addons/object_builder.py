@@ -17,11 +17,13 @@ from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, RenderFailed
+from hookrunner.manifests.application import fill_application
 from hookrunner.manifests.checks import check_objects, ordered
 from hookrunner.manifests.documents import read_objects, split_lists
 from hookrunner.manifests.images import redirect_images
 from hookrunner.manifests.labels import label_value, set_labels
 from hookrunner.manifests.namespaces import Scopes, fill_namespaces, scopes_of
+from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.model.releases import RenderedChart, RenderRequest
@@ -35,11 +37,13 @@ Objects = tuple[SourcedObject, ...]
 @dataclass(frozen=True, slots=True)
 class BuiltRelease:
     """What a request leads to. `crds` are those in a chart's `crds/`, which are applied before its objects; `unmatched`
-    says of each patch without an object why it has none, where addon.yaml allows that."""
+    says of each patch without an object why it has none, where addon.yaml allows that. `patched` names the objects that
+    patches have changed: what the API server refuses of them is the patch's fault."""
 
     rendered: RenderedChart
     crds: tuple[JSON, ...] = ()
     unmatched: tuple[str, ...] = ()
+    patched: frozenset[VersionlessId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +63,18 @@ class ObjectBuilder:
         self._renderer = renderer
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
-        """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered."""
+        """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered, BadPatch for a
+        patch of the instance that does not fit."""
         _require_supported(request)
         rendered = await self._render(request)
         crds = tuple(read_crds(request.directory, ())) if request.package.form == "chart" else ()
         scopes = scopes_of([SourcedObject("crds", crd) for crd in crds], request.scopes)
-        objects = _labelled(_placed(split_lists(rendered.objects), request, scopes), request)
+        objects = _placed(split_lists(rendered.objects), request, scopes)
+        patched = _patched(_described(objects, request), request)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
-        check_objects(objects, _identity(request))
-        made = assemble(ordered(objects), hooks, rendered.notes)
-        return BuiltRelease(RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart), crds)
+        made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
+        chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
+        return BuiltRelease(chart, crds, tuple(map(str, patched.problems)), patched.changed)
 
     async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:
@@ -130,8 +136,6 @@ def _require_supported(request: BuildRequest) -> None:
     """Raises RenderFailed for steps that are not built yet."""
     if request.addon.post_render:
         raise RenderFailed("postRender is not supported yet; leave it out of addon.yaml")
-    if request.instance.fields.patches:
-        raise RenderFailed("patches are not supported yet; leave them out of the spec")
 
 
 def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Scopes) -> Objects:
@@ -139,6 +143,21 @@ def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Sco
     filled = fill_namespaces(objects, request.namespace, scopes)
     redirected = redirect_images(filled, request.images.registry, request.images.pull_secret)
     return set_labels(redirected, request.addon.labels)
+
+
+def _described(objects: Objects, request: BuildRequest) -> Objects:
+    """The objects, checked as a whole, with the Application filled in if addon.yaml wants that."""
+    check_objects(objects, _identity(request))
+    if not request.addon.application:
+        return objects
+    return fill_application(objects, _instance_label(request), request.package.version)
+
+
+def _patched(objects: Objects, request: BuildRequest) -> PatchedObjects:
+    """The objects with the instance's patches. Raises BadPatch."""
+    patched = apply_patches(objects, request.instance.fields.patches)
+    require_patches(patched, unmatched=request.addon.unmatched_patches == "warn")
+    return patched
 
 
 def _labelled(objects: Objects, request: BuildRequest) -> Objects:

@@ -12,7 +12,7 @@ from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadManifest, RenderFailed
+from hookrunner.errors import BadManifest, BadPatch, RenderFailed
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.package import parse_package
 from kubetypes.json_values import JSON
@@ -136,6 +136,40 @@ async def test_file_that_is_no_text_is_named(builder: ObjectBuilder, request_of:
     package = parse_package("web", "1.0.0", {"a.yaml": CONFIG.encode(), "b.bin": b"\xff"})
     with pytest.raises(BadManifest, match=r"b\.bin: is not UTF-8"):
         await builder.build(replace(request, package=package))
+
+
+async def test_patches_are_applied_to_objects_with_namespaces(builder: ObjectBuilder, request_of: Request) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "apps"}}
+    built = await builder.build(
+        request_of({"a.yaml": DEPLOYMENT}, spec={"patches": [{**target, "spec": {"replicas": 3}}]})
+    )
+    [deployment] = built.rendered.objects
+    assert deployment["spec"]["replicas"] == 3
+    assert [identity.name for identity in built.patched] == ["web"]
+
+
+async def test_patch_cannot_remove_the_label_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:
+    labels = {"addons.x-k8s.io/web": "other", "mine": "yes"}
+    patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": labels}}
+    [config] = (await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}))).rendered.objects
+    assert config["metadata"]["labels"] == {"addons.x-k8s.io/web": "default", "app": "web", "mine": "yes"}
+
+
+async def test_unmatched_patch_is_refused_or_reported(builder: ObjectBuilder, request_of: Request) -> None:
+    patches = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wbe"}, "data": {}}]
+    with pytest.raises(BadPatch, match="did you mean 'web'") as refused:
+        await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": patches}))
+    assert refused.value.reason == "NoMatch"
+    built = await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": patches}, unmatchedPatches="warn"))
+    assert "did you mean 'web'" in built.unmatched[0]
+
+
+async def test_application_selects_objects_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:
+    application = "apiVersion: app.k8s.io/v1beta1\nkind: Application\nmetadata: {name: web}\nspec: {}\n"
+    built = await builder.build(request_of({"a.yaml": CONFIG, "b.yaml": application}, application=True))
+    spec = built.rendered.objects[-1]["spec"]
+    assert spec["selector"] == {"matchLabels": {"addons.x-k8s.io/web": "default"}}
+    assert spec["descriptor"] == {"version": "1.0.0"}
 
 
 def test_digest_covers_what_changes_objects(request_of: Request) -> None:
