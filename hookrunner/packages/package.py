@@ -21,6 +21,7 @@ from typing import Literal
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError, PackageReason
+from hookrunner.manifests.kustomization_checks import KUSTOMIZATIONS
 from hookrunner.packages.checksums import (
     CHECKSUMS,
     compute_checksums,
@@ -36,7 +37,6 @@ from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 PACKAGE_FILE = "package.yaml"
 CHART_FILE = "Chart.yaml"
-KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 COREFILE = "Corefile"
 
 Form = Literal["chart", "kustomize", "plain"]
@@ -112,7 +112,7 @@ def form_of(paths: Iterable[str]) -> Form:
     names = frozenset(paths)
     if CHART_FILE in names:
         return "chart"
-    return "plain" if names.isdisjoint(KUSTOMIZATION_FILES) else "kustomize"
+    return "plain" if names.isdisjoint(KUSTOMIZATIONS) else "kustomize"
 
 
 def _parse_traits(name: str, files: Mapping[str, bytes]) -> PackageTraits:

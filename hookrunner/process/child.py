@@ -34,7 +34,8 @@ class Command:
 
     `argv[0]` is an absolute path, `env` the whole environment, `timeout` seconds (None: no limit). `keep_stdout` and
     `keep_stderr` are the bytes of each stream that the `Exit` brings back: the first half from its start, the second
-    from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children.
+    from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children. `stdin` is a file
+    that it reads, None for nothing.
     """
 
     argv: tuple[str, ...]
@@ -44,6 +45,7 @@ class Command:
     keep_stdout: int = 0
     keep_stderr: int = 64 * 1024
     kill_after: float | None = None
+    stdin: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

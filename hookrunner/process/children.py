@@ -8,8 +8,8 @@ runs here, nor from other code that starts processes (workers, credential plugin
 of this process, while hooks and all that they start live in groups of their own.
 
 `subprocess.Popen` without `preexec_fn` and without another user takes the vfork path on Python 3.11 to 3.13, whatever
-the size of this process. A child leads a process group of its own, reads from /dev/null, and has the default signal
-mask and SIGPIPE (`restore_signals`).
+the size of this process. A child leads a process group of its own, reads from /dev/null or a file, and has the default
+signal mask and SIGPIPE (`restore_signals`).
 """
 
 import asyncio
@@ -18,8 +18,9 @@ import os
 import signal
 import subprocess
 from collections.abc import Container
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from hookrunner import safe_files
 from hookrunner.errors import HookFailed
@@ -116,12 +117,12 @@ def _spawn(command: Command) -> Spawned:
     try:
         ends += os.pipe()
         ends += os.pipe()
-        with safe_files.original_limit(max(ends)):
+        with _open_stdin(command) as stdin, safe_files.original_limit(max(ends)):
             process = subprocess.Popen(
                 command.argv,
                 cwd=command.cwd,
                 env=command.env,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=ends[1],
                 stderr=ends[3],
                 process_group=0,
@@ -135,6 +136,10 @@ def _spawn(command: Command) -> Spawned:
     os.close(ends[3])
     process.returncode = 0  # Popen must not wait for the child when it is forgotten here: `Leader` does
     return Spawned(process.pid, ends[0], ends[2])
+
+
+def _open_stdin(command: Command) -> AbstractContextManager[BinaryIO]:
+    return (command.stdin or Path(os.devnull)).open("rb")
 
 
 def _advice(command: Command, error: OSError) -> str:

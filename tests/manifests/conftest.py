@@ -1,6 +1,14 @@
 """Objects of packages, in as few words as possible."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hookrunner.manifests.program_runner import ProgramLimits, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
 
 
@@ -16,3 +24,12 @@ def pods_of(kind: str, api_version: str, *path: str, **pod: JSON) -> SourcedObje
     for key in reversed(path):
         spec = {key: spec}
     return sourced(kind, "a", api_version=api_version, **spec)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[ProgramRunner]:
+    """Programs have 5 seconds, 256 MiB of memory and 64 KiB of output. Nothing of them is left at the end."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    yield ProgramRunner(Children(Patience(kill=0.2)), scratch, ProgramLimits(5, 256 << 20, 64 << 10))
+    assert list(scratch.iterdir()) == []

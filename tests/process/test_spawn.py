@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import HookFailed
-from hookrunner.process.child import Command
-from hookrunner.process.children import spawn
+from hookrunner.process.child import Command, Patience
+from hookrunner.process.children import Children, spawn
+from hookrunner.process.output import HookLog
 
 
 def write(path: Path, text: str, mode: int = 0o755) -> Path:
@@ -84,3 +85,11 @@ async def test_no_process_left_names_the_limit(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(subprocess, "Popen", fork)
     with pytest.raises(HookFailed, match="raise the limit of processes"):
         await spawn(Command(("/bin/true",), tmp_path, {}))
+
+
+async def test_a_command_reads_the_file_that_it_is_given_or_nothing(tmp_path: Path) -> None:
+    children = Children(Patience())
+    given = write(tmp_path / "given", "text")
+    for stdin, printed in ((given, b"text"), (None, b"")):
+        command = Command(("/bin/cat",), tmp_path, {}, keep_stdout=100, stdin=stdin)
+        assert (await children.run(command, HookLog())).stdout == printed

@@ -1,0 +1,108 @@
+"""What a kustomization may not ask for: anything outside of its package, and programs.
+
+Everything that a kustomization names must be a file or a directory of the package, so that a build needs no network and
+its result follows from the package's digest. Helm charts and plugins run programs; kubectl has them switched off, and
+here the message says what to do instead. Keys are compared as Go's JSON decoder does, which ignores case.
+https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from hookrunner import redaction
+from hookrunner.errors import RenderFailed
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""File names by which kustomize knows a directory."""
+
+_PATHS = ("resources", "bases", "components", "crds", "configurations", "patchesstrategicmerge")
+_PLUGINS = ("generators", "transformers", "validators")
+_WITH_PATH = ("patches", "patchesjson6902", "replacements", "openapi")
+_GENERATORS = ("configmapgenerator", "secretgenerator")
+_HELM = ("helmcharts", "helmglobals", "helmchartinflationgenerator")
+_BUILTIN = "builtin"
+"""The apiVersion of kustomize's own plugins, which run no program."""
+
+
+def check_kustomizations(files: Mapping[str, bytes]) -> None:
+    """Raises RenderFailed, naming file and key, if a kustomization of the package cannot be built from it alone."""
+    for path in sorted(files):
+        if posixpath.basename(path) in KUSTOMIZATIONS:
+            for problem in _problems(path, files):
+                raise RenderFailed(f"{path}: {problem}")
+
+
+def _problems(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    try:
+        found = list(documents(files[path], YAML_1_1))
+    except BadDocument as error:
+        yield str(error)
+        return
+    for content in found:
+        if not isinstance(content, dict):
+            yield f"a kustomization is a map, not {redaction.described(content)}"
+            return
+        for key, value in content.items():
+            yield from _key_problems(key, value, posixpath.dirname(path), files)
+
+
+def _key_problems(key: str, value: JSON, directory: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    if key.casefold() in _HELM:
+        yield f"{key}: Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
+    for named in _named(key.casefold(), value):
+        place = posixpath.normpath(posixpath.join(directory, named))
+        if place.startswith(("../", "/")) or place == "..":
+            yield f"{key}: '{named}' leads outside of the package; copy it into the package"
+        elif place != "." and place not in files and not any(path.startswith(f"{place}/") for path in files):
+            yield f"{key}: '{named}' is not in the package; what is elsewhere is not fetched, copy it into the package"
+        elif key.casefold() in _PLUGINS:
+            yield from (f"{key}: {problem}" for problem in _plugin_problems(named, files.get(place, b"")))
+    if key.casefold() in _PLUGINS:
+        inline = (item for item in _list(value) if isinstance(item, str) and _is_inline(item))
+        yield from (f"{key}: {problem}" for text in inline for problem in _plugin_problems("inline", text.encode()))
+
+
+def _named(key: str, value: JSON) -> Iterator[str]:
+    """The files and directories that a key names; `key` in lowercase."""
+    if key in (*_PATHS, *_PLUGINS):
+        yield from (item for item in _list(value) if isinstance(item, str) and not _is_inline(item))
+    elif key in _WITH_PATH:
+        yield from (path for item in _maps(value) if isinstance(path := item.get("path"), str))
+    elif key in _GENERATORS:
+        for item in _maps(value):
+            sources = [*_list(item.get("files")), *_list(item.get("envs")), item.get("env")]
+            yield from (source.rpartition("=")[2] for source in sources if isinstance(source, str))
+
+
+def _plugin_problems(name: str, text: bytes) -> Iterator[str]:
+    """A plugin must be one of kustomize's own; of others, an annotation may name a program or an image."""
+    try:
+        configured = list(documents(text, YAML_1_1))
+    except BadDocument as error:
+        yield f"'{name}': {error}"
+        return
+    if not configured:
+        yield f"'{name}' is no file with plugins; name files, not directories"
+    for plugin in configured:
+        if not isinstance(plugin, dict) or plugin.get("apiVersion") != _BUILTIN:
+            yield f"'{name}': only plugins with apiVersion builtin are run; do it by an executable in postRender"
+        elif str(plugin.get("kind")).casefold() in _HELM:
+            yield f"'{name}': Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
+
+
+def _is_inline(text: str) -> bool:
+    """Is it a document in place of a file's name?"""
+    return "\n" in text or text.lstrip().startswith("{")
+
+
+def _list(value: JSON) -> list[JSON]:
+    return value if isinstance(value, list) else []
+
+
+def _maps(value: JSON) -> Iterator[dict[str, JSON]]:
+    """The maps in a list, or the map itself, with keys in lowercase."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield {key.casefold(): inner for key, inner in item.items()}

@@ -1,0 +1,120 @@
+"""Runs programs that print objects: kustomize, and the executables of `postRender`.
+
+They are foreign code on foreign input, so each has a deadline, a bound of memory and of output, and a directory of its
+own that is gone afterwards. Memory is bounded as private data (RLIMIT_DATA), since Go reserves far more addresses than
+it uses; `sh` sets the bound, because a process must not be forked from this one (see `process/children.py`).
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookrunner import log, redaction
+from hookrunner.errors import HookFailed, RenderFailed
+from hookrunner.process.child import Command, Exit
+from hookrunner.process.children import Children
+from hookrunner.process.output import OutputStream
+
+_log = log.get("manifests.programs")
+
+_LIMITED = 'ulimit -c 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+"""A hard limit below ours stays as it is; macOS bounds no data."""
+_KLOG = re.compile(r'^[EFIW][0-9]{4} [0-9:.]+ +[0-9]+ \S+\] ("[^"]*" err=)?', re.MULTILINE)
+_STDERR = 16 * 1024
+_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLimits:
+    """Bounds of one run: seconds, bytes of memory, bytes of output."""
+
+    seconds: float = 60.0
+    memory: int = 512 << 20
+    output: int = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program to run: `name` is for messages, `argv[0]` an absolute path, `env` the whole environment."""
+
+    name: str
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class ProgramRunner:
+    """Runs such programs; temporary files are in `scratch`, which must be private."""
+
+    def __init__(self, children: Children, scratch: Path, limits: ProgramLimits = ProgramLimits()) -> None:
+        self._children = children
+        self._scratch = scratch
+        self._limits = limits
+
+    @contextmanager
+    def directory(self) -> Iterator[Path]:
+        """A new private directory, removed with all its files at the end of the `with`."""
+        path = Path(tempfile.mkdtemp(prefix="hookrunner-manifests-", dir=self._scratch))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    async def run(self, program: Program, text: bytes = b"", hidden: frozenset[str] = frozenset()) -> str:
+        """Run the program with `text` as its standard input, and return what it printed.
+
+        Raises RenderFailed if it cannot be started, ends badly, takes too long or prints too much; the words in
+        `hidden` do not stand in the message.
+        """
+        with self.directory() as directory:
+            (directory / "stdin").write_bytes(text)
+            outcome = await self._execute(program, directory / "stdin")
+        if not outcome.ok:
+            reason = redaction.masked(self._last_words(outcome), hidden)
+            raise RenderFailed(f"{program.name}: {outcome}{': ' if reason else ''}{reason}")
+        if len(outcome.stdout) > self._limits.output:  # the kept output says how much is missing
+            raise RenderFailed(f"{program.name}: printed more than {self._limits.output >> 20} MiB")
+        try:
+            return outcome.stdout.decode()
+        except UnicodeDecodeError:
+            raise RenderFailed(f"{program.name}: printed bytes that are not UTF-8") from None
+
+    async def _execute(self, program: Program, stdin: Path) -> Exit:
+        limits = self._limits
+        command = Command(
+            argv=("/bin/sh", "-c", _LIMITED, "sh", str(limits.memory >> 10), *program.argv),
+            cwd=program.cwd,
+            env=program.env,
+            timeout=limits.seconds,
+            keep_stdout=limits.output,
+            keep_stderr=_STDERR,
+            stdin=stdin,
+        )
+        try:
+            return await self._children.run(command, _StderrLog(program.name))
+        except HookFailed as error:
+            raise RenderFailed(f"{program.name}: {error}") from None
+
+    @staticmethod
+    def _last_words(outcome: Exit) -> str:
+        """The end of what it wrote to stderr, on one line, without times and process ids."""
+        text = " ".join(_KLOG.sub("", outcome.stderr.decode(errors="replace")).split())
+        return text if len(text) <= _SHOWN else f"… {text[-_SHOWN:]}"
+
+
+class _StderrLog:
+    """Logs what a program writes to stderr; what it prints is its result."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def line(self, stream: OutputStream, text: str) -> None:
+        if stream is OutputStream.STDERR and text.strip():
+            _log.debug("output of a program", program=self._program, line=text)
+
+    def ended(self, stream: OutputStream) -> None:
+        pass
