@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from hookrunner.addons.addon_file import read_addon
 from hookrunner.cli.main import run
 from kubetypes.json_values import JSON
+from tests.controlplane.cluster import Cluster
 from tests.tables import each
 
 ADDONS = Path(__file__).parents[1] / "addons"
@@ -49,6 +51,14 @@ def test_addon_has_every_file_that_users_need(addon: Path) -> None:
 
 
 @every
+def test_addon_file_has_only_keys_that_are_known(addon: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = read_addon(addon, ADDONS)
+    assert loaded.description
+    assert loaded.requires.kubernetes
+    assert capsys.readouterr().err == ""
+
+
+@every
 def test_channels_offer_packages_and_one_is_ahead(addon: Path) -> None:
     offered = {
         name: {entry["version"] for entry in parsed(addon / "channels" / name)["manifests"]}
@@ -75,12 +85,46 @@ def test_every_field_has_a_description_and_a_line_in_the_readme(addon: Path) -> 
     assert f"]({addon.name}/README.md)" in (ADDONS / "README.md").read_text()
 
 
+def rendered(addon: Path, case: str, capsys: pytest.CaptureFixture[str]) -> list[JSON]:
+    """The objects of a test case."""
+    given, words = addon / f"tests/{case}.side_in.yaml", ["addon", "render", f"{addon}/tests/{case}.in.yaml"]
+    words += [
+        "--addons-dir",
+        str(ADDONS),
+        "--kube-version",
+        "1.36.3",
+        *(["--given", str(given)] if given.exists() else []),
+    ]
+    assert run(words, "hookrunner") == 0, capsys.readouterr().err
+    return [document for document in yaml.safe_load_all(capsys.readouterr().out) if document]
+
+
+@every
+def test_an_api_server_accepts_the_definition_and_all_objects(
+    addon: Path, cluster: Cluster, namespace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dry run on a real one, of each version that a case has."""
+    flags = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
+    assert run(["addon", "crd", addon.name, "--addons-dir", str(ADDONS)], "hookrunner") == 0
+    cluster.kubectl("apply", *flags, "-f", "-", input=capsys.readouterr().out)
+    for case in sorted(file.name.removesuffix(".out.yaml") for file in addon.glob("tests/*.out.yaml")):
+        objects = [obj for obj in rendered(addon, case, capsys) if obj["kind"] != "Namespace"]
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        here = text.replace('"namespace": "kubernetes-dashboard"', f'"namespace": "{namespace}"')
+        applied = cluster.kubectl("apply", *flags, "-f", "-", input=here)
+        assert applied.count("serverside-applied (server dry run)") == len(objects)
+
+
 @pytest.mark.slow
 def test_hooks_of_addons_have_cases_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
-    assert [run(["hook", "test", str(addon / "hooks")], "hookrunner") for addon in ALL] == [0] * len(ALL), (
-        capsys.readouterr().out
-    )
+    assert run(["hook", "test", *(str(addon / "hooks") for addon in ALL)], "hookrunner") == 0, capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_addons_lead_to_the_objects_of_their_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [addon.name for addon in ALL if len(list(addon.glob("tests/*.out.yaml"))) < 2] == []
+    assert run(["addon", "test", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
 
 
 @pytest.mark.slow
