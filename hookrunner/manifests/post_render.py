@@ -1,4 +1,4 @@
-"""Runs the executables of `postRender`: each reads all objects as YAML and prints those that are to be installed.
+"""Runs the executables of `postRender`: each reads all objects as YAML and prints those to install.
 
 This is Helm's contract of post-renderers, so those work here.
 https://helm.sh/docs/topics/advanced/#post-rendering
@@ -46,7 +46,7 @@ def _stream(sources: Sequence[SourcedObject]) -> bytes:
 def _printed_objects(name: str, text: str) -> tuple[SourcedObject, ...]:
     objects = split_lists(read_objects({name: text}))
     if not objects:
-        raise BadManifest(f"{name}: printed no objects; a post-renderer prints all objects that are to be installed")
+        raise BadManifest(f"{name}: printed no objects; a post-renderer prints all objects to install")
     return objects
 
 
