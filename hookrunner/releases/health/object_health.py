@@ -1,6 +1,6 @@
 """The status of an object of a release by the rules of kstatus: a pure function over the object and the time.
 
-    health_of(deployment, now) -> ObjectHealth(HealthStatus.IN_PROGRESS, "LessUpdated", "1 of 3 replicas are updated")
+    health_of(deployment, now) -> ObjectHealth("InProgress", "LessUpdated", "1 of 3 replicas are updated")
 
 Status and reason are those of the library cli-utils, which Flux, Argo CD and kpt use too; `kstatus.py`, above this
 room, says by similar rules when waiting for a release ends. Objects about which the library says nothing are judged
@@ -16,7 +16,6 @@ from types import MappingProxyType
 from hookrunner.releases.health import workload_rules
 from hookrunner.releases.health.object_status import (
     CURRENT,
-    HealthStatus,
     MalformedObject,
     ObjectHealth,
     conditions_of,
@@ -51,7 +50,7 @@ def group_kind(obj: JSON) -> tuple[str, str]:
 def _generic(obj: JSON) -> ObjectHealth | None:
     """The rules for every kind; None if they say nothing."""
     if text_of(obj, "metadata", "deletionTimestamp"):
-        return ObjectHealth(HealthStatus.TERMINATING, message="it is being deleted")
+        return ObjectHealth("Terminating", message="it is being deleted")
     generation = generation_of(obj, "metadata", "generation")
     observed = None if generation is None else generation_of(obj, "status", "observedGeneration")
     if observed is not None and observed != generation:

@@ -1,6 +1,6 @@
 """What kstatus calls the status of an object: the six words, and how fields of an object are read for them.
 
-    ObjectHealth(HealthStatus.IN_PROGRESS, "LessReady", "1 of 3 replicas are ready")
+    ObjectHealth("InProgress", "LessReady", "1 of 3 replicas are ready")
 
 `reason` is the word of the library for an object in progress or failed, empty otherwise; `message` is for people. A
 field of another type than expected counts as absent, except where the library gives up: that is `MalformedObject`, and
@@ -11,53 +11,43 @@ Source: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/REA
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
+from hookrunner.model.addon_status import ObjectStatusWord
 from kubetypes.json_values import JSON
-
-
-class HealthStatus(StrEnum):
-    """The words of kstatus. The last two are never computed from an object: it does not exist, or cannot be read."""
-
-    IN_PROGRESS = "InProgress"
-    FAILED = "Failed"
-    CURRENT = "Current"
-    TERMINATING = "Terminating"
-    NOT_FOUND = "NotFound"
-    UNKNOWN = "Unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectHealth:
-    """The status of one object, with the library's reason and a message for people."""
+    """The status of one object, with the library's reason and a message for people. `NotFound` and `Unknown` are never
+    computed from a well-formed object: it does not exist, or cannot be read."""
 
-    status: HealthStatus
+    status: ObjectStatusWord
     reason: str = ""
     message: str = ""
 
     @property
     def is_current(self) -> bool:
         """Is the object as its spec says?"""
-        return self.status is HealthStatus.CURRENT
+        return self.status == "Current"
 
 
-CURRENT = ObjectHealth(HealthStatus.CURRENT)
-NOT_FOUND = ObjectHealth(HealthStatus.NOT_FOUND, message="does not exist")
+CURRENT = ObjectHealth("Current")
+NOT_FOUND = ObjectHealth("NotFound", message="does not exist")
 
 
 def in_progress(reason: str, message: str) -> ObjectHealth:
     """Its controller is at work."""
-    return ObjectHealth(HealthStatus.IN_PROGRESS, reason, message)
+    return ObjectHealth("InProgress", reason, message)
 
 
 def failed(reason: str, message: str) -> ObjectHealth:
     """It does not become current by waiting."""
-    return ObjectHealth(HealthStatus.FAILED, reason, message)
+    return ObjectHealth("Failed", reason, message)
 
 
 def unknown(message: str) -> ObjectHealth:
     """It cannot be read."""
-    return ObjectHealth(HealthStatus.UNKNOWN, message=message)
+    return ObjectHealth("Unknown", message=message)
 
 
 class MalformedObject(ValueError):

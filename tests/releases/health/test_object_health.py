@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hookrunner.releases.health.object_health import has_rule, health_of
-from hookrunner.releases.health.object_status import HealthStatus, ObjectHealth
+from hookrunner.releases.health.object_status import ObjectHealth
 from tests.releases.watching import condition
 from tests.tables import each
 
@@ -250,4 +250,4 @@ def test_kinds_that_can_be_other_than_current(kind: str, api_version: str, expec
 def test_message_names_numbers_and_words_of_the_cluster() -> None:
     assert health_of(daemon_set(numberReady=1), NOW).message == "1 of 2 replicas are ready"
     failing = job(condition("Failed", reason="DeadlineExceeded", message="too slow"))
-    assert health_of(failing, NOW) == ObjectHealth(HealthStatus.FAILED, "JobFailed", "DeadlineExceeded: too slow")
+    assert health_of(failing, NOW) == ObjectHealth("Failed", "JobFailed", "DeadlineExceeded: too slow")

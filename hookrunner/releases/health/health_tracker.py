@@ -1,0 +1,275 @@
+"""Tracks the health of all objects of addons' releases, each by its kstatus.
+
+    tracker = HealthTracker(client, kinds, watches, background)
+    tracker.track(identity, objects, written=True)      # as in the manifest; after each rollout, and after a start
+    async for identity in tracker.changes(): ...        # whose health has changed
+    tracker.reports(identity)                           # None while it is not known yet
+    tracker.forget(identity)
+
+One watch for each kind with a rule, for all releases, selected by the addons' mark; it keeps verdicts, not objects.
+After a rollout each object is read once: the watch may be behind, and would show the health of the earlier state.
+A health is unknown, and so never current, if its kind cannot be watched or nothing was heard for 75 s.
+
+While a workload is in progress, its Pods are looked at (`pod_watchdog`): they know earlier than it that waiting is
+pointless. Drift tells of missing objects without a rule; here they count as current.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeAlias
+
+from hookrunner.background import Background
+from hookrunner.errors import KubeError, NotFound, UnknownKind
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.model.addon_status import ObjectReport
+from hookrunner.model.resources import ObjectKey, Selection, key_of
+from hookrunner.releases.drift_checks import RecheckQueue
+from hookrunner.releases.health.kind_health import VISIBLE_FOR, Clock, KindHealth
+from hookrunner.releases.health.object_health import has_rule, health_of
+from hookrunner.releases.health.object_status import CURRENT, ObjectHealth, unknown
+from hookrunner.releases.health.pod_watchdog import PodWatchdog
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.records.record import ADDON
+from kubetypes.json_values import JSON
+
+_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
+"""Seconds until an object is read again: while the API server is unreachable, or without a right."""
+
+_SCHEDULING = 15.0
+"""Seconds after which a Pod that is not scheduled counts as failed, though nothing changes."""
+
+_Kind: TypeAlias = tuple[str, str]
+"""apiVersion and kind, as manifests have them."""
+
+
+@dataclass(slots=True)
+class _TrackedRelease:
+    """The objects of a release by what reports call them. `unread` are those of which the watch may show an earlier
+    state, with the reason why they cannot be read, empty until that was tried."""
+
+    objects: dict[ObjectId, str]
+    ruled: frozenset[ObjectId]
+    unread: dict[ObjectId, str]
+    last: tuple[ObjectReport, ...] | None = None
+
+
+@dataclass(slots=True)
+class _OpenWatch:
+    shown: KindHealth
+    task: asyncio.Task[None]
+    expiry: asyncio.TimerHandle
+
+
+class HealthTracker:
+    """The health of the releases of one cluster. `changes` has one reader."""
+
+    def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._watches = watches
+        self._background = background
+        self._releases: dict[ReleaseId, _TrackedRelease] = {}
+        self._owners: defaultdict[_Kind, dict[ObjectId, ReleaseId]] = defaultdict(dict)
+        self._open: dict[_Kind, _OpenWatch] = {}
+        self._reads = RecheckQueue()
+        self._pods = PodWatchdog(client, kinds)
+        self._changed: dict[ReleaseId, None] = {}
+        self._news = asyncio.Event()
+        self._readers: list[asyncio.Task[None]] = []
+
+    def track(self, identity: ReleaseId, objects: Iterable[JSON], written: bool) -> None:
+        """Track the objects of a release instead of its earlier ones. `written`: some were just written, so that what
+        the watch has shown may be older."""
+        self._drop(identity)
+        named = {object_id(obj, identity): obj for obj in objects}
+        ruled = frozenset(target for target, obj in named.items() if has_rule(obj))
+        names = {target: _name(obj) for target, obj in named.items()}
+        self._releases[identity] = _TrackedRelease(names, ruled, dict.fromkeys(ruled, "") if written else {})
+        for target in ruled:
+            self._owners[target.api_version, target.kind][target] = identity
+            if written:
+                self._pods.forget(target)
+                self._reads.add(target)
+        self._adjust_watches()
+        self._start_readers()
+        self._check(identity)
+
+    def forget(self, identity: ReleaseId) -> None:
+        """Stop tracking a release."""
+        self._drop(identity)
+        self._changed.pop(identity, None)
+        self._adjust_watches()
+
+    def reports(self, identity: ReleaseId) -> tuple[ObjectReport, ...] | None:
+        """The health of each object of a release, in the order of its manifest; None while one is not known yet, or if
+        the release is not tracked."""
+        release = self._releases.get(identity)
+        return self._compute(release) if release else None
+
+    async def changes(self) -> AsyncGenerator[ReleaseId, None]:
+        """Yield a release when its health has changed; several changes before it is taken are one."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._changed:
+                identity = next(iter(self._changed))
+                del self._changed[identity]
+                yield identity
+
+    def _drop(self, identity: ReleaseId) -> None:
+        release = self._releases.pop(identity, None)
+        for target in release.ruled if release else ():
+            kind = target.api_version, target.kind
+            if self._owners[kind].get(target) == identity:
+                del self._owners[kind][target]
+                self._pods.forget(target)
+            if not self._owners[kind]:
+                del self._owners[kind]
+
+    def _compute(self, release: _TrackedRelease) -> tuple[ObjectReport, ...] | None:
+        reports = []
+        for target, name in release.objects.items():
+            if (health := self._health_in(release, target)) is None:
+                return None
+            reports.append(ObjectReport(name, health.status, health.message))
+        return tuple(reports)
+
+    def _health_in(self, release: _TrackedRelease, target: ObjectId) -> ObjectHealth | None:
+        if target in release.unread:
+            reason = release.unread[target]
+            return unknown(f"it cannot be read: {reason}") if reason else None
+        return self._health(target) if target in release.ruled else CURRENT
+
+    def _health(self, target: ObjectId) -> ObjectHealth | None:
+        shown = self._open[target.api_version, target.kind].shown
+        health = shown.health(target.namespace, target.name, _now().monotonic)
+        return health and self._pods.judge(target, health)
+
+    def _check(self, identity: ReleaseId) -> None:
+        """Report the release if its health is another than when it was checked last."""
+        release = self._releases.get(identity)
+        if release is None or (reports := self._compute(release)) == release.last or reports is None:
+            return
+        release.last = reports
+        self._changed[identity] = None
+        self._news.set()
+
+    def _adjust_watches(self) -> None:
+        """Open the watches that are needed and close the others."""
+        for kind in self._open.keys() - self._owners.keys():
+            closed = self._open.pop(kind)
+            closed.task.cancel()
+            closed.expiry.cancel()
+        for kind in self._owners.keys() - self._open.keys():
+            shown = KindHealth(kind[1], _now().monotonic)
+            selection = Selection(*kind, labels=ADDON)
+            task = self._background.keep(f"health {selection}", partial(self._watch, kind, selection, shown))
+            self._open[kind] = _OpenWatch(shown, task, self._expire_later(kind))
+
+    def _start_readers(self) -> None:
+        if not self._readers:
+            keep = self._background.keep
+            self._readers = [keep("health of objects", self._read_objects), keep("health of Pods", self._look_at_pods)]
+
+    async def _watch(self, kind: _Kind, selection: Selection, shown: KindHealth) -> None:
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                keys = shown.read(reports, _now())
+                if keys is None:
+                    self._open[kind].expiry.cancel()
+                    self._open[kind].expiry = self._expire_later(kind)
+                self._check_owners(kind, self._targets(kind, keys))
+                del reports
+
+    def _expire_later(self, kind: _Kind) -> asyncio.TimerHandle:
+        """Check all objects of a kind when what is known of them may have become too old."""
+        loop = asyncio.get_running_loop()
+        return loop.call_later(VISIBLE_FOR + 0.1, lambda: self._check_owners(kind, self._targets(kind, None)))
+
+    def _targets(self, kind: _Kind, keys: Iterable[ObjectKey] | None) -> list[ObjectId]:
+        """The tracked objects of a kind with these keys of a watch, all with None. Keys of kinds without namespaces
+        have none, and the objects of manifests have that of their release."""
+        owners = self._owners.get(kind, {})
+        if keys is None:
+            return list(owners)
+        exact = [ObjectId(*kind, key.namespace, key.name) for key in keys if key.namespace]
+        names = {key.name for key in keys if not key.namespace}
+        return [target for target in exact if target in owners] + [t for t in owners if names and t.name in names]
+
+    def _check_owners(self, kind: _Kind, targets: Sequence[ObjectId]) -> None:
+        for target in targets:
+            health = self._health(target)
+            self._pods.follow(target, health)
+            if health and health.reason == "PodNotScheduled":
+                self._reads.add(target, _SCHEDULING)
+        for identity in {self._owners[kind][target] for target in targets}:
+            self._check(identity)
+
+    async def _read_objects(self) -> None:
+        """Read objects after they were written, one after another."""
+        while True:
+            target = await self._reads.next()
+            if self._is_tracked(target):
+                await self._read(target)
+
+    def _is_tracked(self, target: ObjectId) -> bool:
+        return target in self._owners.get((target.api_version, target.kind), {})
+
+    async def _read(self, target: ObjectId) -> None:
+        """Read an object and note its health. It may be tracked no more when it was read."""
+        problem = ""
+        try:
+            resource = await self._kinds.resolve(target.api_version, target.kind)
+            obj = await writes.read(self._client, ObjectRef(resource, target.namespace, target.name))
+        except (NotFound, UnknownKind):
+            obj = None
+        except KubeError as error:
+            self._reads.add(target, _RETRY_SOON if error.brief else _RETRY_LATER)
+            if error.brief:
+                return
+            problem = str(error)
+        if self._is_tracked(target):
+            self._note_read(target, obj if not problem else None, problem)
+
+    def _note_read(self, target: ObjectId, obj: JSON, problem: str) -> None:
+        kind = target.api_version, target.kind
+        release, shown = self._releases[self._owners[kind][target]], self._open[kind].shown
+        if problem:
+            release.unread[target] = problem
+        else:
+            release.unread.pop(target, None)
+            _show(shown, target, obj)
+        self._check_owners(kind, [target])
+
+    async def _look_at_pods(self) -> None:
+        async for target in self._pods.findings():
+            kind = target.api_version, target.kind
+            if identity := self._owners.get(kind, {}).get(target):
+                self._check(identity)
+
+
+def _show(shown: KindHealth, target: ObjectId, obj: JSON) -> None:
+    """Note the health of an object that was read, None if it does not exist."""
+    if obj:
+        shown.put(key_of(obj), str(obj["metadata"].get("resourceVersion", "")), health_of(obj, _now().time))
+    else:
+        for namespace in (target.namespace, ""):
+            shown.drop(ObjectKey(namespace, target.kind, target.name))
+
+
+def _now() -> Clock:
+    return Clock(asyncio.get_running_loop().time(), datetime.now(UTC))
+
+
+def _name(obj: JSON) -> str:
+    """An object in reports, such as `Deployment kube-system/coredns`."""
+    namespace, name = obj["metadata"].get("namespace"), obj["metadata"]["name"]
+    return f"{obj['kind']} {namespace}/{name}" if namespace else f"{obj['kind']} {name}"

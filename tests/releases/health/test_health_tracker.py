@@ -1,0 +1,202 @@
+"""Health of releases on the sandbox, in virtual time: what is reported, when, and what is never called current."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.kube.client import Client
+from hookrunner.model.releases import ObjectMarks
+from hookrunner.releases.health.health_tracker import HealthTracker
+from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.object_marks import with_marks
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+from tests.releases.wants import configmap, deployment
+from tests.releases.watching import World, condition, made
+
+pytestmark = pytest.mark.looptime
+
+MARKS = ObjectMarks({"hookrunner.io/addon": "demo"})
+RELEASE = ReleaseId("demo", "default")
+READY = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyReplicas": 1}
+PROGRESSED = condition("Progressing", reason="NewReplicaSetAvailable")
+WEB: Any = deployment("web") | {"metadata": {"name": "web", "namespace": "default"}}
+MAP: Any = configmap("a")
+
+
+class Tracked:
+    """A tracker whose changes are collected."""
+
+    def __init__(self, client: Client, background: Background) -> None:
+        self.world = World(client)
+        self.tracker = HealthTracker(client, self.world.kinds, self.world.watches, background)
+        self.changes: list[str] = []
+
+    async def listen(self) -> None:
+        async for identity in self.tracker.changes():
+            self.changes.append(identity.name)
+
+    async def apply(self, obj: Any, **change: Any) -> None:
+        await self.world.apply(with_marks(obj, MARKS) | change)
+
+    async def ready(self, generation: int = 1, **status: Any) -> None:
+        """The Deployment's controller has made it ready."""
+        conditions = [condition("Available"), PROGRESSED]
+        await self.world.status(WEB, observedGeneration=generation, conditions=conditions, **READY | status)
+
+    def track(self, *objects: Any, written: bool = True) -> None:
+        self.tracker.track(RELEASE, objects, written)
+
+    async def after(self, seconds: float) -> list[str]:
+        """The reports after a while."""
+        await asyncio.sleep(seconds)
+        reports = self.tracker.reports(RELEASE)
+        return (
+            ["?"]
+            if reports is None
+            else [f"{report.name} {report.status} {report.message}".strip() for report in reports]
+        )
+
+
+@pytest.fixture
+async def tracked(client: Client) -> AsyncIterator[Tracked]:
+    async with asyncio.TaskGroup() as group:
+        background = Background(group)
+        tracked = Tracked(client, background)
+        listening = group.create_task(tracked.listen())
+        yield tracked
+        listening.cancel()
+        background.stop()
+
+
+async def test_health_follows_the_objects(tracked: Tracked) -> None:
+    await tracked.apply(WEB)
+    tracked.track(MAP, WEB)
+    assert tracked.tracker.reports(RELEASE) is None
+    assert await tracked.after(1) == [
+        "ConfigMap a Current",
+        "Deployment default/web InProgress 0 of 1 replicas are created",
+    ]
+    await tracked.ready()
+    assert await tracked.after(0.1) == ["ConfigMap a Current", "Deployment default/web Current"]
+    assert tracked.changes == ["demo", "demo"]
+    await tracked.ready(message="nothing else")
+    assert (await tracked.after(1), tracked.changes) == (await tracked.after(0), ["demo", "demo"])
+    await tracked.world.delete(WEB)
+    assert (await tracked.after(0.1))[1] == "Deployment default/web NotFound does not exist"
+
+
+async def test_release_without_rules_is_current_at_once(tracked: Tracked, sandbox: Sandbox) -> None:
+    tracked.track(MAP)
+    assert (await tracked.after(0.1), tracked.changes) == (["ConfigMap a Current"], ["demo"])
+    assert not sandbox.faults.requests
+
+
+async def test_state_before_a_write_is_never_reported(tracked: Tracked, sandbox: Sandbox) -> None:
+    """The watch still shows the Deployment as it was ready."""
+    await tracked.apply(WEB)
+    await tracked.ready()
+    tracked.track(WEB)
+    assert await tracked.after(1) == ["Deployment default/web Current"]
+    stalled = sandbox.faults.add(Fault("stall", "watch=true"))
+    await tracked.apply(WEB, spec=WEB["spec"] | {"replicas": 2})
+    tracked.track(WEB)
+    assert tracked.tracker.reports(RELEASE) is None
+    assert (await tracked.after(0.5))[0].startswith("Deployment default/web InProgress its controller has not seen")
+    sandbox.faults.remove(stalled)
+
+
+async def test_restart_reads_nothing_but_the_watch(tracked: Tracked, sandbox: Sandbox) -> None:
+    await tracked.apply(WEB)
+    await tracked.ready()
+    sandbox.faults.requests.clear()
+    tracked.track(WEB, written=False)
+    assert await tracked.after(1) == ["Deployment default/web Current"]
+    assert not [line for line in sandbox.faults.requests if "/deployments/web" in line]
+
+
+async def test_forbidden_kind_is_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
+    await tracked.apply(WEB)
+    await tracked.ready()
+    sandbox.faults.add(Fault("answer", "GET /apis/apps/v1/deployments", status=403))
+    tracked.track(WEB, written=False)
+    assert (await tracked.after(1))[0].startswith("Deployment default/web Unknown it cannot be watched")
+
+
+async def test_forbidden_read_is_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
+    await tracked.apply(WEB)
+    await tracked.ready()
+    fault = sandbox.faults.add(Fault("answer", "GET /apis/apps/v1/namespaces/default/deployments/web", status=403))
+    tracked.track(WEB)
+    assert (await tracked.after(1))[0].startswith("Deployment default/web Unknown it cannot be read")
+    sandbox.faults.remove(fault)
+    assert await tracked.after(61) == ["Deployment default/web Current"]
+
+
+async def test_unserved_kind_is_not_current(tracked: Tracked) -> None:
+    widget = made("Widget", "w", "example.com/v1")
+    tracked.track(widget)
+    assert (await tracked.after(1))[0].startswith("Widget w Unknown it cannot be watched")
+
+
+async def test_lost_connection_makes_health_unknown_after_75_s(tracked: Tracked, sandbox: Sandbox) -> None:
+    await tracked.apply(WEB)
+    await tracked.ready()
+    tracked.track(WEB)
+    assert await tracked.after(1) == ["Deployment default/web Current"]
+    tracked.changes.clear()
+    sandbox.faults.add(Fault("refuse", "/apis/apps/v1/deployments"))
+    sandbox.faults.cut()
+    await tracked.after(300)
+    assert (await tracked.after(0))[0].startswith("Deployment default/web Unknown")
+    assert tracked.changes == ["demo"]
+
+
+def pod(name: str, **status: Any) -> Any:
+    spec = WEB["spec"]["template"]["spec"]
+    return made("Pod", name, spec=spec) | {"metadata": {"name": name, "labels": {"app": "web"}}, "status": status}
+
+
+WAITS = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+CRASHES = [{"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 3} | WAITS]
+
+
+async def test_crashing_pod_fails_its_workload_by_name(tracked: Tracked) -> None:
+    stateful = WEB | {"kind": "DaemonSet", "metadata": {"name": "web", "namespace": "default"}}
+    spec = {key: value for key, value in WEB["spec"].items() if key != "replicas"}
+    await tracked.apply(stateful, spec=spec)
+    crashing = pod("web-1")
+    crashing["metadata"]["labels"]["pod-template-generation"] = "1"
+    await tracked.world.create(crashing)
+    await tracked.world.status(crashing, phase="Running", containerStatuses=CRASHES)
+    tracked.track(stateful)
+    assert (await tracked.after(1))[0].startswith("DaemonSet default/web InProgress")
+    assert await tracked.after(5) == ["DaemonSet default/web Failed Pod web-1: container c crashes again and again"]
+    await tracked.world.delete(crashing)
+    assert (await tracked.after(61))[0].startswith("DaemonSet default/web InProgress")
+
+
+async def test_ready_workload_does_not_ask_for_its_pods(tracked: Tracked, sandbox: Sandbox) -> None:
+    await tracked.apply(WEB)
+    tracked.track(WEB)
+    await tracked.after(1)
+    await tracked.ready()
+    await tracked.after(200)
+    assert not [line for line in sandbox.faults.requests if "/pods" in line]
+
+
+async def test_a_thousand_releases_leave_nothing_behind(tracked: Tracked) -> None:
+    tracked.track(WEB)
+    await tracked.after(1)
+    for number in range(1000):
+        identity = ReleaseId(f"r{number}", "default")
+        tracked.tracker.track(identity, [WEB | {"metadata": {"name": f"d{number}"}}], written=False)
+        tracked.tracker.forget(identity)
+    tracked.tracker.forget(RELEASE)
+    await tracked.after(1)
+    names = sorted(task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("health"))
+    assert names == ["health of Pods", "health of objects"]
+    assert tracked.tracker.reports(RELEASE) is None
