@@ -80,9 +80,15 @@ def test_refused_instance_ends_with_an_error(
     path = tmp_path / "instance.yaml"
     path.write_bytes(orjson.dumps(instance))
     rendered = command("addon", "render", str(path), "--addons-dir", ADDONS)
-    assert rendered.code > 0
+    assert rendered.code == 1
     assert message in rendered.err
     assert rendered.out == ""
+
+
+def test_cluster_that_is_too_old_is_refused(command: Command) -> None:
+    rendered = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--kube-version", "1.20")
+    assert (rendered.code, rendered.out) == (1, "")
+    assert "needs Kubernetes >=1.28, the cluster has v1.20.0" in rendered.err
 
 
 def test_unknown_kind_is_answered_with_known_ones(command: Command, tmp_path: Path) -> None:

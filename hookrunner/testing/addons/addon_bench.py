@@ -14,17 +14,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
+from hookrunner import __version__
 from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest, ImageSettings
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
+from hookrunner.addons.version_resolver import VersionRequest, check_package, resolve_version
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.errors import BadInput, PackageError
+from hookrunner.errors import BadInput, PackageError, RunBlocked
+from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
-from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel
+from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import Package
 from hookrunner.packages.source_locations import (
@@ -38,7 +41,6 @@ from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
 
-NO_IMAGES = ImageSettings()
 _NAMESPACE = "default"
 
 SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
@@ -113,25 +115,37 @@ def addon_of(catalog: AddonCatalog, document: JSON) -> Addon:
 
 
 def checked_instance(addon: Addon, document: JSON) -> Instance:
-    """The instance that an object is. Raises BadInput with all fields that the API server would refuse."""
+    """The instance that an object is. Raises RunBlocked with all fields that the API server would refuse."""
     instance = read_instance(addon, document)
     if instance.problems:
-        raise BadInput(f"{addon.object.kind} {instance.name}: " + "; ".join(instance.problems))
+        raise RunBlocked(f"{addon.object.kind} {instance.name}: " + "; ".join(instance.problems))
     return instance
 
 
 async def read_package(addon: Addon, instance: Instance, source: DirectorySource, kubernetes: str) -> Package:
-    """The package of the version that the instance asks for, on a first install. Raises PackageError."""
-    fields = instance.fields
-    version = fields.version
-    if not version:
-        channel = parse_channel(fields.channel, await source.read_channel(fields.channel))
-        version = choose_entry(channel, addon.component, kubernetes).version
-    package = await source.read_package(addon.component, version)
-    for what, wanted in (("addon", addon.requires.kubernetes), ("package", package.traits.kubernetes)):
-        if not is_kubernetes_in(kubernetes, wanted):
-            raise PackageError("NoVersion", f"the {what} {package} needs Kubernetes {wanted}, not {kubernetes}")
+    """The package of the version that the instance asks for, on a first install. Raises PackageError, RunBlocked."""
+    if not is_kubernetes_in(kubernetes, addon.requires.kubernetes):
+        text = f"addon '{addon.name}' needs Kubernetes {addon.requires.kubernetes}, the cluster has {kubernetes}"
+        raise RunBlocked(text)
+    request = VersionRequest(addon.component, kubernetes, __version__, instance.fields, "", addon.downgrade)
+    wanted = resolve_version(request, await _read_channel(instance.fields.channel, source))
+    if isinstance(wanted, AddonObstacle):
+        raise RunBlocked(wanted.message)
+    package = await source.read_package(addon.component, wanted.version)
+    if obstacle := check_package(package.traits, request, wanted.version):
+        raise RunBlocked(obstacle.message)
+    if wanted.digest and wanted.digest != package.digest:
+        text = f"package {package} has the digest {package.digest}, the channel wants {wanted.digest}"
+        raise PackageError("DigestMismatch", text)
     return package
+
+
+async def _read_channel(name: str, source: DirectorySource) -> Channel | PackageError:
+    """The channel, or why it cannot be read: an exact version needs none."""
+    try:
+        return parse_channel(name, await source.read_channel(name))
+    except PackageError as error:
+        return error
 
 
 def directory_source(overrides: SourceOverrides) -> SourceOf:
@@ -147,12 +161,10 @@ def directory_source(overrides: SourceOverrides) -> SourceOf:
 
 
 @asynccontextmanager
-async def addon_bench(
-    settings: Settings, catalog: AddonCatalog, source_of: SourceOf, images: ImageSettings = NO_IMAGES
-) -> AsyncIterator[AddonBench]:
+async def addon_bench(settings: Settings, catalog: AddonCatalog, source_of: SourceOf) -> AsyncIterator[AddonBench]:
     """A bench with processes and a temporary directory of its own; hooks and templates find no cluster."""
     limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
+    images = ImageSettings(settings.addons.private_registry, settings.addons.image_pull_secret)
     with TemporaryDirectory(prefix="hookrunner-addons-") as scratch:
         async with Renderer(limits) as renderer, bench(settings.hooks) as hooks:
-            builder = ObjectBuilder(renderer)
-            yield AddonBench(catalog, source_of, hooks, builder, images, Path(scratch))
+            yield AddonBench(catalog, source_of, hooks, ObjectBuilder(renderer), images, Path(scratch))
