@@ -33,7 +33,9 @@ DOCUMENT = DocumentBounds("one file or answer: of a hook, a module, a chart, a u
 """Patches and manifests of 10,000 objects fit well."""
 OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
-EVERY = (SECTIONS, DOCUMENT, OBJECT)
+PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 20_000)
+"""Read in the event loop, and perhaps written by a stranger: this takes a tenth of a second at most."""
+EVERY = (SECTIONS, DOCUMENT, OBJECT, PACKAGE_TEXT)
 
 
 class TooLarge(ValueError):

@@ -265,7 +265,16 @@ def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
-    others |= {"type", "dry-run", "replicas", "as", "as-group", "overwrite", "ignore-not-found"}  # of kubectl
+    others |= {
+        "type",
+        "dry-run",
+        "replicas",
+        "as",
+        "as-group",
+        "overwrite",
+        "ignore-not-found",
+        "from-file",
+    }  # of kubectl
     others |= {"server-side", "force"}
     others |= {"pending", "failed", "reset-then-reuse-values"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}

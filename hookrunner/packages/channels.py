@@ -26,7 +26,7 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.checksums import is_digest
 from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
-from kubetypes.bounds import in_units
+from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
@@ -76,7 +76,7 @@ def parse_channel(name: str, text: str) -> Channel:
     """The channel with this text. Raises PackageError with the reason Malformed, and everything that is wrong."""
     require_channel(name)
     try:
-        document = next(documents(text.encode(), YAML_1_2), None)
+        document = next(documents(text.encode(), YAML_1_2, PACKAGE_TEXT), None)
     except BadDocument as error:
         raise PackageError("Malformed", f"channel '{name}': {error}") from None
     document = {} if document is None else document

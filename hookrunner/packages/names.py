@@ -11,6 +11,7 @@ The patterns are also those of the fields `channel` and `version` in the CRDs of
 import re
 
 from hookrunner.errors import PackageError
+from kubetypes.bounds import PACKAGE_TEXT
 
 LONGEST_NAME = 63
 CHANNEL_PATTERN = "[a-z0-9][a-z0-9-]*"
@@ -21,7 +22,7 @@ MOST_FILES = 1000
 """Files of one package, and directories."""
 LARGEST_FILE = 5 << 20
 LARGEST_PACKAGE = 32 << 20
-LARGEST_CHANNEL = 1 << 20
+LARGEST_CHANNEL = PACKAGE_TEXT.size
 """Bytes. A file of checksums is bounded as a channel is."""
 
 _CHANNEL = re.compile(CHANNEL_PATTERN)

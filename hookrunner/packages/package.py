@@ -32,6 +32,7 @@ from hookrunner.packages.checksums import (
 from hookrunner.packages.names import require_package, shown
 from hookrunner.packages.package_files import nested_file
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
+from kubetypes.bounds import PACKAGE_TEXT
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
@@ -134,7 +135,7 @@ def _parse_traits(name: str, files: Mapping[str, bytes]) -> PackageTraits:
 def _parse_document(name: str, text: bytes) -> JSON:
     """The document of `package.yaml`; an empty one without text."""
     try:
-        found = list(documents(text, YAML_1_2))
+        found = list(documents(text, YAML_1_2, PACKAGE_TEXT))
     except BadDocument as error:
         raise _refusal(name, "Malformed", f"{PACKAGE_FILE}: {error}") from None
     if len(found) > 1:

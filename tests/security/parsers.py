@@ -10,10 +10,12 @@ from aiohttp import web
 
 from hookrunner import cron
 from hookrunner.charts.manifests import manifests
-from hookrunner.errors import BadConfig, BadOutput, ReleaseFailed, RenderFailed
+from hookrunner.errors import BadConfig, BadOutput, PackageError, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.modules import offline, traits
+from hookrunner.packages import channels, checksums
+from hookrunner.packages.package import parse_package
 from hookrunner.releases.records import record
 from hookrunner.testing import manifests as given
 from hookrunner.values import config_sections
@@ -96,6 +98,15 @@ NAMESPACE = b"k8s\0\n\x0f\n\x02v1\x12\tNamespace\x12\x0a\n\x08\n\x01aB\x03\x08\x
 RECORD = record.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
 SCHEMA = b"type: object\nproperties: {a: {type: string, pattern: '^a+$'}, b: {$ref: '#/properties/a'}}\n"
 
+CHANNEL = b"manifests:\n- {version: 1.2.3, kubernetesVersion: '>=1.28 || ~1.2', digest: 'sha256:%b'}\n" % (b"ab" * 32)
+CHECKSUMS = b"%b  manifest.yaml\n%b *./sub/a.yaml\n" % (b"ab" * 32, b"CD" * 32)
+
+
+def _channel(text: bytes) -> Any:
+    channel = channels.parse_channel("stable", channels.decode_channel("stable", text))
+    return channels.choose_entry(channel, "coredns", "v1.33.0-gke.1")
+
+
 PARSERS: dict[str, Parser] = {
     "ConfigMap": Parser(_sections, (ValueError,), (VALUES, b"{}"), "yaml"),
     "Secret in a file": Parser(
@@ -137,6 +148,14 @@ PARSERS: dict[str, Parser] = {
     "pattern": Parser(
         lambda text: patterns.compiled(_text(text)), (patterns.BadPattern,), (rb"^(a|b)+[^c-d]{1,3}\.(?i:x)$",)
     ),
+    "channel": Parser(_channel, (PackageError,), (CHANNEL, b"manifests: [{name: coredns, version: latest}]"), "yaml"),
+    "package.yaml": Parser(
+        lambda text: parse_package("coredns", "1", {"package.yaml": text, "a.yaml": b""}),
+        (PackageError,),
+        (b"kubernetes: '>=1.28 <2'\nupgradesFrom: 1.x\ndata: [a.yaml]\ndescription: b\n",),
+        "yaml",
+    ),
+    "SHA256SUMS": Parser(lambda text: checksums.parse_checksums("coredns 1", text), (PackageError,), (CHECKSUMS,)),
     "release record": Parser(record.unpacked, (ReleaseFailed,), (RECORD,)),
     "module.yaml": Parser(
         lambda text: traits.parse(text, "m"),
