@@ -49,7 +49,7 @@ class _Held:
 
 
 class PackageCache:
-    """A directory of entries, at most about `most` bytes. It may be called from any thread."""
+    """A directory of entries, at most about `most` bytes; 0 is no limit. It may be called from any thread."""
 
     def __init__(self, directory: Path, most: int) -> None:
         self._directory = directory
@@ -160,7 +160,7 @@ class PackageCache:
             return
         self._sizes = {name: self._sizes.get(name) or _size(self._directory / name) for _, name in entries}
         for _, name in entries:
-            if sum(self._sizes.values()) <= self._most:
+            if not self._most or sum(self._sizes.values()) <= self._most:
                 return
             if self._delete(self._directory / name):
                 del self._sizes[name]

@@ -16,7 +16,6 @@ Source: docs/packaging-addons.md
 
 import asyncio
 from dataclasses import dataclass
-from typing import Literal
 from weakref import WeakValueDictionary
 
 from hookrunner import log
@@ -25,9 +24,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.source_locations import PackageSource
-
-Verification = Literal["off", "digest", "signature"]
-"""What --addon-verify requires of remote packages."""
+from hookrunner.settings.addons import Verification
 
 _LOG = log.get("packages.fetcher")
 _GONE = frozenset({"Unreachable", "NotFound"})

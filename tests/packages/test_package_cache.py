@@ -14,7 +14,8 @@ from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from tests.packages.places import CHART
 
-LARGE = 1 << 40
+NO_LIMIT = 0
+"""No limit."""
 
 
 def package(name: str = "a", size: int = 0) -> Package:
@@ -36,25 +37,25 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_stored_package_is_read_again_also_by_another_process(root: Path) -> None:
-    PackageCache(root, LARGE).store(package())
-    assert PackageCache(root, LARGE).read("coredns", "1.0", package().digest) == package()
+    PackageCache(root, NO_LIMIT).store(package())
+    assert PackageCache(root, NO_LIMIT).read("coredns", "1.0", package().digest) == package()
     assert entries(root) == [package().digest.removeprefix("sha256:")]
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:x", "sha256:../../etc", "sha256:" + "0" * 64])
 def test_what_is_not_there_is_none(root: Path, digest: str) -> None:
-    assert PackageCache(root, LARGE).read("coredns", "1.0", digest) is None
+    assert PackageCache(root, NO_LIMIT).read("coredns", "1.0", digest) is None
 
 
 def test_hooks_get_a_directory_that_nobody_else_can_read(root: Path) -> None:
-    directory = PackageCache(root, LARGE).hold(package())
+    directory = PackageCache(root, NO_LIMIT).hold(package())
     assert (directory / "templates/sub/b.yaml").read_bytes() == b"kind: B\n"
     assert [path.stat().st_mode & 0o777 for path in (root, directory, directory / "name")] == [0o700, 0o700, 0o400]
 
 
 @pytest.mark.parametrize("damage", ["content", "missing", "more", "link", "pipe", "file"])
 def test_a_damaged_entry_is_noticed_and_written_again(root: Path, damage: str) -> None:
-    cache = PackageCache(root, LARGE)
+    cache = PackageCache(root, NO_LIMIT)
     cache.store(package())
     entry = root / package().digest.removeprefix("sha256:")
     (entry / "name").unlink()
@@ -152,7 +153,7 @@ def test_many_threads_and_two_caches_leave_whole_entries(root: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_deleted_after_an_hour(root: Path) -> None:
-    cache = PackageCache(root, LARGE)
+    cache = PackageCache(root, NO_LIMIT)
     cache.store(package())
     for name, age in ((".new-old", 4000), (".old-old", 4000), (".new-young", 10)):
         (root / name).mkdir()
@@ -164,7 +165,7 @@ def test_what_a_killed_process_left_is_deleted_after_an_hour(root: Path) -> None
 
 def test_a_directory_that_cannot_be_written_costs_the_cache_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    cache = PackageCache(tmp_path / "file" / "packages", LARGE)
+    cache = PackageCache(tmp_path / "file" / "packages", NO_LIMIT)
     cache.store(package())
     assert cache.read("coredns", "1.0", package().digest) is None
     with pytest.raises(PackageError, match=r"cannot be written to .*; see --addon-cache-dir") as raised:
@@ -176,7 +177,7 @@ def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages").chmod(0o777)
     with pytest.raises(PackageError, match="every user"):
-        PackageCache(tmp_path / "packages", LARGE).hold(package())
+        PackageCache(tmp_path / "packages", NO_LIMIT).hold(package())
 
 
 def test_descriptors_are_given_back(root: Path) -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.package import parse_package
-from hookrunner.packages.package_fetcher import Verification, require_trusted, require_unchanged
+from hookrunner.packages.package_fetcher import require_trusted, require_unchanged
+from hookrunner.settings.addons import Verification
 from tests.packages.places import FILES, with_checksums
 from tests.tables import each
 
