@@ -10,13 +10,8 @@ https://github.com/kubernetes/community/blob/master/contributors/devel/sig-archi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts, ObjectReport
+from hookrunner.model.addon_status import OWN_CONDITIONS, AddonObstacle, AddonPhase, InstanceFacts, ObjectReport
 from kubetypes.json_values import JSON
-
-OWN_CONDITIONS = frozenset(
-    ("Ready", "Available", "Reconciling", "Stalled", "PatchesApplied", "UpdateAvailable", "VersionSupported")
-)
-"""Types that hooks cannot report."""
 
 _ALWAYS = ("healthy", "errors", "observedGeneration")
 """Upstream's fields, which its operators write always."""

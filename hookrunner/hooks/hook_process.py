@@ -13,7 +13,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import metric_operations, patches, verdicts
+from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
 from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
@@ -90,7 +90,7 @@ class HookProcesses:
         even be started.
         """
         module, name = (hook.module, hook.label) if values else ("", hook.name)
-        with workspace(self._settings.tmp_dir, name, self._end, module) as files:
+        with workspace(self._settings.tmp_dir, name, self._end, module, values.instance if values else None) as files:
             await write_contexts(files, hook, contexts, snapshots)
             if values:
                 await _write_values(files, values)
@@ -190,7 +190,7 @@ def _despite(files: Workspace) -> tuple[ObjectOperation, ...]:
 
 def read_answer(files: Workspace) -> Answer:
     """The answer of a run that ended well. Raises BadOutput naming the file, the document and the mend."""
-    values = files.values
+    values, instance = files.values, files.instance
     return Answer(
         config=_read_value_patch(values.config_patch, "CONFIG_VALUES_JSON_PATCH_PATH") if values else (),
         values=_read_value_patch(values.values_patch, "VALUES_JSON_PATCH_PATH") if values else (),
@@ -198,6 +198,7 @@ def read_answer(files: Workspace) -> Answer:
         admission=verdicts.admission(text) if (text := read_file(files.admission)) else None,
         conversion=verdicts.conversion(text) if (text := read_file(files.conversion)) else None,
         objects=patches.parse(text) if (text := read_file(files.patch)) else (),
+        conditions=condition_reports.parse(read_file(instance.conditions)) if instance else None,
     )
 
 

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,11 +23,22 @@ _SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceInput:
+    """What a hook of an addon is given besides values: the instance as JSON, and the directory of its package, "" as
+    long as it has none."""
+
+    document: bytes
+    package_directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Values:
-    """What a global hook or one of a module reads of values, as JSON: those that the user has set, and all."""
+    """What a global hook or one of a module reads of values, as JSON: those that the user has set, and all. `instance`
+    is for a hook of an addon."""
 
     config: bytes
     values: bytes
+    instance: InstanceInput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,24 @@ class ValuesPaths:
 
 
 @dataclass(frozen=True, slots=True)
+class InstancePaths:
+    """Paths for a hook of an addon: the instance, the conditions that it reports, and its package, which is no file of
+    the run."""
+
+    document: str
+    conditions: str
+    package_directory: str
+
+    def environment(self) -> dict[str, str]:
+        """The variables that name them."""
+        return {
+            "ADDON_OBJECT_PATH": self.document,
+            "ADDON_PACKAGE_DIR": self.package_directory,
+            "CONDITIONS_PATH": self.conditions,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """Paths of the files of one run. All but `context` are empty until the hook writes to them."""
 
@@ -59,17 +88,20 @@ class Workspace:
     admission: str
     patch: str
     values: ValuesPaths | None = None
+    instance: InstancePaths | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
         """The files that a hook is to read."""
-        return (self.context, *((self.values.config, self.values.values) if self.values else ()))
+        values = (self.values.config, self.values.values) if self.values else ()
+        return (self.context, *values, *((self.instance.document,) if self.instance else ()))
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The files that it may write to."""
         patches = (self.values.config_patch, self.values.values_patch) if self.values else ()
-        return (*patches, self.metrics, self.admission, self.conversion, self.patch)
+        conditions = (self.instance.conditions,) if self.instance else ()
+        return (*patches, *conditions, self.metrics, self.admission, self.conversion, self.patch)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of the hook's process."""
@@ -82,6 +114,7 @@ class Workspace:
             "ADMISSION_RESPONSE_PATH": self.admission,
             "KUBERNETES_PATCH_PATH": self.patch,
             **(self.values.environment() if self.values else {}),
+            **(self.instance.environment() if self.instance else {}),
         }
 
 
@@ -98,14 +131,19 @@ def keep(_files: Workspace) -> None:
 
 @contextmanager
 def workspace(
-    directory: Path, hook: str, end: Callable[[Workspace], object] = remove, module: str = ""
+    directory: Path,
+    hook: str,
+    end: Callable[[Workspace], object] = remove,
+    module: str = "",
+    instance: InstanceInput | None = None,
 ) -> Iterator[Workspace]:
     """Make the files, all empty; `end` is what becomes of them. `hook` is the hook's name, or its label where it has a
-    `module`: then there are files for values too.
+    `module`: then there are files for values too, and for an `instance` those of hooks of addons.
 
     Raises HookFailed if a file cannot be made.
     """
     files = _names_in_module(directory, module, hook) if module else _names(directory, hook)
+    files = replace(files, instance=_names_of_instance(directory, hook, instance)) if instance else files
     try:
         _make(directory, files)
     except OSError as error:
@@ -123,10 +161,13 @@ def write_context(files: Workspace, pieces: Iterable[bytes]) -> None:
 
 
 def write_values(files: Workspace, values: Values) -> None:
-    """Write the values, if there are files for them. As harmless as `write_context`. Raises HookFailed."""
+    """Write the values and the instance, if there are files for them. As harmless as `write_context`. Raises
+    HookFailed."""
     if files.values:
         _write(files, files.values.config, [values.config])
         _write(files, files.values.values, [values.values])
+    if files.instance and values.instance:
+        _write(files, files.instance.document, [values.instance.document])
 
 
 def _write(files: Workspace, path: str, pieces: Iterable[bytes]) -> None:
@@ -182,6 +223,11 @@ def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
             values_patch=f"{prefix}-values-{run}.json-patch",
         ),
     )
+
+
+def _names_of_instance(directory: Path, hook: str, instance: InstanceInput) -> InstancePaths:
+    prefix, run = f"{directory}/{safe_name(hook)[: 2 * _SHORT]}.addon-hook", str(uuid4())
+    return InstancePaths(f"{prefix}-instance-{run}.json", f"{prefix}-conditions-{run}.json", instance.package_directory)
 
 
 def _make(directory: Path, files: Workspace) -> None:

@@ -16,14 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.addons.status_conditions import OWN_CONDITIONS, make_status
+from hookrunner.addons.status_conditions import make_status
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addon_status import OWN_CONDITIONS, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.web.formats import rfc3339
 from kubetypes import json_values

@@ -116,6 +116,12 @@ class ObjectReport:
         return f"{self.name}: {self.message or self.status}"
 
 
+OWN_CONDITIONS = frozenset(
+    ("Ready", "Available", "Reconciling", "Stalled", "PatchesApplied", "UpdateAvailable", "VersionSupported")
+)
+"""Types of conditions that hooks cannot report."""
+
+
 @dataclass(frozen=True, slots=True)
 class HookCondition:
     """A condition that a hook has reported in its last run. With `healthy` False it prevents `Current`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.reviews import Converted, Verdict
 from kubetypes.json_values import JSON
 
@@ -95,7 +96,8 @@ class ValuesOperation:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Everything that one successful run wrote: `admission` and `conversion` are the response files, None if empty.
-    `config` and `values` are patches for the values store: kept in the ConfigMap, and in memory."""
+    `config` and `values` are patches for the values store: kept in the ConfigMap, and in memory. `conditions`
+    are those that a hook of an addon reports, none or some; None for other hooks."""
 
     objects: tuple[ObjectOperation, ...] = ()
     metrics: tuple[MetricOperation, ...] = ()
@@ -103,6 +105,7 @@ class Answer:
     conversion: Converted | None = None
     config: tuple[ValuesOperation, ...] = ()
     values: tuple[ValuesOperation, ...] = ()
+    conditions: tuple[HookCondition, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.addons.status_conditions import OWN_CONDITIONS, make_status
+from hookrunner.addons.status_conditions import make_status
 from hookrunner.model.addon_status import (
+    OWN_CONDITIONS,
     REASONS,
     AddonObstacle,
     AddonPhase,

@@ -11,7 +11,8 @@ import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.hook_process import ExitedBadly, HookProcesses, RunResult
-from hookrunner.hooks.workspace import Values
+from hookrunner.hooks.workspace import InstanceInput, Values
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
 from hookrunner.model.operations import MetricAction, MetricOperation, ValuesOperation, Verb
@@ -86,6 +87,25 @@ async def test_a_hook_of_a_module_runs_where_the_program_does_and_reads_and_patc
     assert out.read_text() == f"{Path.cwd()}\nCV"
     assert ran.answer.config == (ValuesOperation("add", "/m/a", 1),)
     assert ran.answer.values == (ValuesOperation("remove", "/m/b"),)
+
+
+async def test_a_hook_of_an_addon_reads_its_instance_and_reports_conditions(runs: Runs) -> None:
+    runs.module = "coredns.kube-system.default"
+    runs.values = Values(b"{}", b"{}", InstanceInput(b'{"kind":"CoreDNS"}', "/package"))
+    out = runs.settings.directory / "out"
+    ran = await runs(
+        f"""
+        (cat $ADDON_OBJECT_PATH; echo " $ADDON_PACKAGE_DIR") > {out}
+        echo '{{"type":"Conflict","status":"True","healthy":false}}' > $CONDITIONS_PATH
+        """
+    )
+    assert out.read_text() == '{"kind":"CoreDNS"} /package\n'
+    assert ran.answer.conditions == (HookCondition("Conflict", "True", "Conflict", healthy=False),)
+    assert (await runs("true")).answer.conditions == ()
+    with pytest.raises(BadOutput, match=r"CONDITIONS_PATH: document 1: status is required"):
+        await runs("""echo '{"type":"Conflict"}' > $CONDITIONS_PATH""")
+    runs.values = Values(b"{}", b"{}")
+    assert (await runs('test -z "$CONDITIONS_PATH"')).answer.conditions is None
 
 
 async def test_large_values_are_complete(runs: Runs) -> None:

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.workspace import Values, Workspace, keep, read, remove, workspace, write_context, write_values
+from hookrunner.hooks.workspace import (
+    InstanceInput,
+    Values,
+    Workspace,
+    keep,
+    read,
+    remove,
+    workspace,
+    write_context,
+    write_values,
+)
 
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -51,6 +61,18 @@ def test_a_hook_of_a_module_gets_four_more(tmp_path: Path) -> None:
         "VALIDATING_RESPONSE_PATH",
         "ADMISSION_RESPONSE_PATH",
     }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hook_of_an_addon_gets_three_more(tmp_path: Path) -> None:
+    with workspace(tmp_path, "hooks/b.sh", module="a.b.c", instance=InstanceInput(b"{}", "/package")) as files:
+        write_values(files, Values(b"1", b"2", InstanceInput(b"{}")))
+        environment = files.environment({})
+        assert Path(environment["ADDON_OBJECT_PATH"]).read_bytes() == b"{}"
+    assert environment["ADDON_PACKAGE_DIR"] == "/package"
+    for variable, word in (("ADDON_OBJECT_PATH", "instance"), ("CONDITIONS_PATH", "conditions")):
+        pattern = f"{tmp_path}/hooks-b-sh.addon-hook-{word}-{UUID}.json"
+        assert re.fullmatch(pattern, environment[variable])
     assert list(tmp_path.iterdir()) == []
 
 

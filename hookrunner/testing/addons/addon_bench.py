@@ -24,7 +24,7 @@ from hookrunner.addons.package_directory import unpack_package
 from hookrunner.addons.version_resolver import VersionRequest, check_package, resolve_version
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
-from hookrunner.model.addon_status import AddonObstacle
+from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
 from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
@@ -50,12 +50,12 @@ SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
 @dataclass(frozen=True, slots=True)
 class BuiltInstance:
     """What an instance leads to: the version, the objects in the order of installation with definitions first,
-    conditions as hooks wrote them, and notes for a person."""
+    conditions of hooks, and notes for a person."""
 
     instance: Instance
     version: str
     objects: tuple[JSON, ...]
-    conditions: tuple[JSON, ...] = ()
+    conditions: tuple[HookCondition, ...] = ()
     notes: tuple[str, ...] = ()
 
 

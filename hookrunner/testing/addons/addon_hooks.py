@@ -14,14 +14,14 @@ import orjson
 from hookrunner import safe_files
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import documents
+from hookrunner.hooks import condition_reports
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.testing.bench import Bench
 from hookrunner.testing.happenings import Given, Happening, Lifecycle, Startup, Synchronization
 from hookrunner.testing.results import Result
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
-from kubetypes.yaml_values import BadDocument
 
 _LAST_LINES = 5
 """Lines of a failed hook's output that its error repeats."""
@@ -55,9 +55,9 @@ class HookInputs:
 
 @dataclass(frozen=True, slots=True)
 class HookFindings:
-    """What hooks had to say besides values: conditions as they wrote them, and notes for a person."""
+    """What hooks had to say besides values: conditions, and notes for a person."""
 
-    conditions: tuple[JSON, ...] = ()
+    conditions: tuple[HookCondition, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -73,7 +73,7 @@ async def run_hooks(bench: Bench, directory: Path, inputs: HookInputs, values: S
     catalog = await own.catalog(directory / "hooks")
     for problem in catalog.problems:
         raise problem
-    conditions, notes = list[JSON](), list[str]()
+    conditions, notes = list[HookCondition](), list[str]()
     for hook, happening in first_runs(catalog.hooks):
         inputs.conditions_path.write_bytes(b"")
         given = Given(inputs.cluster, values=values.document(unit), config_values=values.config_document(unit))
@@ -107,13 +107,14 @@ def _require_success(hook: Hook, result: Result) -> None:
         raise HookFailed(f"hook {result.failure}{printed}")
 
 
-def _read_conditions(hook: Hook, path: Path) -> list[JSON]:
-    """Raises BadOutput for what is no list of JSON documents."""
+def _read_conditions(hook: Hook, path: Path) -> tuple[HookCondition, ...]:
+    """Raises BadOutput for a file that cannot be read, or holds no conditions."""
     try:
-        lines = documents.every(safe_files.read(path))[0]
-    except BadDocument as error:
-        raise BadOutput(f"hook {hook.name}: conditions: document {error.number}: {error}") from None
-    return [line for line in lines if line is not None]
+        return condition_reports.parse(safe_files.read(path))
+    except OSError as error:
+        raise BadOutput(f"hook {hook.name}: cannot read {path}: {error.strerror}") from None
+    except BadOutput as error:
+        raise BadOutput(f"hook {hook.name}: {error}") from None
 
 
 def _notes(hook: Hook, result: Result) -> Iterator[str]:

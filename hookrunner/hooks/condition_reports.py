@@ -1,0 +1,64 @@
+"""The file behind `CONDITIONS_PATH`: a stream of JSON objects as conditions of an addon's instance.
+
+    {"type": "ConflictsWith", "status": "True", "reason": "Cilium", "message": "…", "healthy": false}
+
+They stand in the instance's status until the hook's next run. Types that hookrunner itself reports are refused: a hook
+cannot say that its instance is ready. See docs/addons.md, Hooks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hookrunner.errors import BadOutput
+from hookrunner.hooks import documents
+from hookrunner.model.addon_status import OWN_CONDITIONS, HookCondition
+from hookrunner.shapes import FLAG, TEXT, Problem, Table, Text, check
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import BadDocument
+
+_MOST = 20
+_DOCUMENT = Table(
+    {"type": TEXT, "status": Text(("True", "False", "Unknown")), "reason": TEXT, "message": TEXT, "healthy": FLAG},
+    required={"type": "ConflictsWith", "status": '"True"'},
+)
+_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,198}[A-Za-z0-9_])?", re.ASCII)
+"""Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (Condition)"""
+
+
+def parse(text: bytes) -> tuple[HookCondition, ...]:
+    """The conditions of a file; the reason is the type if there is no other. Raises BadOutput with every problem."""
+    try:
+        reports = documents.every_json(text)
+    except BadDocument as error:
+        raise BadOutput(f"CONDITIONS_PATH: document {error.number}: {error}") from None
+    if problems := [f"document {number}: {problem}" for number, problem in _problems(reports)]:
+        raise BadOutput("CONDITIONS_PATH: " + "; ".join(problems))
+    return tuple(map(_condition, reports))
+
+
+def _condition(report: JSON) -> HookCondition:
+    reason = report.get("reason") or report["type"]
+    healthy = report.get("healthy", True)
+    return HookCondition(report["type"], report["status"], reason, report.get("message", ""), healthy)
+
+
+def _problems(reports: Sequence[JSON]) -> Iterator[tuple[int, Problem]]:
+    types = Counter(report.get("type") for report in reports if isinstance(report, dict))
+    for number, report in enumerate(reports[:_MOST], 1):
+        wrong = list(check(report, _DOCUMENT)) or list(_wrong_texts(report))
+        yield from ((number, problem) for problem in wrong)
+        if not wrong and types[report["type"]] > 1:
+            yield number, Problem("type", "is in several documents; write one condition of each type")
+    if len(reports) > _MOST:
+        yield _MOST + 1, Problem("", f"is one too many; a hook reports at most {_MOST} conditions")
+
+
+def _wrong_texts(report: JSON) -> Iterator[Problem]:
+    if report["type"] in OWN_CONDITIONS:
+        yield Problem("type", f"cannot be {report['type']}, which hookrunner itself reports; use another word")
+    elif not _TYPE.fullmatch(report["type"]):
+        yield Problem("type", "must be letters and digits, beginning with a letter, at most 63")
+    if report.get("reason") and not _REASON.fullmatch(report["reason"]):
+        yield Problem("reason", "must be one word of letters, digits and _")
