@@ -128,6 +128,16 @@ def test_addons_lead_to_the_objects_of_their_cases(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.slow
+def test_dashboard_has_an_application_where_the_cluster_serves_the_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["addon", "render", f"{ADDONS}/dashboard/example.yaml", f"--addons-dir={ADDONS}", "-o", "json"]
+    assert run([*words, "--api-versions=app.k8s.io/v1beta1/Application"], "hookrunner") == 0
+    objects = json.loads(capsys.readouterr().out)["items"]
+    (application,) = [obj for obj in objects if obj["kind"] == "Application"]
+    assert {"group": "apps", "kind": "Deployment"} in application["spec"]["componentKinds"]
+    assert application["spec"]["descriptor"]["version"] == "7.13.0"
+
+
+@pytest.mark.slow
 def test_the_linter_reports_nothing_about_hooks_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "lint", "--strict", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
 
