@@ -9,22 +9,26 @@ A chart's Helm hooks get namespaces, images and labels, too, but no patches, as 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hookrunner import redaction
 from hookrunner.addons.build_request import BuildRequest
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.manifests import assemble
-from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadManifest, RenderFailed
+from hookrunner.charts.renderer import Renderer, worker_environment
+from hookrunner.errors import BadManifest
 from hookrunner.manifests.application import fill_application
 from hookrunner.manifests.checks import check_objects, ordered
 from hookrunner.manifests.documents import read_objects, split_lists
 from hookrunner.manifests.images import redirect_images
+from hookrunner.manifests.kustomize import build_kustomization
 from hookrunner.manifests.labels import label_value, set_labels
 from hookrunner.manifests.namespaces import Scopes, fill_namespaces, scopes_of
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
+from hookrunner.manifests.post_render import post_render
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.model.releases import RenderedChart, RenderRequest
 from kubetypes.json_values import JSON
@@ -57,19 +61,24 @@ class _RenderedPackage:
 
 
 class ObjectBuilder:
-    """Builds objects; charts are rendered by `renderer`."""
+    """Builds objects. `renderer` renders charts, `runner` runs kustomize and executables of `postRender`. Of `environ`
+    the latter get what a render worker gets, and nothing that leads to a cluster."""
 
-    def __init__(self, renderer: Renderer) -> None:
+    def __init__(self, renderer: Renderer, runner: ProgramRunner, environ: Mapping[str, str]) -> None:
         self._renderer = renderer
+        self._runner = runner
+        self._environ = worker_environment(environ, lookup=False)
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered, BadPatch for a
         patch of the instance that does not fit."""
-        _require_supported(request)
         rendered = await self._render(request)
         crds = tuple(read_crds(request.directory, ())) if request.package.form == "chart" else ()
         scopes = scopes_of([SourcedObject("crds", crd) for crd in crds], request.scopes)
         objects = _placed(split_lists(rendered.objects), request, scopes)
+        if paths := [request.addon.directory / path for path in request.addon.post_render]:
+            printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
+            objects = fill_namespaces(printed, request.namespace, scopes)
         patched = _patched(_described(objects, request), request)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
         made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
@@ -80,9 +89,14 @@ class ObjectBuilder:
         match request.package.form:
             case "chart":
                 return await self._render_chart(request)
+            case "kustomize":
+                files = _with_values(request.package.files, request)
+                built = await build_kustomization(files, self._runner, _hidden(request))
+                return _RenderedPackage(built, chart=record_of(request))
             case "plain":
-                return _RenderedPackage(read_objects(_texts(request)), chart=record_of(request))
-        raise RenderFailed(f"package {request.package}: kustomizations cannot be built yet; use a chart or plain files")
+                files = _with_values(request.package.manifests, request)
+                texts = {path: _decoded(path, data) for path, data in files.items()}
+                return _RenderedPackage(read_objects(texts), chart=record_of(request))
 
     async def _render_chart(self, request: BuildRequest) -> _RenderedPackage:
         chart = await self._renderer.render(
@@ -118,11 +132,14 @@ def record_of(request: BuildRequest) -> JSON:
     return {"metadata": known, "lock": None, "templates": [], "values": {}, "schema": None, "files": []}
 
 
-def _texts(request: BuildRequest) -> dict[str, str]:
-    """The texts of a plain package, with values in place of placeholders. Raises RenderFailed, BadManifest."""
-    values = request.values[request.addon.key]
-    files = replace_placeholders(request.package.manifests, request.addon.text, values)
-    return {path: _decoded(path, data) for path, data in files.items()}
+def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:
+    """The files with values in place of placeholders. Raises RenderFailed."""
+    return replace_placeholders(files, request.addon.text, request.values[request.addon.key])
+
+
+def _hidden(request: BuildRequest) -> frozenset[str]:
+    """Words that do not stand in messages about programs."""
+    return frozenset() if request.quotes else redaction.words(request.values)
 
 
 def _decoded(path: str, data: bytes) -> str:
@@ -130,12 +147,6 @@ def _decoded(path: str, data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise BadManifest(f"{path}: is not UTF-8; write it again, or name it under `data` in package.yaml") from None
-
-
-def _require_supported(request: BuildRequest) -> None:
-    """Raises RenderFailed for steps that are not built yet."""
-    if request.addon.post_render:
-        raise RenderFailed("postRender is not supported yet; leave it out of addon.yaml")
 
 
 def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Scopes) -> Objects:

@@ -13,8 +13,12 @@ from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, BadPatch, RenderFailed
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.package import parse_package
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import own_environment
 from kubetypes.json_values import JSON
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {text: __GREETING__}\n"
@@ -31,9 +35,10 @@ Request = Callable[..., BuildRequest]
 
 
 @pytest.fixture
-async def builder() -> AsyncIterator[ObjectBuilder]:
+async def builder(tmp_path: Path) -> AsyncIterator[ObjectBuilder]:
+    runner = ProgramRunner(Children(Patience(kill=1.0)), tmp_path)
     async with Renderer() as renderer:
-        yield ObjectBuilder(renderer)
+        yield ObjectBuilder(renderer, runner, own_environment())
 
 
 @pytest.fixture
@@ -74,6 +79,27 @@ async def test_chart_leads_to_the_same_objects(builder: ObjectBuilder, request_o
     charted = await builder.build(request_of({**CHART, **templates}))
     plain = await builder.build(request_of({"a.yaml": CONFIG}))
     assert charted.rendered.objects == plain.rendered.objects
+
+
+async def test_kustomization_leads_to_the_same_objects(builder: ObjectBuilder, request_of: Request) -> None:
+    kustomization = "resources: [a.yaml]\n"
+    built = await builder.build(request_of({"kustomization.yaml": kustomization, "a.yaml": CONFIG}))
+    plain = await builder.build(request_of({"a.yaml": CONFIG}))
+    assert built.rendered.objects == plain.rendered.objects
+
+
+async def test_post_renderer_changes_objects_before_patches(
+    builder: ObjectBuilder, request_of: Request, tmp_path: Path
+) -> None:
+    script = tmp_path / "web/render/shout"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\nsed -e s/hello/HELLO/ -e /namespace:/d\n")
+    script.chmod(0o755)
+    patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"more": "yes"}}
+    request = request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}, postRender=["render/shout"])
+    [config] = (await builder.build(request)).rendered.objects
+    assert config["data"] == {"text": "HELLO", "more": "yes"}
+    assert config["metadata"]["namespace"] == "apps"
 
 
 async def test_record_names_component_and_version(builder: ObjectBuilder, request_of: Request) -> None:

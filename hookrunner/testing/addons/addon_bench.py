@@ -24,6 +24,7 @@ from hookrunner.addons.package_directory import unpack_package
 from hookrunner.addons.version_resolver import VersionRequest, check_package, resolve_version
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
@@ -167,4 +168,6 @@ async def addon_bench(settings: Settings, catalog: AddonCatalog, source_of: Sour
     images = ImageSettings(settings.addons.private_registry, settings.addons.image_pull_secret)
     with TemporaryDirectory(prefix="hookrunner-addons-") as scratch:
         async with Renderer(limits) as renderer, bench(settings.hooks) as hooks:
-            yield AddonBench(catalog, source_of, hooks, ObjectBuilder(renderer), images, Path(scratch))
+            runner = ProgramRunner(hooks.children, Path(scratch))
+            builder = ObjectBuilder(renderer, runner, hooks.settings.environ)
+            yield AddonBench(catalog, source_of, hooks, builder, images, Path(scratch))
