@@ -34,6 +34,7 @@ from hookrunner.packages.package_files import PackageFiles
 
 _LOG = log.get("packages.cache")
 _DRAFT, _DELETED = ".new-", ".old-"
+_ATTEMPTS = 3
 _ABANDONED = 3600.0
 """Seconds after which a draft belongs to a process that was killed."""
 _BLOCK = 4096
@@ -65,8 +66,15 @@ class PackageCache:
 
     def read(self, component: str, version: str, digest: str) -> Package | None:
         """The package with this digest, None if it is not there, not whole or cannot be read."""
+        if not is_digest(digest):
+            return None
         with self._mutex:
-            return self._read(component, version, digest) if is_digest(digest) else None
+            whole = self._open(component, version, digest)
+            if whole is None:
+                return None
+            os.close(whole[1])
+            _touch(self._entry(digest))
+            return whole[0]
 
     def store(self, package: Package) -> None:
         """Keep a package. That the disk is full or broken is logged: it costs later fetches, and nothing else."""
@@ -105,38 +113,36 @@ class PackageCache:
         return self._directory / digest.removeprefix("sha256:")
 
     def _enter(self, package: Package) -> int:
-        """The lock on a package's entry, which is written unless it is there."""
+        """The lock on a package's entry, which is written unless it is there. Another process may write the same entry
+        or delete it at this moment."""
         safe_files.reuse_directory(self._directory)
-        entry = self._entry(package.digest)
-        for _ in range(3):  # twice if another process is at it
-            is_whole = self._read(package.component, package.version, package.digest) is not None
-            if is_whole and (descriptor := _lock(entry, fcntl.LOCK_SH)) is not None:
+        for _ in range(_ATTEMPTS):
+            if whole := self._open(package.component, package.version, package.digest):
+                return whole[1]
+            descriptor = self._write(package)
+            if descriptor is not None:
                 return descriptor
-            self._write(package, entry)
-        raise OSError(errno.EAGAIN, "it is damaged and in use by another process, or being deleted", str(entry))
+        raise OSError(errno.EAGAIN, "it is damaged, and another process uses it", str(self._entry(package.digest)))
 
-    def _read(self, component: str, version: str, digest: str) -> Package | None:
+    def _open(self, component: str, version: str, digest: str) -> tuple[Package, int] | None:
+        """A whole entry and the lock on it. A damaged one is deleted unless it is in use."""
         entry = self._entry(digest)
         descriptor = _lock(entry, fcntl.LOCK_SH)
         if descriptor is None:
             return None
         try:
             package = parse_package(component, version, _read_files(entry, f"{component} {version}"))
-            is_whole = package.digest == digest
+            if package.digest == digest:
+                return package, descriptor
         except (OSError, PackageError):
-            is_whole = False
-        finally:
-            os.close(descriptor)
-        if is_whole:
-            _touch(entry)
-            return package
+            pass
+        os.close(descriptor)
         _LOG.warn("cached package damaged, deleting it", package=f"{component} {version}", path=entry)
-        if digest not in self._held:
-            self._delete(entry)
+        _delete(entry)
         return None
 
-    def _write(self, package: Package, entry: Path) -> None:
-        """Write an entry under another name, then rename it. Another process may have been faster."""
+    def _write(self, package: Package) -> int | None:
+        """Write an entry under another name, lock it, rename it; the lock, or None if another process was faster."""
         draft = self._directory / f"{_DRAFT}{os.urandom(8).hex()}"
         draft.mkdir(0o700)
         try:
@@ -145,10 +151,7 @@ class PackageCache:
                 file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with open(safe_files.create_file(file, 0o400), "wb") as opened:
                     opened.write(data)
-            os.rename(draft, entry)
-        except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-                raise
+            return _rename_locked(draft, self._entry(package.digest))
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
@@ -162,7 +165,7 @@ class PackageCache:
         for _, name in entries:
             if not self._most or sum(self._sizes.values()) <= self._most:
                 return
-            if self._delete(self._directory / name):
+            if _delete(self._directory / name):
                 del self._sizes[name]
 
     def _scan(self) -> Iterator[tuple[float, str]]:
@@ -176,20 +179,37 @@ class PackageCache:
                     elif file.name.startswith((_DRAFT, _DELETED)) and used < time.time() - _ABANDONED:
                         shutil.rmtree(file.path, ignore_errors=True)
 
-    def _delete(self, entry: Path) -> bool:
-        """Delete an entry unless someone uses it. It is renamed first: readers see it whole or not at all."""
-        descriptor = _lock(entry, fcntl.LOCK_EX)
-        if descriptor is None:
-            return False
-        try:
-            deleted = entry.with_name(f"{_DELETED}{os.urandom(8).hex()}")
-            os.rename(entry, deleted)
-            shutil.rmtree(deleted, ignore_errors=True)
-        except OSError:
-            return False
-        finally:
+
+def _rename_locked(draft: Path, entry: Path) -> int | None:
+    """Make a draft the entry and return the shared lock on it; None if the entry exists. Nothing can delete an entry
+    between its renaming and its lock."""
+    descriptor = _lock(draft, fcntl.LOCK_SH)
+    try:
+        os.rename(draft, entry)
+    except OSError as error:
+        if descriptor is not None:
             os.close(descriptor)
-        return True
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        return None
+    return descriptor
+
+
+def _delete(entry: Path) -> bool:
+    """Delete an entry unless it is in use; whether it is gone. It is renamed first: readers see it whole or not at
+    all, and wait no longer than a rename takes."""
+    descriptor = _lock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if descriptor is None:
+        return False
+    deleted = entry.with_name(f"{_DELETED}{os.urandom(8).hex()}")
+    try:
+        os.rename(entry, deleted)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    shutil.rmtree(deleted, ignore_errors=True)
+    return True
 
 
 def _lock(entry: Path, kind: int) -> int | None:
@@ -199,7 +219,7 @@ def _lock(entry: Path, kind: int) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind)
         if os.path.samestat(os.fstat(descriptor), os.lstat(entry)):
             return descriptor
     except OSError:

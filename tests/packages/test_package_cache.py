@@ -47,7 +47,7 @@ def test_what_is_not_there_is_none(root: Path, digest: str) -> None:
     assert PackageCache(root, NO_LIMIT).read("coredns", "1.0", digest) is None
 
 
-def test_hooks_get_a_directory_that_nobody_else_can_read(root: Path) -> None:
+def test_hooks_get_a_directory_that_is_closed_to_other_users(root: Path) -> None:
     directory = PackageCache(root, NO_LIMIT).hold(package())
     assert (directory / "templates/sub/b.yaml").read_bytes() == b"kind: B\n"
     assert [path.stat().st_mode & 0o777 for path in (root, directory, directory / "name")] == [0o700, 0o700, 0o400]
