@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from kubesandbox.sandbox import Options, Sandbox, serving
-from tests.fakes.transports import all_closed
 from tests.flows.modules.world import World
 from tests.flows.operator import Operator
 from tests.flows.scripts import hook, watching
@@ -81,7 +80,6 @@ async def test_all_processes_see_the_cluster_of_the_named_context(world: World, 
         assert await world.map("of-chart") == {"found": "seen"}
         assert list(other.faults.requests) == []
         await world.stop()
-    await all_closed()
     assert list((world.directory / "tmp").glob("kubeconfig*")) == []
 
 
