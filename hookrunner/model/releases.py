@@ -106,6 +106,13 @@ class ObjectMarks:
     owner: OwnerReference | None = None
 
 
+NEVER_PRUNED = frozenset(
+    {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"), ("", "PersistentVolumeClaim")}
+)
+"""Kinds (API group, kind) of which an addon's objects stay when they leave the manifest: others would be deleted with
+them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseOptions:
     """How a release is rolled out. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.

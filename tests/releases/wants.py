@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from hookrunner.model.releases import (
+    NEVER_PRUNED,
     DesiredRelease,
     HelmHook,
     ObjectMarks,
@@ -63,7 +64,7 @@ ADDON_OPTIONS = ReleaseOptions(
     dry_run=True,
     respect_ignore=True,
     recreate_jobs=True,
-    kept_kinds=frozenset({("", "Namespace"), ("", "PersistentVolumeClaim")}),
+    kept_kinds=NEVER_PRUNED,
 )
 
 
