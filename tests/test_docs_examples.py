@@ -276,6 +276,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "from-file",
     }  # of kubectl
     others |= {"server-side", "force"}
+    others |= {"skip-phases"}  # of kubeadm
     others |= {"pending", "failed", "reset-then-reuse-values"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
     others |= {"live", "nightly", "hypothesis-profile"}  # of pytest and .ci/run

@@ -10,9 +10,11 @@ from aiohttp import web
 
 from hookrunner import cron
 from hookrunner.charts.manifests import manifests
-from hookrunner.errors import BadConfig, BadOutput, PackageError, ReleaseFailed, RenderFailed
+from hookrunner.errors import BadConfig, BadOutput, BadPatch, PackageError, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
+from hookrunner.manifests.kustomization_checks import check_kustomizations
+from hookrunner.manifests.patches import parse_patch
 from hookrunner.modules import offline, traits
 from hookrunner.packages import channels, checksums
 from hookrunner.packages.package import parse_package
@@ -94,6 +96,8 @@ CONVERSION = (
     b'"request":{"uid":"a","desiredAPIVersion":"v1","objects":[{"a":{}}]}}'
 )
 STEPS = b'[{"op":"add","path":"/foo/a/c","value":{"x":[]}},{"op":"test","path":"/foo/a/b/0","value":1}]'
+KUSTOMIZATION = b"namespace: a\nopenapi: {path: kustomization.yaml}\npatches: [{patch: '{}'}]\n"
+PATCH = b'{"target":{"apiVersion":"v1","kind":"A","name":"a"},"jsonPatch":[{"op":"remove","path":"/a"}]}'
 NAMESPACE = b"k8s\0\n\x0f\n\x02v1\x12\tNamespace\x12\x0a\n\x08\n\x01aB\x03\x08\x90N"
 RECORD = record.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
 SCHEMA = b"type: object\nproperties: {a: {type: string, pattern: '^a+$'}, b: {$ref: '#/properties/a'}}\n"
@@ -127,6 +131,12 @@ PARSERS: dict[str, Parser] = {
     "values patch": Parser(_values_patch, (BadOutput, BadConfig), (STEPS,), "json"),
     "chart output": Parser(
         lambda text: manifests({"c/templates/a.yaml": _text(text)}, "c", {}), (RenderFailed,), (MANIFEST,), "yaml"
+    ),
+    "kustomization": Parser(
+        lambda text: check_kustomizations({"kustomization.yaml": text}), (RenderFailed,), (KUSTOMIZATION,), "yaml json"
+    ),
+    "patch of an instance": Parser(
+        lambda text: parse_patch(bodies.from_json(text, "Patch"), "patches[0]"), (Refused, BadPatch), (PATCH,), "json"
     ),
     "review": Parser(lambda text: reviews.admission(bytearray(text)), (web.HTTPException,), (REVIEW,), "json"),
     "conversion review": Parser(
