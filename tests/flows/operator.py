@@ -210,13 +210,15 @@ class Operator:
         return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._is_ours(pid)]
 
     def kill(self) -> None:
-        """End it and everything that it has started, at once."""
-        for pid in self.left_behind():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, SIGKILL)
+        """End it and everything that it has started, at once. A shell that is listed may start another process before
+        it is killed, so the list is read until it is empty."""
         if self._process is not None:
             self._process.send_signal(SIGKILL)
             self._process.wait()
+        while pids := self.left_behind():
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, SIGKILL)
 
     def _is_ours(self, pid: int) -> bool:
         try:
