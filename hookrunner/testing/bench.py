@@ -32,7 +32,7 @@ from hookrunner.hooks.hook_process import (
     render_contexts,
     write_contexts,
 )
-from hookrunner.hooks.workspace import read, workspace
+from hookrunner.hooks.workspace import InstanceInput, Values, read, workspace, write_values
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
@@ -143,12 +143,15 @@ class Bench:
             values = None
             if (given_values := _values(hook, given)) is not None:
                 values = stack.enter_context(values_files(given_values, given.config_values, camel(hook.module)))
-            return await self._run(hook, planned, values)
+            return await self._run(hook, planned, values, _instance(given))
 
-    async def _run(self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None) -> Result:
+    async def _run(
+        self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None, instance: InstanceInput | None
+    ) -> Result:
         lines = _Lines()
-        with workspace(self.settings.tmp_dir, hook.name) as files:
+        with workspace(self.settings.tmp_dir, hook.name, instance=instance) as files:
             await write_contexts(files, hook, planned.contexts, planned.snapshots)
+            write_values(files, Values(b"", b"", instance))
             contexts = orjson.loads(read(files.context))
             result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
             process = command(self.settings, hook, files)
@@ -175,6 +178,11 @@ def _values(hook: Hook, given: Given) -> JSON:
     return {GLOBAL: {}, camel(hook.module): {}}
 
 
+def _instance(given: Given) -> InstanceInput | None:
+    """What a hook of an addon is given besides values."""
+    return InstanceInput(orjson.dumps(given.instance), given.package_directory) if given.instance else None
+
+
 def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
     return replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
 
@@ -193,6 +201,7 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFi
         result,
         operations=answer.objects,
         metrics=tuple(display.metric_document(operation) for operation in answer.metrics),
+        conditions=answer.conditions or (),
         verdict=verdict,
         mutated=_mutate(result.contexts[0], verdict),
         values=patched,

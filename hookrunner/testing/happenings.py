@@ -88,12 +88,15 @@ Happening: TypeAlias = Startup | Lifecycle | Tick | Changed | Synchronization | 
 class Given:
     """The cluster before the happening. `objects` are offered to every binding, which takes those that match;
     `snapshots` are by a binding's name and for it alone. `values` and `config_values` are None for a hook that is not
-    a module's."""
+    a module's or an addon's. `instance` is the object that a hook of an addon runs for, `package_directory` that of its
+    package."""
 
     objects: tuple[JSON, ...] = ()
     snapshots: Mapping[str, tuple[JSON, ...]] = field(default_factory=dict)
     values: JSON = None
     config_values: JSON = None
+    instance: JSON = None
+    package_directory: str = ""
 
 
 class NotRun(Exception):

@@ -1,11 +1,12 @@
 """What came of a run: the result, its effects on the objects, and both as people and programs read them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import orjson
 
 from hookrunner.errors import BadOutput, BadValues
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import ObjectOperation, ValuesOperation
 from hookrunner.model.resources import key_of
 from hookrunner.testing import display
@@ -39,9 +40,10 @@ class Result:
 
     `reason` says why the hook would not run; then nothing else is set. `failure` says why the run counts as failed:
     a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
-    stream. `contexts` is what it read. `mutated` is the reviewed object with the verdict's patch. `objects` are those
-    there were when it began. `dry_run` says that it was about a dry-run review, which carries no operation out. `notes`
-    say what could not be found out about whether it would come to the run.
+    stream. `contexts` is what it read. `conditions` are those that a hook of an addon reports. `mutated` is the
+    reviewed object with the verdict's patch. `objects` are those there were when it began. `dry_run` says that it was
+    about a dry-run review, which carries no operation out. `notes` say what could not be found out about whether it
+    would come to the run.
     """
 
     reason: str = ""
@@ -52,6 +54,7 @@ class Result:
     logs: tuple[str, ...] = ()
     operations: tuple[ObjectOperation, ...] = ()
     metrics: tuple[JSON, ...] = ()
+    conditions: tuple[HookCondition, ...] = ()
     verdict: JSON = None
     mutated: JSON = None
     values: Patched | None = None
@@ -74,6 +77,11 @@ class Result:
     def carried_out(self) -> tuple[ObjectOperation, ...]:
         """The operations that are done."""
         return () if self.dry_run else self.operations
+
+    @property
+    def reported(self) -> list[JSON]:
+        """The conditions as documents of their file, with every key."""
+        return [asdict(condition) for condition in self.conditions]
 
     @property
     def patches(self) -> list[JSON]:
@@ -109,6 +117,7 @@ def as_json(result: Result, effects: Effects = NO_EFFECTS) -> JSON:
         "changes": [{"before": before, "after": after} for before, after in effects.changes],
         "refusal": effects.refusal,
         "metrics": list(result.metrics),
+        "conditions": result.reported,
         "verdict": result.verdict,
         "mutated": result.mutated,
         "values": result.values.after if result.values else None,
@@ -136,6 +145,7 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
     if effects.refusal:
         yield f"not possible on the given objects: {effects.refusal}"
     yield from _section("metrics", list(result.metrics))
+    yield from _section("conditions", result.reported)
     yield from _section("verdict", result.verdict)
     if result.mutated:
         before = result.contexts[0]["review"]["request"]["object"]

@@ -46,6 +46,22 @@ async def test_hook_runs_in_its_directory_with_our_environment(tools: Bench, wri
     assert result.logs[:3] == (str(write_hook(CONFIG).parent), os.environ["PATH"], "unset")
 
 
+INSTANCE = Given(instance={"kind": "CoreDNS", "spec": {}}, package_directory="/package")
+
+
+async def test_hook_of_an_addon_reads_its_instance_and_reports_conditions(tools: Bench, write_hook: Author) -> None:
+    condition = '{"type": "Odd", "status": "True", "message": "\'"$ADDON_PACKAGE_DIR"\'"}'
+    script = f"cat $ADDON_OBJECT_PATH; echo '{condition}' > $CONDITIONS_PATH"
+    result = await ran(tools, write_hook, script, INSTANCE)
+    assert result.logs == ('{"kind":"CoreDNS","spec":{}}',)
+    odd = {"type": "Odd", "status": "True", "reason": "Odd", "message": "/package", "healthy": True}
+    assert result.reported == [odd]
+    failed = await ran(tools, write_hook, 'echo \'{"type": "Ready"}\' > $CONDITIONS_PATH', INSTANCE)
+    assert "CONDITIONS_PATH: document 1" in failed.failure
+    other = await ran(tools, write_hook, "echo ${ADDON_OBJECT_PATH-unset}")
+    assert (other.logs, other.reported) == (("unset",), [])
+
+
 @pytest.mark.parametrize(
     ("script", "code", "message"),
     [

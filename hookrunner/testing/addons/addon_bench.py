@@ -80,7 +80,7 @@ class AddonBench:
         values = instance_values(addon, instance, package.version)
         with TemporaryDirectory(dir=self.scratch) as own:
             directory = unpack_package(package, Path(own, "package"))
-            inputs = HookInputs(instance.document, directory, cluster, Path(own))
+            inputs = HookInputs(instance.document, directory, cluster)
             findings = await run_hooks(self.hooks, addon.directory, inputs, values, instance.unit)
             values.for_helm(instance.unit)
             request = BuildRequest(

@@ -5,16 +5,12 @@ Each hook is run by the bench (`testing/bench.py`), so it sees given objects as 
 hooks before it have left. What it writes to values counts; operations on objects are not carried out, and become notes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
-from hookrunner import safe_files
 from hookrunner.engine import dispatch
-from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import condition_reports
+from hookrunner.errors import HookFailed
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.testing.bench import Bench
@@ -30,27 +26,16 @@ _LAST_LINES = 5
 @dataclass(frozen=True, slots=True)
 class HookInputs:
     """What hooks of one instance find: the instance as an object, the directory of its package, and `cluster`, the
-    objects that there are. `scratch` is an empty directory for files between us and the hooks."""
+    objects that there are."""
 
     instance: JSON
     package_directory: Path
     cluster: tuple[JSON, ...]
-    scratch: Path
 
-    @property
-    def conditions_path(self) -> Path:
-        """Where hooks write conditions."""
-        return self.scratch / "conditions.json"
-
-    def environment(self) -> Mapping[str, str]:
-        """Write the instance, and return the variables that only hooks of addons have."""
-        path = self.scratch / "instance.json"
-        path.write_bytes(orjson.dumps(self.instance))
-        return {
-            "ADDON_OBJECT_PATH": str(path),
-            "ADDON_PACKAGE_DIR": str(self.package_directory),
-            "CONDITIONS_PATH": str(self.conditions_path),
-        }
+    def given(self, values: JSON, config_values: JSON) -> Given:
+        """The same for one run, with the values of that time."""
+        directory = str(self.package_directory)
+        return Given(self.cluster, {}, values, config_values, self.instance, directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +53,17 @@ async def run_hooks(bench: Bench, directory: Path, inputs: HookInputs, values: S
     """
     if not (directory / "hooks").is_dir():
         return HookFindings()
-    environ = {**bench.settings.environ, **inputs.environment()}
-    own = replace(bench, settings=replace(bench.settings, environ=environ))
-    catalog = await own.catalog(directory / "hooks")
+    catalog = await bench.catalog(directory / "hooks")
     for problem in catalog.problems:
         raise problem
     conditions, notes = list[HookCondition](), list[str]()
     for hook, happening in first_runs(catalog.hooks):
-        inputs.conditions_path.write_bytes(b"")
-        given = Given(inputs.cluster, values=values.document(unit), config_values=values.config_document(unit))
-        result = await own.run(hook, given, happening)
+        given = inputs.given(values.document(unit), values.config_document(unit))
+        result = await bench.run(hook, given, happening)
         _require_success(hook, result)
         if result.values:
             values.patch(unit, result.values.patches)
-        conditions += _read_conditions(hook, inputs.conditions_path)
+        conditions += result.conditions
         notes += _notes(hook, result)
     return HookFindings(tuple(conditions), tuple(notes))
 
@@ -105,16 +87,6 @@ def _require_success(hook: Hook, result: Result) -> None:
     if result.failure:
         printed = "".join(f"\n| {line}" for line in result.logs[-_LAST_LINES:])
         raise HookFailed(f"hook {result.failure}{printed}")
-
-
-def _read_conditions(hook: Hook, path: Path) -> tuple[HookCondition, ...]:
-    """Raises BadOutput for a file that cannot be read, or holds no conditions."""
-    try:
-        return condition_reports.parse(safe_files.read(path))
-    except OSError as error:
-        raise BadOutput(f"hook {hook.name}: cannot read {path}: {error.strerror}") from None
-    except BadOutput as error:
-        raise BadOutput(f"hook {hook.name}: {error}") from None
 
 
 def _notes(hook: Hook, result: Result) -> Iterator[str]:

@@ -136,19 +136,18 @@ class _Reader:
             },
             raw.get("values"),
             raw.get("configValues"),
+            self._one(raw["instance"], f"{yaml_path}.instance") if "instance" in raw else None,
         )
 
     def _happening(self, raw: JSON, yaml_path: str) -> HappeningOptions:
         own = self._loaded(raw["object"], f"{yaml_path}.object") if "object" in raw else []
-        old = self._loaded(raw["oldObject"], f"{yaml_path}.oldObject") if "oldObject" in raw else [None]
-        if len(old) != 1:
-            self._bad(f"{yaml_path}.oldObject", f"one object is wanted here, not {len(old)}")
+        old = self._one(raw["oldObject"], f"{yaml_path}.oldObject") if "oldObject" in raw else None
         return HappeningOptions(
             event=raw.get("event", ""),
             binding=raw.get("binding", ""),
             group=raw.get("group", ""),
             objects=(*own, *self._objects(raw.get("objects", []), f"{yaml_path}.objects")),
-            old=next(iter(old), None),
+            old=old,
             operation=raw.get("operation", ""),
             to=raw.get("to", ""),
             dry_run=raw.get("dryRun", False),
@@ -161,6 +160,12 @@ class _Reader:
             for number, item in enumerate(items if isinstance(items, list) else [items])
         )
         return tuple(obj for objects in per_item for obj in objects)
+
+    def _one(self, item: JSON, yaml_path: str) -> JSON:
+        objects = self._loaded(item, yaml_path)
+        if len(objects) != 1:
+            self._bad(yaml_path, f"one object is wanted here, not {len(objects)}")
+        return next(iter(objects), None)
 
     def _loaded(self, item: JSON, yaml_path: str) -> list[JSON]:
         """An object as it stands there; a text is a file or a glob beside the test file."""

@@ -25,7 +25,13 @@ SUFFIX = ".test.yaml"
 
 _MAPPING = Table({}, open=True)
 GIVEN = Table(
-    {"objects": Many(ANY_VALUE, at_least=0), "snapshots": _MAPPING, "values": _MAPPING, "configValues": _MAPPING}
+    {
+        "objects": Many(ANY_VALUE, at_least=0),
+        "snapshots": _MAPPING,
+        "values": _MAPPING,
+        "configValues": _MAPPING,
+        "instance": ANY_VALUE,
+    }
 )
 WHEN = Table(
     {
@@ -56,6 +62,7 @@ EXPECT = Table(
         "contexts": LISTING,
         "patches": LISTING,
         "metrics": LISTING,
+        "conditions": LISTING,
         "verdict": _MAPPING,
         "mutated": _MAPPING,
         "values": _MAPPING,
@@ -69,7 +76,7 @@ CASE = Table(
 )
 _CASES = Many(CASE)
 
-_LISTS = ("contexts", "patches", "metrics", "objects")
+_LISTS = ("contexts", "patches", "metrics", "conditions", "objects")
 _SHORT = ((".when[0]", ".when"), (".objects", ""), (".contain", ""))
 
 

@@ -46,7 +46,7 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
         yield from _end(expect, result)
         yield from _logs(expect, result.logs)
         yield from _refusal(expect, effects.refusal)
-    for key in ("contexts", "patches", "metrics"):
+    for key in ("contexts", "patches", "metrics", "conditions"):
         if key in expect:
             yield from _listed(key, expect[key], actual(key, result, effects), _all_of)
     if "verdict" in expect:
@@ -73,6 +73,7 @@ _ACTUAL: dict[str, Callable[[Result], JSON]] = {
     "contexts": lambda result: result.contexts or [],
     "patches": lambda result: result.patches,
     "metrics": lambda result: list(result.metrics),
+    "conditions": lambda result: result.reported,
     "verdict": lambda result: result.verdict,
     "mutated": lambda result: result.mutated,
     "values": lambda result: _after(result.values),

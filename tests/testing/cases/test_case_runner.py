@@ -57,6 +57,18 @@ async def test_final_objects_are_compared(tools: Bench, write_hook: Author) -> N
     assert 'configmaps "no" not found' in "".join(found.report.lines)
 
 
+async def test_conditions_for_a_given_instance_are_compared(tools: Bench, write_hook: Author) -> None:
+    hook = write_hook(CONFIG, """echo '{"type": "Odd", "status": "True"}' > $CONDITIONS_PATH""")
+    given = f"given: {{instance: {CM % 'a'}}}, {START}"
+    write_tests(
+        hook,
+        f"{{name: ok, {given}, expect: {{conditions: [{{type: Odd, healthy: true}}]}}}}",
+        f"{{name: wrong, {given}, expect: {{conditions: []}}}}",
+    )
+    ok, wrong = await outcomes(tools, hook)
+    assert (ok.report.lines, wrong.report.wrong[0].key) == ([], "conditions")
+
+
 async def test_cases_run_side_by_side_and_are_reported_in_order(
     tools: Bench, write_hook: Author, tmp_path: Path
 ) -> None:
