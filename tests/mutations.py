@@ -74,6 +74,13 @@ MUTATIONS = (
     Mutation(
         "kubetypes/quantities.py", '-value if sign == "-" else value', "value", "tests/kubetypes/test_quantities.py"
     ),
+    Mutation(
+        "hookrunner/manifests/patch_targets.py",
+        "len(positions) > 1",
+        "not positions",
+        "tests/manifests/test_patches.py",
+    ),
+    Mutation("hookrunner/manifests/placeholders.py", "-len(text)", "len(text)", "tests/manifests/test_placeholders.py"),
     Mutation("hookrunner/web/server.py", "unready: int = 503", "unready: int = 200", "tests/web/test_server.py"),
     Mutation("hookrunner/certificates/issuing.py", "* 2 / 3", "* 1 / 2", "tests/certificates/test_issuing.py"),
     Mutation(

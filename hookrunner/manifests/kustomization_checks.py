@@ -7,7 +7,8 @@ https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
 """
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 
 from hookrunner import redaction
 from hookrunner.errors import RenderFailed
@@ -22,21 +23,44 @@ _PLUGINS = ("generators", "transformers", "validators")
 _WITH_PATH = ("patches", "patchesjson6902", "replacements", "openapi")
 _GENERATORS = ("configmapgenerator", "secretgenerator")
 _HELM = ("helmcharts", "helmglobals", "helmchartinflationgenerator")
+_NO_HELM = "Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
 _BUILTIN = "builtin"
 """The apiVersion of kustomize's own plugins, which run no program."""
 
 
 def check_kustomizations(files: Mapping[str, bytes]) -> None:
     """Raises RenderFailed, naming file and key, if a kustomization of the package cannot be built from it alone."""
+    package = _PackageFiles(files, frozenset(parent for path in files for parent in _parents(path)))
     for path in sorted(files):
         if posixpath.basename(path) in KUSTOMIZATIONS:
-            for problem in _problems(path, files):
+            for problem in _problems(path, package):
                 raise RenderFailed(f"{path}: {problem}")
 
 
-def _problems(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _PackageFiles:
+    """The files of a package, and all directories that they are in."""
+
+    files: Mapping[str, bytes]
+    directories: Container[str]
+
+    def problem_of(self, place: str) -> str:
+        """Why a normal path is nothing of the package; "" if it is."""
+        if place == ".." or place.startswith(("../", "/")):
+            return "leads outside of the package; copy it into the package"
+        if place != "." and place not in self.files and place not in self.directories:
+            return "is not in the package; what is elsewhere is not fetched, copy it into the package"
+        return ""
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _problems(path: str, package: _PackageFiles) -> Iterator[str]:
     try:
-        found = list(documents(files[path], YAML_1_1))
+        found = list(documents(package.files[path], YAML_1_1))
     except BadDocument as error:
         yield str(error)
         return
@@ -45,23 +69,23 @@ def _problems(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
             yield f"a kustomization is a map, not {redaction.described(content)}"
             return
         for key, value in content.items():
-            yield from _key_problems(key, value, posixpath.dirname(path), files)
+            problems = _key_problems(key.casefold(), value, posixpath.dirname(path), package)
+            yield from (f"{key}: {problem}" for problem in problems)
 
 
-def _key_problems(key: str, value: JSON, directory: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    if key.casefold() in _HELM:
-        yield f"{key}: Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
-    for named in _named(key.casefold(), value):
+def _key_problems(key: str, value: JSON, directory: str, package: _PackageFiles) -> Iterator[str]:
+    """What is wrong with a key's value; `key` in lowercase."""
+    if key in _HELM:
+        yield _NO_HELM
+    for named in _named(key, value):
         place = posixpath.normpath(posixpath.join(directory, named))
-        if place.startswith(("../", "/")) or place == "..":
-            yield f"{key}: '{named}' leads outside of the package; copy it into the package"
-        elif place != "." and place not in files and not any(path.startswith(f"{place}/") for path in files):
-            yield f"{key}: '{named}' is not in the package; what is elsewhere is not fetched, copy it into the package"
-        elif key.casefold() in _PLUGINS:
-            yield from (f"{key}: {problem}" for problem in _plugin_problems(named, files.get(place, b"")))
-    if key.casefold() in _PLUGINS:
+        if problem := package.problem_of(place):
+            yield f"'{named}' {problem}"
+        elif key in _PLUGINS:
+            yield from _plugin_problems(named, package.files.get(place, b""))
+    if key in _PLUGINS:
         inline = (item for item in _list(value) if isinstance(item, str) and _is_inline(item))
-        yield from (f"{key}: {problem}" for text in inline for problem in _plugin_problems("inline", text.encode()))
+        yield from (problem for text in inline for problem in _plugin_problems("inline", text.encode(errors="replace")))
 
 
 def _named(key: str, value: JSON) -> Iterator[str]:
@@ -89,7 +113,7 @@ def _plugin_problems(name: str, text: bytes) -> Iterator[str]:
         if not isinstance(plugin, dict) or plugin.get("apiVersion") != _BUILTIN:
             yield f"'{name}': only plugins with apiVersion builtin are run; do it by an executable in postRender"
         elif str(plugin.get("kind")).casefold() in _HELM:
-            yield f"'{name}': Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
+            yield f"'{name}': {_NO_HELM}"
 
 
 def _is_inline(text: str) -> bool:
