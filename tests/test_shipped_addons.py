@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,13 @@ ADDONS = Path(__file__).parents[1] / "addons"
 ALL = sorted(file.parent for file in ADDONS.glob("*/addon.yaml"))
 HOOKS = sorted(ADDONS.glob("*/hooks/*.py"))
 SCRIPTS = sorted(ADDONS.glob("*/hooks/**/*.py"))
+
+IMAGE = "[a-z0-9.]+/[a-z0-9./-]+"
+CAPABILITIES = {
+    "coredns": {"NET_BIND_SERVICE"},
+    "kube-proxy": {"NET_ADMIN", "NET_RAW", "SYS_RESOURCE"},
+    "nodelocaldns": {"NET_ADMIN"},
+}
 
 every = pytest.mark.parametrize("addon", ALL, ids=lambda addon: str(addon.name))
 
@@ -59,6 +67,47 @@ def test_channels_offer_packages_and_one_is_ahead(addon: Path) -> None:
     assert len(versions(addon)) >= 2
     assert offered["stable"] | offered["next"] <= versions(addon)
     assert offered["next"] - offered["stable"]
+
+
+@every
+def test_packages_carry_their_version(addon: Path) -> None:
+    """In the image, or in the chart's metadata, from which its templates take it."""
+    for package in addon.glob("channels/packages/*/*"):
+        texts = [file.read_text() for file in package.rglob("*.yaml")]
+        carried = (f"image: {IMAGE}:v?{re.escape(package.name)}$", f"^appVersion: {re.escape(package.name)}$")
+        assert any(re.search("|".join(carried), text, re.MULTILINE) for text in texts), package
+        assert parsed(package / "package.yaml")["testedKubernetes"]
+
+
+def expected(kind: str) -> Iterator[tuple[Path, Any]]:
+    """All objects of a kind that cases expect, each with its addon."""
+    for addon in ALL:
+        for case in addon.glob("tests/*.out.yaml"):
+            objects = yaml.safe_load_all(case.read_text())
+            yield from ((addon, document) for document in objects if document["kind"] == kind)
+
+
+@each("kind", ["Deployment", "DaemonSet"])
+def test_pods_have_requests_and_no_more_rights_than_needed(kind: str) -> None:
+    for addon, workload in expected(kind):
+        template = workload["spec"]["template"]
+        assert workload["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+        assert template["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        for container in template["spec"]["containers"]:
+            security = container["securityContext"]
+            assert re.fullmatch(f"{IMAGE}:v?[0-9][0-9.]+", container["image"])
+            assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+            assert "privileged" not in security
+            assert set(security["capabilities"].get("add", ())) <= CAPABILITIES.get(addon.name, set())
+            assert security.get("allowPrivilegeEscalation") is False or addon.name == "nodelocaldns"
+
+
+def test_roles_of_addons_name_what_they_allow_and_no_secrets() -> None:
+    rules = [rule for kind in ("ClusterRole", "Role") for _, role in expected(kind) for rule in role["rules"]]
+    assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list", "watch", "update"}
+    named = [word for rule in rules for key in ("apiGroups", "resources") for word in rule[key]]
+    assert {"*", "secrets"} & set(named) == set()
+    assert [rule for rule in rules if "update" in rule["verbs"] and not rule.get("resourceNames")] == []
 
 
 def fields(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
