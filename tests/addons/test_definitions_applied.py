@@ -3,12 +3,16 @@ the same specs."""
 
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 import pytest
+import yaml
 
-from hookrunner.addons.addon_crd import make_definition
+from hookrunner.addons.addon_crd import make_definition, read_spec_schema
+from hookrunner.addons.addon_discovery import find_addons
 from hookrunner.errors import ApiError, NotFound
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
@@ -26,6 +30,7 @@ from tests.fakes.transports import all_closed
 from tests.kube.real import client_of
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SHIPPED = Path(__file__).parents[2] / "addons"
 OWN: JSON = {
     "type": "object",
     "properties": {
@@ -111,6 +116,22 @@ async def test_definition_is_taken_and_then_in_sync(kinds: Kinds) -> None:
     listed = {entry["name"]: entry for entry in resources}
     assert (listed["coredns"]["categories"], listed["coredns"]["shortNames"]) == (["cluster-addons"], ["cdns"])
     assert "coredns/status" in listed
+
+
+async def test_definitions_of_the_addons_that_ship_are_taken_with_their_examples(kinds: Kinds) -> None:
+    """In a group of their own, since others use the cluster too."""
+    for shipped in find_addons([SHIPPED]).addons:
+        of = replace(shipped, object=replace(shipped.object, group=kinds.group))
+        definition = make_definition(of, read_spec_schema(of))
+        try:
+            await kinds.ensure(definition)
+            (example,) = yaml.safe_load_all((shipped.directory / "example.yaml").read_text())
+            path = f"/apis/{kinds.group}/v1alpha1/namespaces/default/{of.object.plural}"
+            body = example | {"apiVersion": of.object.api_version, "metadata": {"name": "example"}}
+            stored = orjson.loads(await kinds.client.send(ApiCall("POST", path, body=body)))
+            assert (example.get("spec") or {}).items() <= (stored.get("spec") or {}).items()
+        finally:
+            await kinds.client.send(ApiCall("DELETE", f"{CRDS}/{of.object.crd_name}"))
 
 
 async def test_specs_are_checked_at_once(kinds: Kinds) -> None:
