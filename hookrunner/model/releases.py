@@ -141,6 +141,11 @@ class ReleaseOptions:
     kept_kinds: frozenset[tuple[str, str]] = frozenset()
     kept_revision: int = 0
 
+    @property
+    def of_addon(self) -> bool:
+        """Is it the release of an addon's instance, not of a module?"""
+        return bool(self.marks.labels)
+
 
 @dataclass(frozen=True, slots=True)
 class DesiredRelease:

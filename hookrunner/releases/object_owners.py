@@ -1,6 +1,6 @@
 """To which release an object belongs, and whether another may adopt it.
 
-    await owners.check_owner_absent(owner, identity, allowed)   # raises ReleaseFailed with what to do
+    await owners.check_owner_absent(owner, adopter)             # raises ReleaseFailed with what to do
     owners.note(identity, adoption)
     owners.adopted(identity)                                    # to be reported
 
@@ -39,6 +39,34 @@ class _Answer:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
+@dataclass(frozen=True, slots=True)
+class Adopter:
+    """A release that needs an object which may belong to another client; `of_addon`, or of a module."""
+
+    identity: ReleaseId
+    allowed: bool
+    of_addon: bool = False
+
+    @property
+    def command(self) -> str:
+        """How to allow the adoption once more after a record was deleted."""
+        again = "set spec.adopt: true on the instance"
+        return again if self.of_addon else f"hookrunner module adopt {self.identity.name}"
+
+    @property
+    def ways(self) -> str:
+        """How to allow the adoption of an object, for a person."""
+        if self.of_addon:
+            return (
+                "adopt it by `spec.adopt: true` of the instance, by the annotation"
+                f' {ADOPT}: "true" in the package, or by `adopt: true` in addon.yaml'
+            )
+        return (
+            f"adopt it by `hookrunner module adopt {self.identity.name}`, by the annotation"
+            f' {ADOPT}: "true" in the template, or by `adopt: true` in module.yaml'
+        )
+
+
 class ReleaseOwners:
     """The releases of one cluster, as owners of objects."""
 
@@ -48,9 +76,9 @@ class ReleaseOwners:
         self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
         self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
-    async def check_owner_absent(self, owner: ReleaseId, identity: ReleaseId, allowed: bool) -> None:
+    async def check_owner_absent(self, owner: ReleaseId, adopter: Adopter) -> None:
         """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
-        more and `identity` may adopt its objects. Raises KubeError if the server cannot be asked."""
+        more and the adopter may adopt its objects. Raises KubeError if the server cannot be asked."""
         belongs = f"it belongs to release {owner}"
         if not owner.namespace:
             raise ReleaseFailed(
@@ -67,10 +95,10 @@ class ReleaseOwners:
             raise ReleaseFailed(
                 f"{belongs}, and two releases may not have the same object. That release has a record, {record}; if "
                 f"it is no longer maintained: kubectl delete secret,configmap -n {owner.namespace} "
-                f"-l owner=helm,name={owner.name}, then hookrunner module adopt {identity.name}"
+                f"-l owner=helm,name={owner.name}, then {adopter.command}"
             )
-        if not allowed:
-            raise ReleaseFailed(f"{belongs}, which has no record any more: {ways_to_adopt(identity)}")
+        if not adopter.allowed:
+            raise ReleaseFailed(f"{belongs}, which has no record any more: {adopter.ways}")
 
     def note(self, identity: ReleaseId, adoption: Adoption) -> None:
         """Note that `identity` has adopted an object."""
@@ -114,15 +142,7 @@ class ReleaseOwners:
         return False
 
 
-def check_unowned(identity: ReleaseId, allowed: bool) -> None:
-    """Raise ReleaseFailed unless `identity` may adopt an object that belongs to no release."""
-    if not allowed:
-        raise ReleaseFailed(f"it exists already and belongs to no release: delete it, or {ways_to_adopt(identity)}")
-
-
-def ways_to_adopt(identity: ReleaseId) -> str:
-    """How to allow the adoption of an object, for a person."""
-    return (
-        f"adopt it by `hookrunner module adopt {identity.name}`, by the annotation"
-        f' {ADOPT}: "true" in the template, or by `adopt: true` in module.yaml'
-    )
+def check_unowned(adopter: Adopter) -> None:
+    """Raise ReleaseFailed unless the release may adopt an object that belongs to none."""
+    if not adopter.allowed:
+        raise ReleaseFailed(f"it exists already and belongs to no release: delete it, or {adopter.ways}")

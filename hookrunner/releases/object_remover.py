@@ -108,7 +108,7 @@ def reason_to_stay(metadata: JSON, identity: ReleaseId, options: ReleaseOptions)
 
 def explain_rights(error: Denied, resource: Resource) -> Denied:
     """The same error, with the rule that is missing."""
-    return refusals.explain_rights(error, f"keep {resource.plural} of a module", refusals.rbac_rule(resource, _VERBS))
+    return refusals.explain_rights(error, f"keep {resource.plural} of a release", refusals.rbac_rule(resource, _VERBS))
 
 
 def _kind_to_stay(target: ObjectId, options: ReleaseOptions) -> str:

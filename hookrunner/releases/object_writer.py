@@ -31,7 +31,7 @@ from hookrunner.releases.manifest_objects import (
     was_written,
 )
 from hookrunner.releases.object_marks import as_created, for_dry_run, foreign_controller, is_ignored, with_live_owner
-from hookrunner.releases.object_owners import ReleaseOwners, check_unowned
+from hookrunner.releases.object_owners import Adopter, ReleaseOwners, check_unowned
 from hookrunner.releases.object_remover import delete_object
 from kubetypes.json_values import JSON
 
@@ -150,9 +150,10 @@ class ObjectWriter:
         """Raise ReleaseFailed unless the live object may be adopted."""
         owner = owner_of(metadata)
         if owner is None:
-            check_unowned(order.identity, order.may_adopt)
+            check_unowned(Adopter(order.identity, order.may_adopt, order.options.of_addon))
         else:
-            await self._owners.check_owner_absent(owner, order.identity, order.may_adopt or order.options.adopt_orphans)
+            allowed = order.may_adopt or order.options.adopt_orphans
+            await self._owners.check_owner_absent(owner, Adopter(order.identity, allowed, order.options.of_addon))
 
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""

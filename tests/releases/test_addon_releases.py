@@ -65,7 +65,8 @@ async def test_refused_first_install_leaves_no_record(releases: Releases, world:
 
 async def test_object_of_another_client_is_refused_in_the_dry_run(releases: Releases, world: World) -> None:
     await world.client.send(ApiCall("POST", MAPS, body=A))
-    with pytest.raises(ReleaseFailed, match="it exists already and belongs to no release") as refused:
+    way = r"it exists already and belongs to no release: .*`spec.adopt: true` of the instance"
+    with pytest.raises(ReleaseFailed, match=way) as refused:
         await releases.reconcile(addon("d1", A))
     assert (refused.value.invalid, await world.history()) == ((), [])
 

@@ -58,7 +58,12 @@ def wanted(
     )
 
 
-ADDON_OWNER = OwnerReference("v1", "ConfigMap", "instance", "11111111-0000-4000-8000-000000000001", "default")
+ADDON_OWNER = OwnerReference(
+    "addons.example.com/v1", "Demo", "instance", "11111111-0000-4000-8000-000000000001", "default"
+)
+"""Of a kind that the sandbox does not serve: otherwise its garbage collector would delete the objects of an owner that
+does not exist."""
+
 ADDON_OPTIONS = ReleaseOptions(
     marks=ObjectMarks({"hookrunner.io/addon": "demo"}, ADDON_OWNER),
     dry_run=True,
