@@ -142,13 +142,14 @@ class _AddonCommands(LazyGroup):
         "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
         "crd": ("addons.addon_list", "addon_crd", "Print the definitions of the addons' kinds."),
         "render": ("addons.addon_render", "addon_render", "Print the objects for an instance, without a cluster."),
+        "lint": ("addons.addon_lint", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
         "test": ("addons.addon_test", "addon_test", "Run test cases of addons and of their hooks."),
     }
 
 
 @click.group(cls=_AddonCommands)
 def addon() -> None:
-    """Look at addons; write and test them. Nothing here needs a cluster or a network.
+    """Look at addons; write, check and test them. Nothing here needs a cluster or a network.
 
     \b
     hookrunner addon list --addons-dir addons                                     what there is
@@ -164,7 +165,7 @@ COMMANDS = {
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),
-    "addon": ("main", "Look at addons; write and test them."),
+    "addon": ("main", "Look at addons; write, check and test them."),
     "global": ("modules.values_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),

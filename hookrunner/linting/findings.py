@@ -74,7 +74,17 @@ MODULE_CODES = {
 }
 """Those about modules; docs/module-tools.md explains each."""
 
-ALL_CODES = CODES | MODULE_CODES
+ADDON_CODES = {
+    "addon-refused": Severity.ERROR,
+    "channel-refused": Severity.ERROR,
+    "package-missing": Severity.ERROR,
+    "package-refused": Severity.ERROR,
+    "placeholder-unset": Severity.WARNING,
+    "placeholder-unused": Severity.WARNING,
+}
+"""Those about addons only; docs/packaging-addons.md explains each."""
+
+ALL_CODES = CODES | MODULE_CODES | ADDON_CODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Options of `hookrunner addon …` for files: where addons and packages are, and which cluster they are for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -10,7 +10,8 @@ import click
 
 from hookrunner import settings
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
-from hookrunner.cli.shared import quiet
+from hookrunner.addons.addon_file import ADDON_FILE
+from hookrunner.cli.shared import quiet, relative
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.modules.offline import stock_capabilities
@@ -18,6 +19,8 @@ from hookrunner.packages.source_locations import parse_overrides
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_bench import SourceOf, directory_source
+
+_DEFAULT = Path("addons")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,24 @@ def read_files(directories: tuple[Path, ...], source: str = "") -> AddonFiles:
     with quiet():
         catalog = find_addons([path.absolute() for path in directories])
     return AddonFiles(catalog, directory_source(overrides), loaded)
+
+
+def _addons_in(path: Path) -> list[Path]:
+    """The addons that a path means: itself, or those in it. Raises BadInput."""
+    if (path / ADDON_FILE).exists():
+        return [path]
+    addons = sorted(child for child in path.iterdir() if (child / ADDON_FILE).exists()) if path.is_dir() else []
+    if not addons:
+        raise BadInput(f"{path}: no addon: there is no {ADDON_FILE} in it, nor in a directory in it")
+    return addons
+
+
+def addon_paths(paths: Sequence[Path], directories: tuple[str, ...]) -> list[Path]:
+    """The addons that the arguments of a command name. Raises BadInput, click.UsageError."""
+    named = (*paths, *directory_paths(directories)) or ((_DEFAULT,) if _DEFAULT.is_dir() else ())
+    if not named:
+        raise click.UsageError(f"there is no directory '{_DEFAULT}'; name a DIR, or --addons-dir DIR")
+    return list(dict.fromkeys(addon for path in named for addon in _addons_in(relative(path))))
 
 
 _CLUSTER_OPTIONS = (

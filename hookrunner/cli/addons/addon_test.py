@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import click
 
-from hookrunner.addons.addon_file import ADDON_FILE
 from hookrunner.cli import hook_test as shown_cases
-from hookrunner.cli.addons.addon_options import AddonFiles, directory_paths, read_files
+from hookrunner.cli.addons.addon_options import AddonFiles, addon_paths, read_files
 from hookrunner.cli.output import echo, echo_json, echo_styled
-from hookrunner.cli.shared import quiet, relative, run_to_end, timeout_option
+from hookrunner.cli.shared import quiet, run_to_end, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.testing.addons.addon_bench import addon_bench
@@ -24,8 +23,6 @@ from hookrunner.testing.cases import case_runner
 from hookrunner.testing.cases.case_files import CaseFile
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.results import as_json
-
-_DEFAULT = Path("addons")
 
 Outcome: TypeAlias = AddonOutcome | CaseOutcome
 
@@ -89,24 +86,6 @@ addon_test = _Test(
     for `hookrunner hook test`. No cluster is needed. It ends with 0 if all passed, with 1 if not, with 2 for bad usage
     or a file that cannot be read.""",
 )
-
-
-def addons_in(path: Path) -> list[Path]:
-    """The addons that a path means: itself, or those in it. Raises BadInput."""
-    if (path / ADDON_FILE).exists():
-        return [path]
-    addons = sorted(child for child in path.iterdir() if (child / ADDON_FILE).exists()) if path.is_dir() else []
-    if not addons:
-        raise BadInput(f"{path}: no addon: there is no {ADDON_FILE} in it, nor in a directory in it")
-    return addons
-
-
-def addon_paths(paths: Sequence[Path], directories: tuple[str, ...]) -> list[Path]:
-    """The addons that the arguments of a command name. Raises BadInput, click.UsageError."""
-    named = (*paths, *directory_paths(directories)) or ((_DEFAULT,) if _DEFAULT.is_dir() else ())
-    if not named:
-        raise click.UsageError(f"there is no directory '{_DEFAULT}'; name a DIR, or --addons-dir DIR")
-    return list(dict.fromkeys(addon for path in named for addon in addons_in(relative(path))))
 
 
 def _parse(ctx: click.Context) -> _TestRun:

@@ -66,19 +66,19 @@ class ModuleLinter:
             return [Finding(str(paths[0].parent), 1, 1, "module-refused", str(error))]
         values = offline(shelf_read, Configured())
         by_module = await asyncio.gather(*(self._lint_module(path, shelf_read, values) for path in paths))
-        common = _placed(paths[0].parent, check_flags(source, [module.key for module in shelf_read.modules]))
+        common = to_findings(paths[0].parent, check_flags(source, [module.key for module in shelf_read.modules]))
         return [*common, *(finding for of_module in by_module for finding in of_module)]
 
     async def _lint_module(self, path: Path, shelf_read: Shelf, values: Offline) -> list[Finding]:
         module, problem = _of_path(path, shelf_read)
         if module is None or problem:
-            return _placed(path, [_refused(path, problem), *check_enums(path)])
+            return to_findings(path, [_refused(path, problem), *check_enums(path)])
         names = {beside.name for beside in shelf_read.modules}
         remarks = [*check_files(module, self.settings.crd_filters), *check_requirements(module, names)]
         remarks += check_schemas(module.directory, shelf_read.schemas[module.key])
         if not any(remark.code == "default-wrong" for remark in remarks):
             remarks += await check_defaults(module, values, self.renderer)
-        return _placed(path, remarks)
+        return to_findings(path, remarks)
 
 
 def _of_path(path: Path, shelf_read: Shelf) -> tuple[Module | None, str]:
@@ -92,7 +92,7 @@ def _refused(path: Path, problem: str) -> ModuleRemark:
     return ModuleRemark(*of_file(problem, path), "module-refused", problem)
 
 
-def _placed(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
+def to_findings(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
     """Remarks as findings, with the paths that the user wrote, without those that comments silence."""
     by_file: dict[str, list[Finding]] = {}
     for remark in remarks:

@@ -33,10 +33,10 @@ from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 
-def check_schemas(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
-    """Remarks on both schemas of a module."""
-    yield from check_enums(directory)
-    for name, schema in ((CONFIG, schemas.config), (VALUES, schemas.values)):
+def check_schemas(directory: Path, schemas: Schemas, config: str = CONFIG) -> Iterator[ModuleRemark]:
+    """Remarks on both schemas of a module or an addon; `config` is the file of what users set."""
+    yield from check_enums(directory, config)
+    for name, schema in ((config, schemas.config), (VALUES, schemas.values)):
         if schema:
             yield from _defaults(directory, name, schema)
     for slip in schemas.slips:
@@ -44,9 +44,9 @@ def check_schemas(directory: Path, schemas: Schemas) -> Iterator[ModuleRemark]:
         yield ModuleRemark(name, in_yaml(directory / name, pointer), "schema-slip", f"{pointer} {slip.text}")
 
 
-def check_enums(directory: Path) -> Iterator[ModuleRemark]:
+def check_enums(directory: Path, config: str = CONFIG) -> Iterator[ModuleRemark]:
     """Remarks on words in enumerations that YAML reads as true or false, also in a schema that does not load."""
-    for name in (CONFIG, VALUES):
+    for name in (config, VALUES):
         yield from _enums(directory, name)
 
 

@@ -1,0 +1,99 @@
+"""Lints addons: what the start or an instance would be refused for, by their own code, and what loads and then does not
+do what was meant. Their hooks are linted as by `hook lint`.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookrunner import safe_files
+from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
+from hookrunner.addons.addon_file import ADDON_FILE, parse_document
+from hookrunner.addons.addon_file_rules import FILE
+from hookrunner.addons.addon_values import AddonValues, instance_values, read_addon_values
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.errors import BadAddon, BadValues
+from hookrunner.linting.addons.build_checks import check_build, check_placeholders, default_instance
+from hookrunner.linting.addons.source_checks import check_source
+from hookrunner.linting.file_checks import check_writers
+from hookrunner.linting.findings import Finding
+from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.modules.module_linter import to_findings
+from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
+from hookrunner.linting.modules.schema_checks import check_schemas
+from hookrunner.model.addons import Addon
+from hookrunner.shapes import unknown_keys
+from hookrunner.values.schemas.schema_files import SPEC
+from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class LintedAddons:
+    """The number of addons and hooks that were linted, and the findings in the order of paths and lines."""
+
+    addons: int
+    hooks: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddonLinter:
+    """Lints addons by their directories; `hooks` lints their hooks, `builder` builds their packages, with files in
+    `scratch`."""
+
+    hooks: Linter
+    builder: ObjectBuilder
+    scratch: Path
+
+    async def lint(self, addons: Sequence[Path]) -> LintedAddons:
+        """Look at each addon. Those beside it are read, too, because their names and kinds are taken."""
+        written = await asyncio.to_thread(lambda: [finding for path in addons for finding in check_writers(path)])
+        findings = set(written)
+        for root in dict.fromkeys(path.absolute().parent for path in addons):
+            catalog = await asyncio.to_thread(find_addons, [root])
+            for path in addons:
+                if path.absolute().parent == root:
+                    findings.update(to_findings(path, await self._lint_addon(path, catalog)))
+        linted = await self.hooks.lint([path / "hooks" for path in addons if (path / "hooks").is_dir()])
+        return LintedAddons(len(addons), linted.hooks, tuple(sorted(findings | set(linted.findings))))
+
+    async def _lint_addon(self, path: Path, catalog: AddonCatalog) -> list[ModuleRemark]:
+        addon = catalog.named(path.absolute().name)
+        if addon is None:
+            problems = [rejected.problem for rejected in catalog.rejected if rejected.name == path.absolute().name]
+            return [refusal(path, problem) for problem in problems or ["no addon: hidden directories are passed over"]]
+        try:
+            values = await asyncio.to_thread(read_addon_values, addon)
+        except BadAddon as error:
+            return [refusal(path, str(error))]
+        source = await check_source(addon)
+        remarks = [*_strange_keys(addon), *check_schemas(addon.directory, values.schemas, SPEC), *source.remarks]
+        defaults = _defaults(addon, values)
+        remarks += check_placeholders(addon, values.schemas, defaults, source.packages)
+        for package in source.packages:
+            remarks += await check_build(addon, package, self.builder, self.scratch)
+        return remarks
+
+
+def refusal(path: Path, problem: str) -> ModuleRemark:
+    """Why an addon cannot be offered, at the file that the problem names, if it is one of the addon's."""
+    return ModuleRemark(*of_file(problem, path), "addon-refused", problem)
+
+
+def _strange_keys(addon: Addon) -> Iterator[ModuleRemark]:
+    """Remarks on unknown keys of addon.yaml; other mistakes in it keep the addon from being offered."""
+    path = addon.directory / ADDON_FILE
+    for unknown in unknown_keys(parse_document(safe_files.read(path), str(path)), FILE):
+        key, _, hint = unknown.partition(";")
+        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/addon-yaml.md has all keys'}"
+        yield ModuleRemark(ADDON_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
+
+
+def _defaults(addon: Addon, values: AddonValues) -> JSON:
+    """The addon's section of the values without anything set; only what values.yaml has if that is refused."""
+    try:
+        instance = default_instance(addon)
+        return instance_values(addon, instance, "").effective(instance.unit)
+    except BadValues:
+        return values.static
