@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,16 +127,10 @@ def test_every_field_has_a_description_and_a_line_in_the_readme(addon: Path) -> 
     assert f"]({addon.name}/README.md)" in (ADDONS / "README.md").read_text()
 
 
-def rendered(addon: Path, case: str, capsys: pytest.CaptureFixture[str]) -> list[JSON]:
-    """The objects of a test case."""
-    given, words = addon / f"tests/{case}.side_in.yaml", ["addon", "render", f"{addon}/tests/{case}.in.yaml"]
-    words += [
-        "--addons-dir",
-        str(ADDONS),
-        "--kube-version",
-        "1.36.3",
-        *(["--given", str(given)] if given.exists() else []),
-    ]
+def rendered(instance: Path, addon: Path, case: str, capsys: pytest.CaptureFixture[str]) -> list[JSON]:
+    """The objects for an instance in the cluster of a test case."""
+    given = [f"--given={file}" for file in addon.glob(f"tests/{case}.side_in.yaml")]
+    words = ["addon", "render", str(instance), f"--addons-dir={ADDONS}", "--kube-version=1.36.3", *given]
     assert run(words, "hookrunner") == 0, capsys.readouterr().err
     return [document for document in yaml.safe_load_all(capsys.readouterr().out) if document]
 
@@ -149,11 +144,27 @@ def test_an_api_server_accepts_the_definition_and_all_objects(
     assert run(["addon", "crd", addon.name, "--addons-dir", str(ADDONS)], "hookrunner") == 0
     cluster.kubectl("apply", *flags, "-f", "-", input=capsys.readouterr().out)
     for case in sorted(file.name.removesuffix(".out.yaml") for file in addon.glob("tests/*.out.yaml")):
-        objects = [obj for obj in rendered(addon, case, capsys) if obj["kind"] != "Namespace"]
+        objects = [
+            obj for obj in rendered(addon / f"tests/{case}.in.yaml", addon, case, capsys) if obj["kind"] != "Namespace"
+        ]
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         here = text.replace('"namespace": "kubernetes-dashboard"', f'"namespace": "{namespace}"')
         applied = cluster.kubectl("apply", *flags, "-f", "-", input=here)
         assert applied.count("serverside-applied (server dry run)") == len(objects)
+
+
+@pytest.mark.slow
+@every
+def test_examples_of_the_addon_can_be_installed(
+    addon: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of its README, and its `example.yaml`."""
+    readme = (addon / "README.md").read_text()
+    examples = re.findall(r"^```yaml\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    examples += re.findall(r"<<END\n(.*?)^    END", readme, re.MULTILINE | re.DOTALL)
+    for text in (*examples, (addon / "example.yaml").read_text()):
+        (tmp_path / "instance.yaml").write_text(textwrap.dedent(text))
+        assert rendered(tmp_path / "instance.yaml", addon, "default", capsys)
 
 
 @pytest.mark.slow
