@@ -29,6 +29,24 @@ class Mutation:
 
 
 MUTATIONS = (
+    Mutation(
+        "hookrunner/packages/checksums.py",
+        "listed[path] != actual[path]",
+        "not actual[path]",
+        "tests/packages/test_package.py",
+    ),
+    Mutation(
+        "hookrunner/packages/directory_source.py",
+        "if not resolved.is_relative_to(os.path.realpath(self._root)):",
+        "if not resolved.is_absolute():",
+        "tests/packages/test_directory_source.py",
+    ),
+    Mutation(
+        "hookrunner/packages/package_cache.py",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB",
+        "fcntl.LOCK_SH | fcntl.LOCK_NB",
+        "tests/packages/test_package_cache.py",
+    ),
     Mutation("hookrunner/engine/queues.py", "task.failures += 1", "task.failures += 0", "tests/engine/test_queues.py"),
     Mutation("hookrunner/engine/queues.py", "2.0 ** (failures - 1)", "2.0 ** failures", "tests/engine/test_queues.py"),
     Mutation(

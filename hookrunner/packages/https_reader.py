@@ -5,8 +5,8 @@
 
 What is refused: more than five redirects, one to another scheme, one from a public to a private address (a server on
 the internet must not make us ask a service of the cluster), compressed answers (a kilobyte can stand for gigabytes).
-Small answers that carry an ETag are kept, so that an unchanged channel costs an answer without a body. Neither proxies
-nor cookies are used. The caller sets the deadline: a server may send a byte a second.
+Channels and lists of checksums that carry an ETag are kept: unchanged they cost an answer without a body. Neither
+proxies nor cookies are used. The caller sets the deadline: a server may send a byte a second.
 Source: https://www.rfc-editor.org/rfc/rfc9110#name-redirection-3xx
 """
 
@@ -27,7 +27,7 @@ from hookrunner.packages.source_locations import without_credentials
 
 MOST_REDIRECTS = 5
 _MOST_KEPT = 64
-_LARGEST_KEPT = 1 << 20
+_LARGEST_KEPT = 256 << 10
 """Answers with an ETag, and bytes of each."""
 _MOST_HOSTS = 256
 """A forgotten host counts as public, which allows less."""
@@ -82,16 +82,20 @@ class HttpsReader:
         await self._session.close()
         await self._public_session.close()
 
-    async def read(self, url: URL, most: int) -> bytes | None:
-        """The body of a file, at most one byte more than `most`; None if there is no such file.
+    async def read(self, url: URL, most: int, keep: bool = False) -> bytes | None:
+        """The body of a file, at most one byte more than `most`; None if there is no such file. With `keep` it is asked
+        for again, and so kept if it is small.
 
         Raises PackageError with the reason Unreachable if there is no whole answer or another status, Malformed for a
         redirect or an encoding that is refused.
         """
         try:
-            return await self._follow(url, most)
+            body, etag = await self._follow(url, most)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error)}") from error
+        if keep:
+            self._keep(url, etag, body)
+        return body
 
     def _new_session(self, resolver: AddressBook) -> aiohttp.ClientSession:
         tls = self._tls if self._tls is not None else True
@@ -103,52 +107,57 @@ class HttpsReader:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT),
         )
 
-    async def _follow(self, url: URL, most: int) -> bytes | None:
-        """The body at a URL or where it leads. A public server leads to public ones only, however often."""
+    async def _follow(self, url: URL, most: int) -> tuple[bytes | None, str]:
+        """The body at a URL or where it leads, and its ETag. A public server leads to public ones only, however
+        often."""
         current, session = url, self._session
         for _ in range(MOST_REDIRECTS + 1):
             async with session.get(current, headers=self._condition(url), allow_redirects=False) as response:
                 if response.status not in _REDIRECTS:
                     return await self._read_answer(url, response, most)
-                target = redirect_target(current, response.headers.get("Location", ""))
-            if session is self._public_session or self._book.is_public(current.host or ""):
+                location = response.headers.get("Location", "")
+            if self._book.is_public(current.host or ""):
                 session = self._public_session
-                _require_public_literal(current, target)
-            current = target
+            current = redirect_target(current, location, public_only=session is self._public_session)
         raise PackageError("Malformed", f"{_shown(url)}: more than {MOST_REDIRECTS} redirects")
 
     def _condition(self, url: URL) -> dict[str, str]:
         return {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
 
-    async def _read_answer(self, url: URL, response: aiohttp.ClientResponse, most: int) -> bytes | None:
+    async def _read_answer(self, url: URL, response: aiohttp.ClientResponse, most: int) -> tuple[bytes | None, str]:
         if response.status in _MISSING:
-            return None
+            return None, ""
         if response.status == 304 and url in self._kept:
-            self._kept.move_to_end(url)
-            return self._kept[url][1]
+            etag, body = self._kept[url]
+            return body, etag
         if response.status != 200:
             raise PackageError("Unreachable", f"{_shown(url)}: HTTP {response.status} {response.reason}")
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise PackageError("Malformed", f"{_shown(url)}: the answer is compressed; serve the file as it is")
-        body = await _read_body(response, most)
-        self._keep(url, response.headers.get("ETag", ""), body)
-        return body
+        return await _read_body(response, most), response.headers.get("ETag", "")
 
-    def _keep(self, url: URL, etag: str, body: bytes) -> None:
+    def _keep(self, url: URL, etag: str, body: bytes | None) -> None:
         self._kept.pop(url, None)
-        if etag and len(body) <= _LARGEST_KEPT:
+        if body is not None and etag and len(body) <= _LARGEST_KEPT:
             self._kept[url] = etag, body
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
 
 
-def redirect_target(current: URL, location: str) -> URL:
-    """Where a redirect leads. User and password stay with their server. Raises PackageError with the reason Malformed
-    for a redirect without a target or to another scheme, ValueError for one that is no URL."""
+def redirect_target(current: URL, location: str, public_only: bool = False) -> URL:
+    """Where a redirect leads. User and password stay with their server.
+
+    Raises PackageError with the reason Malformed for a redirect without a target, to another scheme, or with
+    `public_only` to a private address; ValueError for one that is no URL. A host that is a name is judged by
+    `AddressBook`, when it is resolved.
+    """
     target = current.join(URL(location))
     if not location or target.scheme != current.scheme or not target.host:
         leads = f"to {target.scheme}:, not {current.scheme}:" if location else "nowhere"
         raise PackageError("Malformed", f"{_shown(current)}: redirects {leads}; correct the server or the source")
+    if public_only and not is_public_address(target.host):
+        text = f"redirects from a public to the private address {target.host}; correct the server or the source"
+        raise PackageError("Malformed", f"{_shown(current)}: {text}")
     user, password = (current.user, current.password) if target.origin() == current.origin() else (None, None)
     return target.with_user(user).with_password(password) if user else target.with_user(None)
 
@@ -159,13 +168,6 @@ def is_public_address(address: str) -> bool:
         return ipaddress.ip_address(address.partition("%")[0]).is_global
     except ValueError:
         return True
-
-
-def _require_public_literal(current: URL, target: URL) -> None:
-    """A host that is written as an address is not resolved. One that is a name is, by `AddressBook`."""
-    if not is_public_address(target.host or ""):
-        text = f"redirects from a public to the private address {target.host}; correct the server or the source"
-        raise PackageError("Malformed", f"{_shown(current)}: {text}")
 
 
 async def _read_body(response: aiohttp.ClientResponse, most: int) -> bytes:

@@ -51,7 +51,7 @@ class HttpsSource:
         """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
         require_channel(name)
         async with self._deadline(f"channel '{name}'"):
-            text = await self._reader.read(self._url(name), LARGEST_CHANNEL)
+            text = await self._reader.read(self._url(name), LARGEST_CHANNEL, keep=True)
         if text is None:
             raise PackageError("NoChannel", f"channel '{name}' does not exist at {self.location}; name another one")
         return decode_channel(name, text)
@@ -65,7 +65,7 @@ class HttpsSource:
         """The digest of a package by its list of checksums, empty without one."""
         require_package(component, version)
         async with self._deadline(f"package {component} {version}"):
-            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL)
+            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL, keep=True)
         return "" if listed is None else digest_of(parse_checksums(f"{component} {version}", listed))
 
     async def read_package(self, component: str, version: str) -> Package:
@@ -73,7 +73,7 @@ class HttpsSource:
         require_package(component, version)
         files = PackageFiles(f"{component} {version}")
         async with self._deadline(f"package {component} {version}"):
-            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL)
+            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL, keep=True)
             paths = [MANIFEST] if listed is None else sorted(parse_checksums(files.package, listed))
             await self._read_files(component, version, paths, files)
         if listed is not None:

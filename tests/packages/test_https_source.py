@@ -49,6 +49,14 @@ async def test_a_digest_costs_the_list_alone(place: WebPlace) -> None:
     assert await place.source.read_digest("coredns", "2.0") == ""
 
 
+async def test_large_packages_do_not_forget_the_channel(place: WebPlace) -> None:
+    await place.source.read_channel("stable")
+    place.put_package("coredns", "2.0", with_checksums({f"f{number:03}": b"" for number in range(100)}))
+    await place.source.read_package("coredns", "2.0")
+    await place.source.read_channel("stable")
+    assert place.requests[-1] == ("/stable", 304)
+
+
 async def test_the_base_follows_the_clusters_version(place: WebPlace) -> None:
     place.files["/v1.34.2/stable"] = b"manifests: [] # 1.34\n"
     source = place.source_at(place.base + "/v{kubernetes}/")
@@ -201,3 +209,12 @@ async def test_a_public_server_leads_to_no_name_with_a_private_address() -> None
 )
 def test_a_password_stays_with_its_server(current: str, location: str, target: str) -> None:
     assert redirect_target(URL(current), location) == URL(target)
+
+
+@each("location", ["https://10.0.0.1/", "https://[::1]:8443/z", "https://169.254.169.254/latest/meta-data"])
+def test_a_public_server_leads_to_no_private_address(location: str) -> None:
+    with pytest.raises(PackageError, match="redirects from a public to the private address") as raised:
+        redirect_target(URL("https://a.com/x"), location, public_only=True)
+    assert raised.value.reason == "Malformed"
+    assert redirect_target(URL("https://a.com/x"), location) == URL(location)
+    assert redirect_target(URL("https://a.com/x"), "https://93.184.216.34/", public_only=True)
