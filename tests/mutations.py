@@ -67,7 +67,7 @@ MUTATIONS = (
         "bool(other)",
         "tests/engine/test_merging.py",
     ),
-    Mutation("hookrunner/values/section.py", "return low | over", "return over | low", "tests/values/test_layers.py"),
+    Mutation("hookrunner/values/section.py", "return low | over", "return over | low", "tests/values/test_section.py"),
     Mutation(
         "hookrunner/values/patches.py",
         '"add" and not isinstance(op',
@@ -125,7 +125,7 @@ MUTATIONS = (
         "name in binding.names",
         "tests/testing/test_plan.py",
     ),
-    Mutation("hookrunner/kube/back_off.py", "first * factor **", "first * 1.0 **", "tests/kube/test_pacing.py"),
+    Mutation("hookrunner/kube/back_off.py", "first * factor **", "first * 1.0 **", "tests/kube/test_back_off.py"),
     Mutation(
         "hookrunner/convergence/turns.py",
         "if not state.turn and not self.awaited(name)",

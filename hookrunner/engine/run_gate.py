@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import TokenBucket
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Entry, Snapshots, wanted
 from hookrunner.model.events import BindingId, Obstacle
@@ -48,9 +49,10 @@ class RunGate:
     """Knows what holds up runs. `progress` gives notice that a snapshot may have become usable, or that a task of the
     start is done."""
 
-    def __init__(self, monitors: Monitors, clock: Callable[[], float]) -> None:
+    def __init__(self, monitors: Monitors, clock: Callable[[], float], metrics: Metrics) -> None:
         self.progress = Notifier()
         self._monitors = monitors
+        self._lost = metrics.binding_monitor_missing
         self._clock = clock
         self._buckets: dict[str, TokenBucket] = {}
         self._lines = defaultdict[str, asyncio.Lock](asyncio.Lock)
@@ -134,6 +136,7 @@ class RunGate:
     def _read(self, order: HookRun, index: int) -> list[Entry]:
         monitor = self._monitors.get(BindingId(order.hook, index))
         if monitor is None:
+            self._lost.inc(order.binding)
             raise HookFailed(f"the snapshot of binding {index} is gone: the hook was disabled meanwhile")
         monitor.snapshot.reset_run_counts()
         if index in order.unlocks and monitor.binding.run_on_synchronization:

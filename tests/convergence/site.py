@@ -226,7 +226,7 @@ class Site:
         jq, schedules = Jq(workers=1), Schedules()
         self.metrics, self.streams = metrics, Streams(FakeCluster().watch, background, metrics)
         monitors = Monitors(self.streams, jq, background, metrics, clock)
-        gate = RunGate(monitors, clock)
+        gate = RunGate(monitors, clock, metrics)
         queues = Queues(gate, clock, metrics, 100)
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)

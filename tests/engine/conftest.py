@@ -67,7 +67,7 @@ class Bench:
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
-        self.gate = RunGate(self.monitors, clock)
+        self.gate = RunGate(self.monitors, clock, self.metrics)
         processes, run_metrics = HookProcesses(settings, children), RunMetrics(self.metrics, clock)
         self.executor = HookExecutor(processes, applier, self.gate, run_metrics, None)
         self.hook_runs = QueueRuns(self.executor, self.gate, self.metrics, clock)

@@ -8,6 +8,7 @@ import pytest
 
 from hookrunner.engine.hook_executor import PATIENCE, InlineRuns
 from hookrunner.engine.run_gate import MissingSnapshot, RunGate
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import HookRun
@@ -22,7 +23,7 @@ async def without_a_snapshot() -> None:
     nothing_is_watched: Any = {}
     now = asyncio.get_running_loop().time
     no_executor: Any = None
-    direct = InlineRuns(no_executor, RunGate(nothing_is_watched, now))
+    direct = InlineRuns(no_executor, RunGate(nothing_is_watched, now, Metrics("")))
     contexts = (Context("b", ContextType.EVENT),)
     began, order = now(), HookRun("h", "b", BindingType.KUBERNETES, "main", contexts, unlocks=(0,))
     with pytest.raises(MissingSnapshot, match="waiting for the snapshot of binding 0, which nothing watches"):

@@ -1,6 +1,7 @@
 """May a run start now: snapshots and rate limits, in virtual time. Queues ask in test_queues.py."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 
 from hookrunner.engine.run_gate import MissingSnapshot, RunGate
+from hookrunner.errors import HookFailed
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, Obstacle
@@ -36,9 +39,9 @@ def hook(interval: float = 0.0, burst: int = 1) -> Hook:
     return Hook("h", Path("/h"), HookConfig("v1", settings=HookSettings(min_interval=interval, burst=burst)))
 
 
-def gate(monitor: Monitor | None = None, interval: float = 0.0) -> RunGate:
+def gate(monitor: Monitor | None = None, interval: float = 0.0, metrics: Metrics | None = None) -> RunGate:
     monitors: Any = {BindingId("h", 0): monitor or Monitor()}
-    gate = RunGate(monitors, asyncio.get_running_loop().time)
+    gate = RunGate(monitors, asyncio.get_running_loop().time, metrics or Metrics(""))
     gate.register(hook(interval))
     return gate
 
@@ -52,6 +55,14 @@ async def test_only_runs_of_hooks_are_held_up() -> None:
     assert guard.obstacle(ORDER) == Obstacle("cms (no such kind)", brief=False)
     module = ModuleTask("ModuleRun", "m", "test")
     assert (guard.obstacle(module), guard.take_token(module), guard.take_token(module)) == (None, 0.0, 0.0)
+
+
+async def test_a_snapshot_that_is_gone_fails_the_run_and_is_counted() -> None:
+    metrics = Metrics("")
+    disabled = replace(ORDER, hook="gone")
+    with pytest.raises(HookFailed, match="the hook was disabled meanwhile"):
+        gate(metrics=metrics).read_snapshots(disabled)
+    assert 'binding_monitor_missing_total{binding="b"} 1' in metrics.exposition().decode()
 
 
 async def test_a_token_is_taken_once_and_the_next_one_comes_with_time() -> None:
