@@ -1,5 +1,6 @@
 """The control plane's programs as child processes that never outlive the process which started them."""
 
+import atexit
 import itertools
 import os
 import random
@@ -107,5 +108,6 @@ def _block() -> tuple[socket.socket, Iterator[int]]:
         except OSError:
             name.close()
         else:
+            atexit.register(name.close)  # held until then
             return name, itertools.cycle(range(first, first + BLOCK))
     raise OSError(f"{len(blocks)} processes with tests run on this machine: no ports are left for another")
