@@ -155,6 +155,19 @@ async def test_lost_connection_makes_health_unknown_after_75_s(tracked: Tracked,
     assert tracked.changes == ["demo"]
 
 
+async def test_silent_watch_makes_health_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
+    """The server takes connections and sends nothing."""
+    await tracked.apply(WEB)
+    await tracked.ready()
+    tracked.track(WEB)
+    assert await tracked.after(1) == ["Deployment default/web Current"]
+    sandbox.faults.add(Fault("drop", "/apis/apps/v1/deployments"))
+    sandbox.faults.add(Fault("stall", "/apis/apps/v1/deployments"))
+    assert (await tracked.after(400))[0].startswith("Deployment default/web Unknown it cannot be watched")
+    sandbox.faults.clear()
+    assert await tracked.after(120) == ["Deployment default/web Current"]
+
+
 def pod(name: str, **status: Any) -> Any:
     spec = WEB["spec"]["template"]["spec"]
     return made("Pod", name, spec=spec) | {"metadata": {"name": name, "labels": {"app": "web"}}, "status": status}
@@ -177,6 +190,32 @@ async def test_crashing_pod_fails_its_workload_by_name(tracked: Tracked) -> None
     assert await tracked.after(5) == ["DaemonSet default/web Failed Pod web-1: container c crashes again and again"]
     await tracked.world.delete(crashing)
     assert (await tracked.after(61))[0].startswith("DaemonSet default/web InProgress")
+
+
+def replica_set(name: str, revision: str) -> Any:
+    labels = {"app": "web", "pod-template-hash": name}
+    metadata = {"name": name, "labels": labels, "annotations": {"deployment.kubernetes.io/revision": revision}}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": WEB["spec"]}
+
+
+async def test_pod_of_an_earlier_revision_does_not_fail_a_deployment(tracked: Tracked, sandbox: Sandbox) -> None:
+    """It may be the reason for the change that is being rolled out."""
+    annotated = WEB["metadata"] | {"annotations": {"deployment.kubernetes.io/revision": "2"}}
+    await tracked.apply(WEB | {"metadata": annotated})
+    for found in (replica_set("old", "1"), replica_set("new", "2")):
+        await tracked.world.create(found)
+        crashing = pod(f"web-{found['metadata']['name']}")
+        crashing["metadata"]["labels"] |= found["metadata"]["labels"]
+        await tracked.world.create(crashing)
+        if found["metadata"]["name"] == "old":
+            await tracked.world.status(crashing, phase="Running", containerStatuses=CRASHES)
+    tracked.track(WEB)
+    assert (await tracked.after(16))[0] == "Deployment default/web InProgress 0 of 1 replicas are created"
+    await tracked.world.status(pod("web-new"), phase="Running", containerStatuses=CRASHES)
+    expected = "Deployment default/web Failed Pod web-new: container c crashes again and again"
+    assert await tracked.after(61) == [expected]
+    sandbox.faults.add(Fault("answer", "/namespaces/default/pods", status=403))
+    assert (await tracked.after(61))[0].startswith("Deployment default/web InProgress")
 
 
 async def test_ready_workload_does_not_ask_for_its_pods(tracked: Tracked, sandbox: Sandbox) -> None:
