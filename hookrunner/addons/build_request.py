@@ -16,7 +16,7 @@ import orjson
 from hookrunner import safe_files
 from hookrunner.charts import chart_files
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.namespaces import Scopes
+from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
 from hookrunner.packages.package import Package

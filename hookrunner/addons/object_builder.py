@@ -18,17 +18,15 @@ from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest
-from hookrunner.manifests.application import fill_application
-from hookrunner.manifests.checks import check_objects, ordered
 from hookrunner.manifests.documents import read_objects, split_lists
 from hookrunner.manifests.images import redirect_images
-from hookrunner.manifests.kustomize import build_kustomization
-from hookrunner.manifests.labels import label_value, set_labels
-from hookrunner.manifests.namespaces import Scopes, fill_namespaces, scopes_of
+from hookrunner.manifests.object_metadata import Scopes, fill_namespaces, label_value, scopes_of, set_labels
+from hookrunner.manifests.object_set import check_objects, fill_application, ordered
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
-from hookrunner.manifests.post_render import post_render
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs.kustomize import build_kustomization
+from hookrunner.manifests.programs.post_render import post_render
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.model.releases import RenderedChart, RenderRequest
 from kubetypes.json_values import JSON

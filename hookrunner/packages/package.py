@@ -21,7 +21,7 @@ from typing import Literal
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError, PackageReason
-from hookrunner.manifests.kustomization_checks import KUSTOMIZATIONS
+from hookrunner.manifests.programs.kustomization_checks import KUSTOMIZATIONS
 from hookrunner.packages.checksums import (
     CHECKSUMS,
     compute_checksums,

@@ -13,7 +13,7 @@ from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, BadPatch, RenderFailed
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.package import parse_package
 from hookrunner.process.child import Patience

@@ -24,7 +24,7 @@ from hookrunner.addons.package_directory import unpack_package
 from hookrunner.addons.version_resolver import VersionRequest, check_package, resolve_version
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities

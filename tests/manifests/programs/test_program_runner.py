@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.program_runner import Program, ProgramLimits, ProgramRunner
+from hookrunner.manifests.programs.program_runner import Program, ProgramLimits, ProgramRunner
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.documents import read_objects
-from hookrunner.manifests.kustomization_checks import check_kustomizations
-from hookrunner.manifests.program_runner import Program, ProgramRunner
+from hookrunner.manifests.programs.kustomization_checks import check_kustomizations
+from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
 
 NAME = "kubectl kustomize"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.post_render import post_render
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs.post_render import post_render
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from tests.manifests.conftest import sourced
 
 ENV = {"PATH": "/usr/bin:/bin", "WHO": "hookrunner"}

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests import kustomize
-from hookrunner.manifests.kustomize import build_kustomization
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs import kustomize
+from hookrunner.manifests.programs.kustomize import build_kustomization
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from tests.controlplane.tools import find_tool
 
 COREFILE = ".:53 {\n    errors\n    forward . 10.0.0.10\n}\n"

@@ -1,10 +1,15 @@
-"""Writes the namespace into objects that have none, because release records are kept in another namespace.
+"""The namespace and the labels of an addon's objects.
 
-Whether a kind has namespaces is looked up: first among the definitions of the same package, which the cluster may not
-know yet, then in the cluster, then among the built-in kinds. Objects of unknown kinds stay as they are.
+The namespace is written into objects that have none, because release records are kept in another namespace. Whether a
+kind has namespaces is looked up: first among the definitions of the same package, which the cluster may not know yet,
+then in the cluster, then among the built-in kinds. Objects of unknown kinds stay as they are.
+
+Labels go on `metadata.labels` of each object, in place of its own of the same name; selectors and templates of Pods
+stay as they are, so a workload still finds its Pods.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hookrunner.manifests.sourced_object import SourcedObject
 from kubetypes.json_values import JSON
@@ -13,6 +18,9 @@ from kubetypes.openapi import builtin_kinds
 Scopes = Callable[[str, str], bool | None]
 """Whether the kind of an apiVersion and a kind has namespaces; None if that is unknown."""
 
+LONGEST_VALUE = 63
+"""Characters of a label's value. https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"""
+_DIGITS = 10
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
@@ -60,3 +68,16 @@ def _defined_kinds(source: SourcedObject) -> Iterable[tuple[tuple[str, str], boo
     if not isinstance(kind, str) or spec.get("scope") not in ("Namespaced", "Cluster"):
         return ()
     return (((str(spec.get("group")), kind), spec["scope"] == "Namespaced"),)
+
+
+def set_labels(sources: Iterable[SourcedObject], labels: Mapping[str, str]) -> tuple[SourcedObject, ...]:
+    """The objects with these labels."""
+    return tuple(source.labelled(labels) for source in sources)
+
+
+def label_value(name: str) -> str:
+    """An object's name as the value of a label: beyond 63 characters it is cut, and a part of its SHA-256 added."""
+    if len(name) <= LONGEST_VALUE:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGITS]
+    return f"{name[: LONGEST_VALUE - _DIGITS - 1].rstrip('.-_')}.{digest}"

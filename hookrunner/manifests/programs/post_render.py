@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookrunner.errors import BadManifest, RenderFailed
 from hookrunner.manifests.documents import read_objects, split_lists
-from hookrunner.manifests.program_runner import Program, ProgramRunner
+from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.manifests.yaml_writer import dump
 
