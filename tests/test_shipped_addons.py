@@ -185,8 +185,8 @@ def test_dashboard_has_an_application_where_the_cluster_serves_the_kind(capsys: 
 
 
 @pytest.mark.slow
-def test_the_linter_reports_nothing_about_hooks_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["hook", "lint", "--strict", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
+def test_the_linter_reports_nothing_about_addons_and_their_hooks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["addon", "lint", "--strict", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
 
 
 @each("hook", SCRIPTS, ids=lambda hook: str(hook.name))

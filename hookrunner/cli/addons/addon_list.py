@@ -1,13 +1,14 @@
 """`hookrunner addon list`, `versions` and `crd`: what addons in files offer."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.offered_versions import Offer, read_offer
-from hookrunner.cli.addons.addon_options import AddonFiles, for_a_cluster, of_files
+from hookrunner.cli.addons.addon_options import AddonFiles, directory_paths, for_a_cluster, of_files, read_files
 from hookrunner.cli.output import echo, echo_json, echo_styled, show, style
 from hookrunner.cli.shared import run_to_end
 from hookrunner.model.addons import Addon
@@ -20,6 +21,14 @@ from kubetypes.json_values import JSON
 _LIST_TITLES = ("ADDON", "KIND", "GROUP", "CHANNEL", "INSTANCES", "DESCRIPTION")
 _VERSION_TITLES = ("VERSION", "KUBERNETES", "FITS", "CHANNELS", "DIGEST")
 _SHORT_DIGEST = 19
+
+
+def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
+    """For completion: the addons in the directories of --addons-dir."""
+    with suppress(Exception):  # an error message would break the completion
+        files = read_files(directory_paths(ctx.params.get("directories") or ()))
+        return [addon.name for addon in files.catalog.addons if addon.name.startswith(typed)]
+    return []
 
 
 @click.command("list")
@@ -61,7 +70,7 @@ def _addon_row(addon: Addon) -> dict[str, str]:
 
 
 @click.command("versions")
-@click.argument("name", metavar="ADDON")
+@click.argument("name", metavar="ADDON", shell_complete=_names)
 @of_files
 @for_a_cluster
 @click.option(
@@ -105,7 +114,7 @@ def _version_rows(offer: Offer) -> Iterator[tuple[str, ...]]:
 
 
 @click.command("crd")
-@click.argument("names", metavar="[ADDON]...", nargs=-1)
+@click.argument("names", metavar="[ADDON]...", nargs=-1, shell_complete=_names)
 @of_files
 def addon_crd(names: tuple[str, ...], files: AddonFiles) -> None:
     """Print the definitions of the addons' kinds, for clusters in which hookrunner may not apply them.

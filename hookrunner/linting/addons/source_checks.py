@@ -70,7 +70,7 @@ async def _check_channel(
     for number, entry in enumerate(channel.entries):
         if entry.name in ("", addon.component) and entry.version not in versions:
             place = in_yaml(addon.directory / path, f"/manifests/{number}/version")
-            known = f"there are {', '.join(versions)}" if versions else "there are none"
+            known = f"there are {', '.join(versions)}" if versions else "the source has no package of it"
             text = f"{addon.component} {entry.version} has no package; {known}"
             yield ModuleRemark(path, place, "package-missing", text)
 

@@ -83,10 +83,11 @@ def first_runs(hooks: Sequence[Hook]) -> Iterator[tuple[Hook, Happening]]:
 
 
 def _require_success(hook: Hook, result: Result) -> None:
-    """Raises HookFailed with the end of the hook's output."""
+    """Raises HookFailed with the hook's name and the end of its output."""
     if result.failure:
         printed = "".join(f"\n| {line}" for line in result.logs[-_LAST_LINES:])
-        raise HookFailed(f"hook {result.failure}{printed}")
+        named = result.failure if result.failure.startswith(hook.name) else f"{hook.name}: {result.failure}"
+        raise HookFailed(f"hook {named}{printed}")
 
 
 def _notes(hook: Hook, result: Result) -> Iterator[str]:
