@@ -274,6 +274,8 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "overwrite",
         "ignore-not-found",
         "from-file",
+        "field-selector",
+        "for",
     }  # of kubectl
     others |= {"server-side", "force", "skip-phases"}  # of kubectl, of kubeadm
     others |= {"skip-phases"}  # of kubeadm

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import RenderFailed
+from hookrunner.manifests.placeholders import replace_placeholders
 from hookrunner.manifests.programs import kustomize
 from hookrunner.manifests.programs.kustomize import build_kustomization
 from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.model.addons import Placeholder
 from tests.controlplane.tools import find_tool
 
 COREFILE = ".:53 {\n    errors\n    forward . 10.0.0.10\n}\n"
@@ -52,6 +54,13 @@ async def test_refused_kustomizations_are_not_run(runner: ProgramRunner) -> None
         await build_kustomization(remote, runner)
     with pytest.raises(RenderFailed, match="leads outside of the package"):
         await build_kustomization({**PACKAGE, "../x": b""}, runner)
+
+
+async def test_a_value_in_place_of_a_placeholder_loads_nothing_from_elsewhere(runner: ProgramRunner) -> None:
+    files = {"kustomization.yaml": b"namePrefix: @P@\n"}
+    values = {"prefix": "a-\nresources: [https://127.0.0.1/a.yaml]"}
+    with pytest.raises(RenderFailed, match="is not in the package"):
+        await build_kustomization(replace_placeholders(files, [Placeholder("@P@", "prefix")], values), runner)
 
 
 async def test_without_kubectl_the_error_says_what_to_do(
