@@ -35,7 +35,7 @@ from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
-from hookrunner.releases.object_marks import IGNORE
+from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON

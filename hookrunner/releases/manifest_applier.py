@@ -28,12 +28,12 @@ from hookrunner.releases.manifest_objects import (
     owned,
     stages,
 )
-from hookrunner.releases.object_marks import with_marks
-from hookrunner.releases.object_owners import ReleaseOwners
-from hookrunner.releases.object_remover import ObjectRemover, RemovedObject, explain_rights
-from hookrunner.releases.object_writer import ObjectWrite, ObjectWriter, WriteResult
-from hookrunner.releases.pending_objects import changed, without_dependent
-from hookrunner.releases.write_stages import StageProgress, StageRunner
+from hookrunner.releases.objects.object_marks import with_marks
+from hookrunner.releases.objects.object_owners import ReleaseOwners
+from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, explain_rights
+from hookrunner.releases.objects.object_writer import ObjectWrite, ObjectWriter, WriteResult
+from hookrunner.releases.objects.pending_objects import changed, without_dependent
+from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
 from kubetypes.json_values import JSON
 
 _ESTABLISHED_WITHIN = 60.0

@@ -9,7 +9,7 @@ from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model import modules
 from hookrunner.model.releases import ObjectMarks
-from hookrunner.releases.object_marks import IGNORE, with_marks
+from hookrunner.releases.objects.object_marks import IGNORE, with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.kube.server import definition

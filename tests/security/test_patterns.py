@@ -12,7 +12,7 @@ from hookrunner import ranges
 from hookrunner.jq import complaints
 from hookrunner.kube import refusals
 from hookrunner.process.output import LINE_CAP, Records
-from hookrunner.releases import apply_refusals
+from hookrunner.releases.objects import apply_refusals
 from hookrunner.values.schemas.keywords import text_format
 from tests.examples import several
 from tests.flows.modules.hooks import configmap

@@ -18,10 +18,10 @@ from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
-from hookrunner.releases.object_marks import CREATED, without_marks
-from hookrunner.releases.object_remover import ObjectRemover, RemovedObject, reason_to_stay
+from hookrunner.releases.objects.object_marks import CREATED, without_marks
+from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
+from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
 from hookrunner.releases.removal.namespace_contents import NamespaceContents
-from hookrunner.releases.write_stages import StageProgress, StageRunner
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")

@@ -11,7 +11,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.releases import ObjectMarks
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.object_marks import with_marks
+from hookrunner.releases.objects.object_marks import with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.releases.wants import configmap, deployment

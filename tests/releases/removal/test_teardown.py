@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import NotFound, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import DesiredRelease, KeptObject
-from hookrunner.releases.object_marks import IGNORE
+from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS

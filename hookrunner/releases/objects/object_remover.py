@@ -18,7 +18,7 @@ from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, Writ
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import POLICY, KindResolver, ObjectId, ReleaseId, must_stay, owner_of
-from hookrunner.releases.object_marks import IGNORE, is_ignored, without_owner
+from hookrunner.releases.objects.object_marks import IGNORE, is_ignored, without_owner
 from kubetypes.json_values import JSON
 
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]

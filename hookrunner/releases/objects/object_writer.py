@@ -19,7 +19,6 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
-from hookrunner.releases import apply_refusals
 from hookrunner.releases.manifest_objects import (
     ADOPT,
     MANAGER,
@@ -30,9 +29,16 @@ from hookrunner.releases.manifest_objects import (
     to_applied,
     was_written,
 )
-from hookrunner.releases.object_marks import as_created, for_dry_run, foreign_controller, is_ignored, with_live_owner
-from hookrunner.releases.object_owners import Adopter, ReleaseOwners, check_unowned
-from hookrunner.releases.object_remover import delete_object
+from hookrunner.releases.objects import apply_refusals
+from hookrunner.releases.objects.object_marks import (
+    as_created,
+    for_dry_run,
+    foreign_controller,
+    is_ignored,
+    with_live_owner,
+)
+from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
+from hookrunner.releases.objects.object_remover import delete_object
 from kubetypes.json_values import JSON
 
 WriteResult = Literal["created", "changed", "unchanged"]

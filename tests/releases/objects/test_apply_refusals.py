@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.releases import apply_refusals
-from hookrunner.releases.apply_refusals import faults, without_faults
+from hookrunner.releases.objects import apply_refusals
+from hookrunner.releases.objects.apply_refusals import faults, without_faults
 from tests.tables import each
 
 DEPLOYMENT = {

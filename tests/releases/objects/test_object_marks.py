@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from hookrunner.model.releases import ObjectMarks, OwnerReference, ReleaseOptions
-from hookrunner.releases import object_marks
 from hookrunner.releases.manifest_objects import MANAGED_BY, RELEASE_NAME, RELEASE_NAMESPACE, ReleaseId
+from hookrunner.releases.objects import object_marks
 from tests.tables import each
 
 OWNER = OwnerReference("addons.x-k8s.io/v1alpha1", "CoreDNS", "default", "u1", "kube-system")
