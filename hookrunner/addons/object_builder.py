@@ -5,7 +5,8 @@ patches → instance label → Helm's order of kinds. All steps are pure functio
 kustomize and postRender, which start processes. The result depends on the request alone, in whatever order files and
 keys come.
 
-A chart's Helm hooks get namespaces, images and labels, too, but no patches, as with Helm's own post-renderers.
+Definitions in a chart's `crds/` are objects like those that templates render; a release never deletes any. A chart's
+Helm hooks get namespaces, images and labels, too, but no patches, as with Helm's own post-renderers.
 """
 
 import re
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from hookrunner import redaction
 from hookrunner.addons.build_request import BuildRequest
-from hookrunner.charts.chart_files import read_crds
+from hookrunner.charts import chart_files
 from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest
@@ -29,8 +30,11 @@ from hookrunner.manifests.programs.post_render import post_render
 from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.model.releases import RenderedChart, RenderRequest
+from hookrunner.packages.channels import version_order
 from kubetypes.json_values import JSON
 
+MIN_OPERATOR = "addons.k8s.io/min-operator-version"
+"""Annotation of objects in packages: the lowest version of the operator that may apply them."""
 _SOURCE = re.compile(r"^---\n# Source: (.*)$", re.MULTILINE)
 
 Objects = tuple[SourcedObject, ...]
@@ -38,14 +42,14 @@ Objects = tuple[SourcedObject, ...]
 
 @dataclass(frozen=True, slots=True)
 class BuiltRelease:
-    """What a request leads to. `crds` are those in a chart's `crds/`, which are applied before its objects; `unmatched`
-    says of each patch without an object why it has none, where addon.yaml allows that. `patched` names the objects that
-    patches have changed: what the API server refuses of them is the patch's fault."""
+    """What a request leads to. `unmatched` says of each patch without an object why it has none, where addon.yaml
+    allows that. `patched` names the objects that patches have changed: what the API server refuses of them is the
+    patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any."""
 
     rendered: RenderedChart
-    crds: tuple[JSON, ...] = ()
     unmatched: tuple[str, ...] = ()
     patched: frozenset[VersionlessId] = frozenset()
+    min_operator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,7 @@ class ObjectBuilder:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered, BadPatch for a
         patch of the instance that does not fit."""
         rendered = await self._render(request)
-        crds = tuple(read_crds(request.directory, ())) if request.package.form == "chart" else ()
-        scopes = scopes_of([SourcedObject("crds", crd) for crd in crds], request.scopes)
+        scopes = scopes_of(rendered.objects, request.scopes)
         objects = _placed(split_lists(rendered.objects), request, scopes)
         if paths := [request.addon.directory / path for path in request.addon.post_render]:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
@@ -81,7 +84,8 @@ class ObjectBuilder:
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
         made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
         chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
-        return BuiltRelease(chart, crds, tuple(map(str, patched.problems)), patched.changed)
+        unmatched = tuple(map(str, patched.problems))
+        return BuiltRelease(chart, unmatched, patched.changed, highest_operator(patched.objects))
 
     async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:
@@ -112,7 +116,8 @@ class ObjectBuilder:
         paths = _SOURCE.findall(chart.manifest)
         objects = (SourcedObject(path, obj) for path, obj in zip(paths, chart.objects, strict=True))
         hooks = (SourcedObject(hook.path, hook.obj) for hook in chart.hooks)
-        return _RenderedPackage(tuple(objects), tuple(hooks), chart.notes, chart.chart)
+        crds = (SourcedObject(chart_files.CRDS, crd) for crd in chart_files.read_crds(request.directory, ()))
+        return _RenderedPackage((*crds, *objects), tuple(hooks), chart.notes, chart.chart)
 
 
 def record_of(request: BuildRequest) -> JSON:
@@ -128,6 +133,14 @@ def record_of(request: BuildRequest) -> JSON:
     }
     known = {key: text for key, text in metadata.items() if text}
     return {"metadata": known, "lock": None, "templates": [], "values": {}, "schema": None, "files": []}
+
+
+def highest_operator(objects: Iterable[SourcedObject]) -> str:
+    """The highest version of hookrunner that an object asks for by upstream's annotation; one that is no version is
+    higher than all, since nothing satisfies it."""
+    annotations = (source.obj["metadata"].get("annotations") or {} for source in objects)
+    asked = {str(texts[MIN_OPERATOR]) for texts in annotations if texts.get(MIN_OPERATOR)}
+    return max(asked, key=lambda text: (not version_order(text)[0], version_order(text)), default="")
 
 
 def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:

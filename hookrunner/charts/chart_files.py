@@ -219,6 +219,7 @@ def _file(name: str, entry: os.DirEntry[str]) -> File:
     return name, status.st_size, status.st_ino, status.st_mtime_ns
 
 
+CRDS = "crds"
 _VERSION, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
 
@@ -229,7 +230,7 @@ def read_crds(directory: Path, skip_prefixes: Sequence[str]) -> list[JSON]:
     Files whose name begins with one of `skip_prefixes` are left out. Raises BadChart, naming file and document, for a
     document that is not a CRD.
     """
-    files = sorted((directory / "crds").rglob("*.yaml"))
+    files = sorted((directory / CRDS).rglob("*.yaml"))
     return [crd for file in files if not file.name.startswith(tuple(skip_prefixes)) for crd in _read_crds(file)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hookrunner.addons.addon_file import to_addon
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, BadPatch, RenderFailed
@@ -196,6 +196,24 @@ async def test_application_selects_objects_of_the_instance(builder: ObjectBuilde
     spec = built.rendered.objects[-1]["spec"]
     assert spec["selector"] == {"matchLabels": {"addons.x-k8s.io/web": "default"}}
     assert spec["descriptor"] == {"version": "1.0.0"}
+
+
+async def test_definitions_of_a_chart_come_with_its_objects(builder: ObjectBuilder, request_of: Request) -> None:
+    definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: t}\nspec: {}\n"
+    files = {**CHART, "crds/t.yaml": definition, "templates/a.yaml": ROLE}
+    built = await builder.build(request_of(files))
+    assert [obj["kind"] for obj in built.rendered.objects] == ["CustomResourceDefinition", "ClusterRole"]
+    assert "# Source: crds\n" in built.rendered.manifest
+
+
+@pytest.mark.parametrize(("asked", "highest"), [([], ""), (["0.2.0", "0.10.0"], "0.10.0"), (["9.0.0", "soon"], "soon")])
+async def test_highest_wanted_operator_is_known(
+    asked: list[str], highest: str, builder: ObjectBuilder, request_of: Request
+) -> None:
+    text = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: n{0}, annotations: {{{1}: '{2}'}}}}\n"
+    files = {f"{n}.yaml": text.format(n, MIN_OPERATOR, version) for n, version in enumerate(asked)}
+    built = await builder.build(request_of({"a.yaml": ROLE, **files}))
+    assert built.min_operator == highest
 
 
 def test_digest_covers_what_changes_objects(request_of: Request) -> None:

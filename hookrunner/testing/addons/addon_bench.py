@@ -21,7 +21,13 @@ from hookrunner.addons.build_request import BuildRequest, ImageSettings
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
-from hookrunner.addons.version_resolver import VersionRequest, check_package, resolve_version
+from hookrunner.addons.version_resolver import (
+    VersionRequest,
+    check_operator,
+    check_package,
+    resolve_version,
+    untested_reason,
+)
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
 from hookrunner.manifests.programs.program_runner import ProgramRunner
@@ -76,10 +82,11 @@ class AddonBench:
         the instance."""
         addon = addon_of(self.catalog, document)
         instance = checked_instance(addon, document)
-        package = await read_package(addon, instance, self.source_of(addon), capabilities.kube_version)
+        versions = versions_of(addon, instance, capabilities)
+        package = await read_package(addon, instance, self.source_of(addon), versions)
         values = instance_values(addon, instance, package.version)
         with TemporaryDirectory(dir=self.scratch) as own:
-            directory = unpack_package(package, Path(own, "package"))
+            directory = unpack_package(package, Path(own))
             inputs = HookInputs(instance.document, directory, cluster)
             findings = await run_hooks(self.hooks, addon.directory, inputs, values, instance.unit)
             values.for_helm(instance.unit)
@@ -95,10 +102,11 @@ class AddonBench:
                 quotes=True,
             )
             built = await self.builder.build(request)
-        notes = (*findings.notes, *built.unmatched)
-        return BuiltInstance(
-            instance, package.version, (*built.crds, *built.rendered.objects), findings.conditions, notes
-        )
+        if obstacle := check_operator(built.min_operator, versions, package.version):
+            raise RunBlocked(obstacle.message)
+        untested = untested_reason(package.traits, versions, package.version)
+        notes = (*findings.notes, *built.unmatched, *filter(None, [untested]))
+        return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
 
 
 def addon_of(catalog: AddonCatalog, document: JSON) -> Addon:
@@ -123,12 +131,17 @@ def checked_instance(addon: Addon, document: JSON) -> Instance:
     return instance
 
 
-async def read_package(addon: Addon, instance: Instance, source: DirectorySource, kubernetes: str) -> Package:
+def versions_of(addon: Addon, instance: Instance, capabilities: Capabilities) -> VersionRequest:
+    """What decides about the version of a first install."""
+    kubernetes = capabilities.kube_version
+    return VersionRequest(addon.component, kubernetes, __version__, instance.fields, "", addon.downgrade)
+
+
+async def read_package(addon: Addon, instance: Instance, source: DirectorySource, request: VersionRequest) -> Package:
     """The package of the version that the instance asks for, on a first install. Raises PackageError, RunBlocked."""
-    if not is_kubernetes_in(kubernetes, addon.requires.kubernetes):
-        text = f"addon '{addon.name}' needs Kubernetes {addon.requires.kubernetes}, the cluster has {kubernetes}"
-        raise RunBlocked(text)
-    request = VersionRequest(addon.component, kubernetes, __version__, instance.fields, "", addon.downgrade)
+    if not is_kubernetes_in(request.kubernetes, addon.requires.kubernetes):
+        needed = addon.requires.kubernetes
+        raise RunBlocked(f"addon '{addon.name}' needs Kubernetes {needed}, the cluster has {request.kubernetes}")
     wanted = resolve_version(request, await _read_channel(instance.fields.channel, source))
     if isinstance(wanted, AddonObstacle):
         raise RunBlocked(wanted.message)
