@@ -14,11 +14,14 @@ from hookrunner.addons.addon_file import ADDON_FILE
 from hookrunner.cli.shared import quiet, relative
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
+from hookrunner.model.releases import Capabilities
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.source_locations import parse_overrides
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
+from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import SourceOf, directory_source
+from kubetypes.json_values import JSON
 
 _DEFAULT = Path("addons")
 
@@ -124,6 +127,30 @@ _CLUSTER_OPTIONS = (
         help="What the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCluster:
+    """The cluster that hooks and templates see: its objects, its version and what it serves."""
+
+    objects: tuple[JSON, ...]
+    capabilities: Capabilities
+
+
+def in_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of `for_a_cluster` and --given, and as `cluster` what they describe."""
+
+    @wraps(command)
+    def call(given: tuple[str, ...], capabilities: Capabilities, **others: Any) -> Any:
+        return command(cluster=GivenCluster(manifests.load(given, Path()), capabilities), **others)
+
+    option = click.option(
+        "--given",
+        multiple=True,
+        metavar="OBJECTS.yaml",
+        help="Objects of the cluster, which hooks see. May be repeated, may be a directory.",
+    )
+    return for_a_cluster(option(call))
 
 
 def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:

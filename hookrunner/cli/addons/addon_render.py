@@ -6,11 +6,10 @@ from pathlib import Path
 import click
 import orjson
 
-from hookrunner.cli.addons.addon_options import AddonFiles, for_a_cluster, of_files
+from hookrunner.cli.addons.addon_options import AddonFiles, GivenCluster, in_a_cluster, of_files
 from hookrunner.cli.output import echo, echo_styled, show, styled
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
-from hookrunner.model.releases import Capabilities
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import BuiltInstance, addon_bench
 from hookrunner.testing.addons.addon_cases import object_id, objects_as_yaml, shown
@@ -25,23 +24,10 @@ _CHANGED = 3
 @click.command("render")
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
 @of_files
-@for_a_cluster
-@click.option(
-    "--given",
-    multiple=True,
-    metavar="OBJECTS.yaml",
-    help="Objects of the cluster, which hooks see. May be repeated, may be a directory.",
-)
+@in_a_cluster
 @click.option("--diff", is_flag=True, help="Show what differs from the objects of --given; exit code 3 if any do.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-def addon_render(
-    names: tuple[str, ...],
-    files: AddonFiles,
-    capabilities: Capabilities,
-    given: tuple[str, ...],
-    diff: bool,
-    output: str,
-) -> int:
+def addon_render(names: tuple[str, ...], files: AddonFiles, cluster: GivenCluster, diff: bool, output: str) -> int:
     """Print the objects for the instances in FILE (`-` is standard input), without a cluster and without a network.
 
     \b
@@ -56,25 +42,22 @@ def addon_render(
     instances = manifests.load(names, Path())
     if not instances:
         raise BadInput(f"{' '.join(names)}: no object is in it; write an instance of an addon")
-    cluster = manifests.load(given, Path())
-    built = run_to_end(_build(files, capabilities, instances, cluster))
+    built = run_to_end(_build(files, instances, cluster))
     for instance in built:
         for note in instance.notes:
             echo(f"note: {note}", err=True)
     objects = [obj for instance in built for obj in instance.objects]
     if diff:
-        return _show_difference(objects, cluster)
+        return _show_difference(objects, cluster.objects)
     show(_as_list(objects) if output == "json" else objects_as_yaml(objects))
     return 0
 
 
-async def _build(
-    files: AddonFiles, capabilities: Capabilities, instances: Sequence[JSON], cluster: tuple[JSON, ...]
-) -> list[BuiltInstance]:
+async def _build(files: AddonFiles, instances: Sequence[JSON], cluster: GivenCluster) -> list[BuiltInstance]:
     """Raises HookrunnerError for the first instance that is refused."""
     with quiet():
         async with addon_bench(files.settings, files.catalog, files.source_of) as bench:
-            return [await bench.build(instance, cluster, capabilities) for instance in instances]
+            return [await bench.build(instance, cluster.objects, cluster.capabilities) for instance in instances]
 
 
 def _as_list(objects: Sequence[JSON]) -> str:
