@@ -89,12 +89,9 @@ class OwnerReference:
     namespace: str = ""
 
     def is_same_object(self, reference: JSON) -> bool:
-        """Does a reference of a live object name this owner, or an earlier object of its name?"""
-        return (reference.get("apiVersion"), reference.get("kind"), reference.get("name")) == (
-            self.api_version,
-            self.kind,
-            self.name,
-        )
+        """Does a reference of a live object name this owner, or an earlier object of its name, in any version?"""
+        groups = {str(version).rpartition("/")[0] for version in (reference.get("apiVersion"), self.api_version)}
+        return len(groups) == 1 and (reference.get("kind"), reference.get("name")) == (self.kind, self.name)
 
 
 @dataclass(frozen=True, slots=True)

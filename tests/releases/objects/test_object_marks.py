@@ -55,6 +55,8 @@ def test_mark_replaces_a_label_of_the_manifest() -> None:
         ({"kind": "ReplicaSet", "name": "web"}, ""),
         (REFERENCE, ""),
         (REFERENCE | {"uid": "earlier"}, ""),
+        (REFERENCE | {"apiVersion": "addons.x-k8s.io/v1"}, ""),
+        (REFERENCE | {"apiVersion": "other.io/v1alpha1"}, "CoreDNS default"),
         (REFERENCE | {"name": "another"}, "CoreDNS another"),
     ],
 )
