@@ -7,9 +7,9 @@ Hooks run as in the first run of an instance (`addon_hooks.py`), and find the gi
 on other instances or on time is left out: gates, an installed version, adoption.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -30,7 +30,9 @@ from hookrunner.addons.version_resolver import (
 )
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
+from hookrunner.manifests.object_metadata import scopes_of
 from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
@@ -49,6 +51,7 @@ from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
 
 _NAMESPACE = "default"
+_DEFINITION = "CustomResourceDefinition"
 
 SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
 """The packages of an addon. Raises BadInput for a location that cannot be read without a network."""
@@ -97,8 +100,9 @@ class AddonBench:
                 directory=directory,
                 values=values.document(instance.unit),
                 namespace=instance.namespace or _NAMESPACE,
-                capabilities=capabilities,
+                capabilities=with_definitions(capabilities, cluster),
                 images=self.images,
+                scopes=scopes_of([SourcedObject("given", obj) for obj in cluster]),
                 quotes=True,
             )
             built = await self.builder.build(request)
@@ -107,6 +111,22 @@ class AddonBench:
         untested = untested_reason(package.traits, versions, package.version)
         notes = (*findings.notes, *built.unmatched, *filter(None, [untested]))
         return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
+
+
+def with_definitions(capabilities: Capabilities, cluster: Iterable[JSON]) -> Capabilities:
+    """What a cluster serves that has these objects: also the kinds of its definitions."""
+    specs = (obj.get("spec") for obj in cluster if obj.get("kind") == _DEFINITION)
+    served = {name for spec in specs if isinstance(spec, dict) for name in _served_names(spec)}
+    return replace(capabilities, api_versions=tuple(sorted({*capabilities.api_versions, *served})))
+
+
+def _served_names(spec: Mapping[str, JSON]) -> Iterator[str]:
+    """Nothing for what is missing: a definition in a test case may be incomplete."""
+    names = spec.get("names")
+    for version in spec.get("versions") or ():
+        if version.get("served", True):
+            yield (served := f"{spec.get('group')}/{version.get('name')}")
+            yield f"{served}/{names.get('kind') if isinstance(names, dict) else ''}"
 
 
 def addon_of(catalog: AddonCatalog, document: JSON) -> Addon:
