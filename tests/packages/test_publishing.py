@@ -19,8 +19,18 @@ from tests.kube.real import client_of
 from tests.packages.places import CHART, DirectoryPlace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "packaging-addons.md").read_text()
-LIST, DIGEST, PUBLISH = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-CHANNEL, PACKAGE_FILE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+def blocks(title: str, language: str) -> list[str]:
+    """The code under a heading of the page."""
+    section = re.split(r"^##+ ", PAGE.partition(f"## {title}\n")[2], flags=re.MULTILINE)[0]
+    return re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+
+
+LIST, DIGEST = blocks("Checksums", "sh")
+(PUBLISH,) = blocks("In ConfigMaps and Secrets", "sh")
+(CHANNEL,) = blocks("Channels", "yaml")
+(PACKAGE_FILE,) = blocks("package.yaml", "yaml")
 
 
 @pytest.fixture
