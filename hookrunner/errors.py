@@ -25,6 +25,7 @@
     ├── ScriptFailed            an `enabled` script ended badly, hung, or answered neither true nor false
     ├── RenderFailed            a chart's templates could not be rendered with these values
     ├── RunBlocked              a unit cannot run before something that it depends on changes; time alone does not help
+    ├── RunPostponed            … or something that it waits for may come by itself: it is tried again
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
     ├── PackageError            a package of an addon cannot be fetched, read or verified; or no version fits
     ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
@@ -204,6 +205,10 @@ class BadManifest(RenderFailed):
 class RunBlocked(HookrunnerError):
     """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
     when one of its inputs has changed. What is installed stays untouched."""
+
+
+class RunPostponed(HookrunnerError):
+    """A unit cannot run yet; what it waits for may come by itself. It is tried again after a back-off."""
 
 
 class ReleaseFailed(HookrunnerError):

@@ -33,7 +33,7 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.kube.discovery import ClusterCapabilities
-from hookrunner.model.modules import Module
+from hookrunner.model.modules import GLOBAL, Module
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.modules.scripts import MeteredScripts, Scripts
 from hookrunner.modules.shelf import Shelf
@@ -42,7 +42,9 @@ from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
+from hookrunner.values.section import merged
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 
 _log = log.get("config")
 
@@ -59,11 +61,14 @@ class ModuleConfiguration:
     values: HookValues
 
 
-def configuration(settings: Settings, shelf: Shelf, kube: Kube) -> ModuleConfiguration:
-    """What the engine needs before modules are put together on top of it."""
+def configuration(settings: Settings, shelf: Shelf, kube: Kube, shared: JSON = None) -> ModuleConfiguration:
+    """What the engine needs before modules are put together on top of it. `shared` are static global values that
+    stand below those of modules."""
     namespace = settings.kube.namespace or kube.connection.namespace or "default"
     sources = _sources(kube, namespace, settings.modules)
-    store = SectionStore(shelf.loaded.statics.sections, shelf.schemas)
+    sections = shelf.loaded.statics.sections
+    sections = sections | {GLOBAL: merged(shared or {}, sections.get(GLOBAL) or {})}
+    store = SectionStore(sections, shelf.schemas)
     values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
     return ModuleConfiguration(shelf, namespace, sources, store, values)
 
@@ -82,6 +87,16 @@ class Convergence:
     _helm: Helm
     _configured: ModuleConfiguration
     _events: EventWriter
+
+    @property
+    def helm(self) -> Helm:
+        """What releases are made with."""
+        return self._helm
+
+    @property
+    def store(self) -> SectionStore:
+        """The values of all units."""
+        return self._configured.store
 
     async def prepare(self) -> None:
         """Read what users have configured: hooks should see it from their first run on. What cannot be read leaves

@@ -3,7 +3,7 @@ ask it for a digest and for objects, and treat both alike."""
 
 from typing import NamedTuple, Protocol
 
-from hookrunner.model.releases import ReleaseOptions, RenderedChart
+from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
 
 
 class ReleaseInputs(NamedTuple):
@@ -37,3 +37,9 @@ class OwnBlueprint(Blueprint, Protocol):
     async def prepare(self) -> None:
         """Bring up to date what hooks and templates see: the version, its package, the values. First step of each run.
         Raises RunBlocked if the unit cannot run before something else changes, else any HookrunnerError."""
+
+    def explain(self, error: Exception) -> None:
+        """A run has failed with this error."""
+
+    async def uninstall(self, head: Head) -> None:
+        """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""

@@ -215,6 +215,8 @@ class ClusterReactions:
                 if not state.kinds <= served:
                     state.lose_definitions()
                     self._requests.run_again(state, "Definitions-Gone")
+                elif state.parked and state.blueprint:  # one that is blocked has no task that waits
+                    self._requests.run_again(state, "Capabilities-Changed")
                 elif state.parked:
                     self._requests.tasks.retry_now(state.module.name)
                 elif self._releases.reads_capabilities(state):

@@ -4,6 +4,7 @@ A `Context` waits in a queue without any snapshot in it; `render` fills in the s
 hook starts. Objects and filter results are compact JSON already and are embedded as they are, never parsed.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -103,7 +104,8 @@ def wanted(contexts: Sequence[Context]) -> set[int]:
 
 def collapsed(contexts: Sequence[Context]) -> tuple[Context, ...]:
     """Drop a grouped context where the next one has the same group: only snapshots matter to a group."""
-    pairs = zip(contexts, [*contexts[1:], None], strict=True)
+    followers = itertools.chain(contexts[1:], [None])
+    pairs = zip(contexts, followers, strict=False)  # runs that only unlock have no contexts
     return tuple(c for c, after in pairs if not (c.group and after is not None and after.group == c.group))
 
 

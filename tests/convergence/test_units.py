@@ -74,6 +74,7 @@ async def test_blocked_unit_touches_nothing_and_is_not_tried_again_by_time(make_
     state = await started(site, blueprint)
     await asyncio.sleep(600)
     assert (state.error, state.live, blueprint.prepared, site.seen()) == ("no version fits", False, 1, [])
+    assert blueprint.errors == ["no version fits"]
     blueprint.blocked = None
     site.units.request(state, "channel moved")
     assert await site.rests() == [f"{DNS} beforeHelm", f"{DNS} release"]

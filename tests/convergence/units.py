@@ -1,12 +1,11 @@
 """An instance of an addon as convergence sees it, without a package."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import ReleaseOptions, RenderedChart
+from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
 from kubetypes.json_values import JSON
 
 INSTANCE = Module("dns.default.x", "dns", 0, Path("/nowhere"), Path("/nowhere"), chart=True, addon="dns")
@@ -23,13 +22,19 @@ class FakeBlueprint(OwnBlueprint):
     blocked: Exception | None = None
     prepared: int = 0
     rendered: int = 0
-    on_prepare: Callable[[], object] = lambda: None
+    errors: list[str] = field(default_factory=list)
+    uninstalled: list[str] = field(default_factory=list)
 
     async def prepare(self) -> None:
         self.prepared += 1
-        self.on_prepare()
         if self.blocked:
             raise self.blocked
+
+    def explain(self, error: Exception) -> None:
+        self.errors.append(str(error))
+
+    async def uninstall(self, head: Head) -> None:
+        self.uninstalled.append(head.name)
 
     async def read_inputs(self) -> ReleaseInputs:
         return ReleaseInputs(self.digest, self.looks_up)

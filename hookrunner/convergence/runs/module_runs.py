@@ -105,7 +105,7 @@ class ModuleTasks:
         began, failed_before = self.now(), state.parked
         state.begin(began, order.activation)
         try:
-            await (self._remover if order.deletes else self._runner).run(state)
+            await self._take_steps(state, order)
         except RunBlocked as error:
             return self._block(state, order, str(error))
         except HookrunnerError as error:
@@ -124,6 +124,14 @@ class ModuleTasks:
             state.end_attempt(self.now())
             self._publish_adopted(state)
             self._states.changed.notify()
+
+    async def _take_steps(self, state: ModuleState, order: ModuleTask) -> None:
+        try:
+            await (self._remover if order.deletes else self._runner).run(state)
+        except Exception as error:
+            if state.blueprint:
+                state.blueprint.explain(error)
+            raise
 
     def _publish_adopted(self, state: ModuleState) -> None:
         if state.adopted:

@@ -103,7 +103,7 @@ class ReleaseReconciler:
         """Delete the release, wherever it is."""
         self.tracker.forget(state.module)
         if head := await self.head(state):
-            await self.purge(head)
+            await (state.blueprint.uninstall(head) if state.blueprint else self.purge(head))
             _log.info("release deleted", revision=head.revision)
 
     def forget(self, state: ModuleState) -> None:

@@ -58,3 +58,13 @@ async def test_installed_addons_say_nothing_about_installed_modules(world: World
     assert not await world.releases.has_releases()
     await world.reconcile(world.module())
     assert await world.releases.has_releases()
+
+
+async def test_unit_uninstalls_its_release_in_its_own_way(world: World) -> None:
+    blueprint = FakeBlueprint()
+    state = ModuleState(INSTANCE, blueprint=blueprint)
+    await world.releases.uninstall(state)
+    assert blueprint.uninstalled == [], "nothing is installed"
+    await world.releases.reconcile(state)
+    await world.releases.uninstall(state)
+    assert (blueprint.uninstalled, [*world.records.latest]) == ([INSTANCE.name], [INSTANCE.name])

@@ -1,0 +1,172 @@
+"""Puts together what looks after instances of addons, on top of convergence; nothing runs before `start`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hookrunner import log
+from hookrunner.addons.addon_crd import read_definitions
+from hookrunner.addons.build_request import ImageSettings
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.background import Background
+from hookrunner.convergence.assembly import Convergence
+from hookrunner.engine.assembly import Parts
+from hookrunner.errors import HookrunnerError, StartRefused
+from hookrunner.instances.addon_offer import AddonOffer
+from hookrunner.instances.finalizer import add_finalizer
+from hookrunner.instances.gate_world import GateViews, look_around
+from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
+from hookrunner.instances.instance_informer import InstanceCache, follow_instances
+from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.status_reports import StatusReports
+from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.kube.back_off import exponential
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.package_fetcher import PackageFetcher
+from hookrunner.packages.source_locations import PackageSource, parse_location, parse_overrides
+from hookrunner.packages.source_opener import SourceOpener
+from hookrunner.releases.crds import Crds
+from hookrunner.settings import Settings
+from kubetypes.openapi import builtin_kinds
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""Seconds until definitions that were refused are applied again, doubled with each failure in a row."""
+
+_log = log.get("addons.instances")
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """What looks after instances: `start` begins with the definitions of their kinds."""
+
+    registry: InstanceRegistry
+    _caches: dict[str, InstanceCache]
+    _crds: Crds
+    _parts: Parts
+    _convergence: Convergence
+    _writer: StatusWriter
+    _refresh: float
+
+    def start(self, background: Background) -> None:
+        """Define the kinds, follow their objects, write their statuses."""
+        states, writer = self._convergence.states, self._writer
+        background.keep("statuses of addons", writer.post)
+        background.keep("reports of addons", StatusReports(states, self.registry, writer).follow)
+        if self._refresh:
+            background.keep("sources of addons", self._look_at_sources)
+        for cache in self._caches.values():
+            background.keep(f"addon {cache.addon.name}", partial(self._follow, cache))
+
+    async def _follow(self, cache: InstanceCache) -> None:
+        await self._define(cache.addon)
+        async with aclosing(follow_instances(self._parts.kube.watches, cache)) as events:
+            async for event in events:
+                self.registry.take_in(cache.addon, event)
+
+    async def _define(self, addon: Addon) -> None:
+        """Apply the definition of a kind, however long that takes; what exists is followed meanwhile only if it is."""
+        for failures in count():
+            try:
+                definitions = await asyncio.to_thread(read_definitions, addon)
+                await self._crds.ensure(definitions, {})
+            except HookrunnerError as error:
+                _log.error("definition of an addon is not applied yet", addon=addon.name, error=str(error))
+                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
+            else:
+                return
+
+    async def _look_at_sources(self) -> None:
+        """A run looks at its channel, and does nothing if that says what it said before."""
+        while True:
+            await asyncio.sleep(self._refresh)
+            self.registry.request_all("Source-Refresh")
+
+
+@asynccontextmanager
+async def instances(
+    settings: Settings, offer: AddonOffer, parts: Parts, convergence: Convergence
+) -> AsyncIterator[Instances]:
+    """What looks after the instances of these addons. Closes its connections when it is left."""
+    with TemporaryDirectory(dir=settings.hooks.tmp_dir, prefix="packages-") as unpacked:
+        async with HttpsReader() as reader:
+            made = _BlueprintMaker(settings, parts, convergence, reader, Path(unpacked))
+            yield made.assemble(offer)
+
+
+class _BlueprintMaker:
+    """Makes blueprints, and the registry that asks for them."""
+
+    def __init__(
+        self, settings: Settings, parts: Parts, convergence: Convergence, reader: HttpsReader, unpacked: Path
+    ) -> None:
+        addons, helm = settings.addons, convergence.helm
+        try:
+            self._overrides = parse_overrides(addons.source, Path.cwd())
+        except ValueError as error:
+            raise StartRefused(f"--addon-source: {error}") from None
+        cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
+        self._settings = settings
+        self._parts = parts
+        self._convergence = convergence
+        self._helm = helm
+        self._fetcher = PackageFetcher(cache, addons.verify, parts.metrics)
+        self._opener = SourceOpener(reader, parts.kube.patcher, addons.fetch_timeout)
+        self._unpacked = unpacked
+        self._writer = StatusWriter(parts.kube.patcher)
+
+    def assemble(self, offer: AddonOffer) -> Instances:
+        """Everything for these addons."""
+        convergence, client = self._convergence, self._parts.kube.patcher
+        caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
+        values = {name: offered.values for name, offered in offer.addons.items()}
+        parts = self._blueprint_parts(caches)
+
+        def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
+            return InstanceBlueprint(addon, values[addon.name], instance, self._helm.namespace, parts)
+
+        workshop = Workshop(values, make, client, self._parts.background, self._writer.forget)
+        registry = InstanceRegistry(caches, convergence.units, convergence.states.notices, workshop)
+        crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
+        return Instances(registry, caches, crds, self._parts, convergence, self._writer, refresh)
+
+    def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
+        addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
+        views = GateViews(
+            caches,
+            self._convergence.states,
+            self._writer,
+            helm.capabilities,
+            helm.releases.kinds,
+            client,
+            addons.namespaces,
+        )
+        return BlueprintParts(
+            store=self._convergence.store,
+            releases=helm.releases,
+            capabilities=helm.capabilities,
+            builder=ObjectBuilder(helm.renderer),
+            fetcher=self._fetcher,
+            scopes=_scope,
+            images=ImageSettings(addons.private_registry, addons.image_pull_secret),
+            unpacked=self._unpacked,
+            mark=partial(add_finalizer, client),
+            look_around=partial(look_around, views),
+            open_source=self._open_source,
+        )
+
+    def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:
+        own = parse_location(addon.source, addon.directory)
+        return self._opener.open(self._overrides.location_of(addon.name, own), kubernetes)
+
+
+def _scope(api_version: str, kind: str) -> bool | None:
+    """Whether objects of one of Kubernetes' own kinds have a namespace; None for other kinds."""
+    known = builtin_kinds.of_kind(api_version, kind)
+    return known.namespaced if known else None

@@ -1,0 +1,262 @@
+"""The blueprint of an instance: gates, version, package, values, and the objects that they lead to.
+
+`prepare` decides anew in each run whether the instance may run and with which package, so that every trigger is the
+same: a request for a run. What closes a gate is kept for the status (`obstacle`). States that a user or a source must
+change are not tried again by time, others with the back-off of modules.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookrunner import __version__
+from hookrunner.addons.addon_values import AddonValues, known_of
+from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
+from hookrunner.addons.gates import GateWorld, closed_gate
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.package_directory import unpack_package
+from hookrunner.addons.version_resolver import (
+    ResolvedVersion,
+    VersionRequest,
+    check_package,
+    package_obstacle,
+    resolve_version,
+    untested_reason,
+)
+from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
+from hookrunner.errors import (
+    BadChart,
+    HookFailed,
+    HookrunnerError,
+    KubeError,
+    PackageError,
+    ReleaseFailed,
+    RenderFailed,
+    RunBlocked,
+    RunPostponed,
+    internal,
+)
+from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.manifests.namespaces import Scopes
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase
+from hookrunner.model.addons import ACCEPT_DIGEST, ADDON_LABEL, Addon, Instance
+from hookrunner.model.releases import (
+    Capabilities,
+    Head,
+    KeptObject,
+    ObjectMarks,
+    OwnerReference,
+    ReleaseOptions,
+    RenderedChart,
+)
+from hookrunner.packages.channels import Channel, parse_channel
+from hookrunner.packages.package import Package
+from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.source_locations import PackageSource
+from hookrunner.releases.releases import Releases
+from hookrunner.values.section_store import SectionStore
+
+KEPT_KINDS = frozenset(
+    {("", "Namespace"), ("", "PersistentVolumeClaim"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
+)
+"""API group and kind of objects that are never pruned: users have data in them, or objects of them."""
+
+_ROOT_NAMESPACE = "default"
+"""For objects that name none, of an instance without a namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlueprintParts:
+    """What blueprints are made with. `look_around` gives what the gates look at, `open_source` the source of an addon's
+    packages for a cluster of this version, `mark` gives an object our finalizer. Packages are unpacked below
+    `unpacked`."""
+
+    store: SectionStore
+    releases: Releases
+    capabilities: ClusterCapabilities
+    builder: ObjectBuilder
+    fetcher: PackageFetcher
+    scopes: Scopes
+    images: ImageSettings
+    unpacked: Path
+    mark: Callable[[Addon, Instance], Awaitable[None]]
+    look_around: Callable[[Addon], Awaitable[GateWorld]]
+    open_source: Callable[[Addon, str], PackageSource]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """What a run begins with."""
+
+    instance: Instance
+    version: ResolvedVersion
+    package: Package
+    directory: Path
+    capabilities: Capabilities
+    untested: str
+
+
+class InstanceBlueprint(OwnBlueprint):
+    """One instance. `obstacle` is why its last run did not reach the objects, None if it did; `prepared` is what that
+    run began with, `installed` the head of its release then, `kept` what stays on purpose after its deletion."""
+
+    def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
+        self.addon = addon
+        self.instance = instance
+        self.obstacle: AddonObstacle | None = None
+        self.prepared: PreparedRun | None = None
+        self.installed: Head | None = None
+        self.kept: tuple[KeptObject, ...] = ()
+        self._values = values
+        self._home = home
+        self._parts = parts
+
+    @property
+    def reads_capabilities(self) -> bool:
+        """Charts may; the digest says whether this one does."""
+        return self.prepared is None or self.prepared.package.form == "chart"
+
+    def update(self, instance: Instance) -> None:
+        """The object has changed."""
+        self.instance = instance
+
+    async def prepare(self) -> None:
+        """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
+        RunPostponed, BadValues, KubeError."""
+        instance, addon, parts = self.instance, self.addon, self._parts
+        self.installed = await parts.releases.read_head(instance.unit, self._home)
+        self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
+        capabilities = await parts.capabilities.get()
+        request = self._version_request(capabilities)
+        source = parts.open_source(addon, capabilities.kube_version)
+        version = resolve_version(request, await _read_channel(source, instance.fields.channel))
+        if isinstance(version, AddonObstacle):
+            raise self._refusal(version)
+        package = await self._fetch(source, version)
+        self._require_open(check_package(package.traits, request, version.version))
+        directory = await asyncio.to_thread(unpack_package, package, parts.unpacked)
+        untested = untested_reason(package.traits, request, version.version)
+        self._describe(version)
+        await parts.mark(addon, instance)
+        self.prepared = PreparedRun(instance, version, package, directory, capabilities, untested)
+        self.obstacle = None
+
+    def explain(self, error: Exception) -> None:
+        """Keep why a run has failed, unless a gate or the package has said it already."""
+        if not isinstance(error, RunBlocked | RunPostponed):
+            self.obstacle = _obstacle_of(error)
+
+    async def read_inputs(self) -> ReleaseInputs:
+        """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
+        return ReleaseInputs(digest_of(self._request(self._ready)))
+
+    async def render(self, is_first: bool) -> RenderedChart:
+        """The objects of the prepared package. Raises BadChart, RenderFailed."""
+        request = replace(self._request(self._ready), install=is_first)
+        return (await self._parts.builder.build(request)).rendered
+
+    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
+        """Marks on each object, a dry run before anything is written, and what is never pruned."""
+        last_healthy = self.instance.status.get("lastHealthy") or {}
+        return replace(
+            usual,
+            marks=self._marks,
+            dry_run=True,
+            respect_ignore=True,
+            recreate_jobs=True,
+            kept_kinds=KEPT_KINDS,
+            kept_revision=int(last_healthy.get("revision") or 0),
+        )
+
+    async def uninstall(self, head: Head) -> None:
+        """Delete the objects in reverse order of their stages, or leave them without our marks."""
+        releases = self._parts.releases
+        if self.instance.fields.deletion_policy == "Orphan":
+            await releases.abandon(head.name, head.namespace, self._marks)
+        else:
+            self.kept = await releases.tear_down(head.name, head.namespace, self.options(ReleaseOptions()))
+
+    @property
+    def _ready(self) -> PreparedRun:
+        """Raises RenderFailed before the first run."""
+        if self.prepared is None:
+            raise RenderFailed(f"{self.instance.unit} is not built yet: {self.obstacle or 'it has not run'}")
+        return self.prepared
+
+    @property
+    def _marks(self) -> ObjectMarks:
+        kind, instance = self.addon.object, self.instance
+        owner = OwnerReference(kind.api_version, kind.kind, instance.name, instance.uid, instance.namespace)
+        labels = {ADDON_LABEL: instance.unit, f"discovery.addons.k8s.io/{self.addon.name}": ""}
+        return ObjectMarks(labels, owner)
+
+    def _require_open(self, obstacle: AddonObstacle | None) -> None:
+        if obstacle:
+            raise self._refusal(obstacle)
+
+    def _refusal(self, obstacle: AddonObstacle) -> RunBlocked | RunPostponed:
+        self.obstacle = obstacle
+        return (RunPostponed if obstacle.progress == "reconciling" else RunBlocked)(obstacle.message)
+
+    def _version_request(self, capabilities: Capabilities) -> VersionRequest:
+        installed = self.installed.version if self.installed else ""
+        fields, downgrade = self.instance.fields, self.addon.downgrade
+        return VersionRequest(
+            self.addon.component, capabilities.kube_version, __version__, fields, installed, downgrade
+        )
+
+    async def _fetch(self, source: PackageSource, version: ResolvedVersion) -> Package:
+        """Raises RunBlocked, RunPostponed."""
+        status = self.instance.status
+        installed = str(status.get("digest") or "") if status.get("version") == version.version else ""
+        accepted = self.instance.annotations.get(ACCEPT_DIGEST, "")
+        request = PackageRequest(self.addon.component, version.version, version.digest, installed, accepted)
+        try:
+            return await self._parts.fetcher.fetch(source, request)
+        except PackageError as error:
+            raise self._refusal(package_obstacle(error)) from error
+
+    def _describe(self, version: ResolvedVersion) -> None:
+        """Raises BadValues."""
+        previous = self.installed.version if self.installed else ""
+        known = known_of(self.instance, self.addon, version.version, previous, version.channel)
+        static, own = self._values.of_instance(known), dict(self.instance.own)
+        self._parts.store.describe(self.instance.unit, static, own)
+
+    def _request(self, run: PreparedRun) -> BuildRequest:
+        parts = self._parts
+        return BuildRequest(
+            addon=self.addon,
+            instance=run.instance,
+            package=run.package,
+            directory=run.directory,
+            values=parts.store.document(run.instance.unit),
+            namespace=run.instance.namespace or _ROOT_NAMESPACE,
+            capabilities=run.capabilities,
+            scopes=parts.scopes,
+            images=parts.images,
+        )
+
+
+async def _read_channel(source: PackageSource, name: str) -> Channel | PackageError:
+    """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
+    try:
+        return parse_channel(name, await source.read_channel(name))
+    except PackageError as error:
+        return error
+
+
+def _obstacle_of(error: Exception) -> AddonObstacle:
+    match error:
+        case PackageError():
+            return package_obstacle(error)
+        case HookFailed():
+            return AddonObstacle(AddonPhase.RENDER_FAILED, "HookFailed", str(error))
+        case RenderFailed() | BadChart():
+            return AddonObstacle(AddonPhase.RENDER_FAILED, "RenderFailed", str(error))
+        case ReleaseFailed() | KubeError():
+            return AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", str(error))
+        case HookrunnerError():
+            return AddonObstacle(AddonPhase.RENDER_FAILED, "RenderFailed", str(error))
+    return AddonObstacle(AddonPhase.INTERNAL_ERROR, "InternalError", internal(error))

@@ -1,0 +1,186 @@
+"""The units of instances: one for each object of an addon's kind, from its first watch event to its removal.
+
+    registry = InstanceRegistry(caches, units, workshop)
+    registry.take_in(addon, event)
+
+An instance that is deleted keeps its unit until everything is removed; only then may an object of the same name have
+one. What happens meanwhile is in the cache, and looked at again at the end.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+
+from hookrunner import log
+from hookrunner.addons.addon_values import AddonValues
+from hookrunner.background import Background
+from hookrunner.convergence.events import Notice, Notices
+from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.units import NewUnit, Units
+from hookrunner.errors import BadModule, KubeError
+from hookrunner.instances.finalizer import remove_finalizer
+from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceEvent, InstanceGone
+from hookrunner.kube.back_off import exponential
+from hookrunner.kube.client import Client
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.modules import Module, Traits
+from hookrunner.model.resources import ObjectReference
+from hookrunner.model.status import some
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""Seconds between two attempts to remove a finalizer, doubled with each failure in a row."""
+
+_log = log.get("addons.instances")
+
+
+@dataclass(frozen=True, slots=True)
+class LiveUnit:
+    """An instance with its unit."""
+
+    addon: Addon
+    state: ModuleState
+    blueprint: InstanceBlueprint
+
+    @property
+    def unit(self) -> str:
+        """The unit's name."""
+        return self.state.module.name
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What the registry makes units with: blueprints, and tasks for deletions. `on_end` is told of units that end."""
+
+    values: Mapping[str, AddonValues]
+    make_blueprint: Callable[[Addon, Instance], InstanceBlueprint]
+    client: Client
+    background: Background
+    on_end: Callable[[str], None]
+
+
+class InstanceRegistry:
+    """Keeps the units of all instances. `caches` are the instances of each addon, by name."""
+
+    def __init__(self, caches: Mapping[str, InstanceCache], units: Units, notices: Notices, workshop: Workshop) -> None:
+        self._caches = caches
+        self._units = units
+        self._notices = notices
+        self._workshop = workshop
+        self._live: dict[str, LiveUnit] = {}
+        self._ending: set[str] = set()
+
+    @property
+    def live(self) -> tuple[LiveUnit, ...]:
+        """All units, those that are being deleted too."""
+        return tuple(self._live.values())
+
+    def take_in(self, addon: Addon, event: InstanceEvent) -> None:
+        """An addon's instances have changed."""
+        match event:
+            case InstanceChanged(instance):
+                self._look_at(addon, instance)
+            case InstanceGone(instance) if instance.unit in self._live:
+                self._end(self._live[instance.unit], "the object is gone")
+
+    def request_all(self, cause: str) -> None:
+        """Run all instances: something has changed that any of them may depend on."""
+        for live in self.live:
+            self._units.request(live.state, cause)
+
+    def _look_at(self, addon: Addon, instance: Instance) -> None:
+        live = self._live.get(instance.unit)
+        if live:
+            live.blueprint.update(instance)
+        if instance.unit in self._ending:
+            return
+        if instance.is_deleting:
+            live = live or self._begin(addon, instance)
+            if live:
+                self._end(live, "deleted by its user")
+        elif instance.is_unmanaged:
+            self._leave(live)
+        elif live is None:
+            live = self._begin(addon, instance)
+            if live:
+                self._units.request(live.state, "Instance-Added")
+        else:
+            live.state.describe(to_module(addon, instance))
+            self._notices.begin(instance.unit, reference_of(addon, instance))
+            self._units.request(live.state, "Instance-Changed")
+
+    def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
+        """Add the unit of an instance; None if it cannot have one."""
+        blueprint = self._workshop.make_blueprint(addon, instance)
+        schemas = self._workshop.values[addon.name].schemas
+        new = NewUnit(to_module(addon, instance), blueprint, reference_of(addon, instance), schemas)
+        try:
+            state = self._units.add(new)
+        except BadModule as error:
+            _log.error("instance cannot be reconciled", instance=instance.unit, error=str(error))
+            return None
+        live = self._live[instance.unit] = LiveUnit(addon, state, blueprint)
+        return live
+
+    def _leave(self, live: LiveUnit | None) -> None:
+        """Its user manages it from now on."""
+        if live:
+            self._begin_task("leaving", live, partial(self._units.remove, live.state))
+
+    def _end(self, live: LiveUnit, cause: str) -> None:
+        if live.unit not in self._ending:
+            self._begin_task("deletion of", live, partial(self._delete, live, cause))
+
+    def _begin_task(self, what: str, live: LiveUnit, run: Callable[[], Awaitable[None]]) -> None:
+        self._ending.add(live.unit)
+        self._workshop.background.keep(f"{what} {live.unit}", partial(self._finish, live, run), ends=True)
+
+    async def _finish(self, live: LiveUnit, run: Callable[[], Awaitable[None]]) -> None:
+        if live.unit in self._live:  # else a crash came after that
+            await run()
+        del self._live[live.unit]
+        self._workshop.on_end(live.unit)
+        self._ending.discard(live.unit)
+        self.request_all("Instance-Removed")
+        if present := self._caches[live.addon.name].get(live.unit):
+            self._look_at(live.addon, present)
+
+    async def _delete(self, live: LiveUnit, cause: str) -> None:
+        self._notices.publish(Notice(live.unit, "Deleting", cause, bad=False))
+        await self._units.delete(live.state, cause)
+        if kept := live.blueprint.kept:
+            self._notices.publish(Notice(live.unit, "Kept", some([*map(str, kept)]), bad=False))
+        await self._let_go(live)
+
+    async def _let_go(self, live: LiveUnit) -> None:
+        """Remove the finalizer, however long that takes."""
+        for failures in count():
+            try:
+                await remove_finalizer(self._workshop.client, live.addon, live.blueprint.instance)
+            except KubeError as error:
+                _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
+                self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))
+                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
+            else:
+                return
+
+
+def to_module(addon: Addon, instance: Instance, version: str = "") -> Module:
+    """An instance as convergence reconciles it: the addon's directory under the unit's name."""
+    fields = instance.fields
+    traits = Traits(
+        description=addon.description,
+        version=version,
+        adopt=fields.adopt,
+        rollback_on_failure=fields.rollback_on_failure,
+        drift=addon.drift,
+    )
+    return Module(instance.unit, addon.key, 0, addon.directory, addon.root, chart=True, traits=traits, addon=addon.name)
+
+
+def reference_of(addon: Addon, instance: Instance) -> ObjectReference:
+    """The object that Events of an instance are about."""
+    kind = addon.object
+    return ObjectReference(kind.api_version, kind.kind, instance.namespace, instance.name, instance.uid)

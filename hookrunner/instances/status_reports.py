@@ -1,0 +1,94 @@
+"""Says of each instance what is known about it, whenever that may have changed: the facts for its status.
+
+    reports = StatusReports(states, registry, writer)
+    await reports.follow()          # until cancelled
+
+Facts come from the unit's state and from its blueprint; what an earlier process knew is read from the status itself.
+The health of objects is not followed yet: an instance whose objects are applied is `InProgress`.
+"""
+
+import time
+from dataclasses import dataclass
+
+from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, Installed, InstanceFacts, LastHealthy
+from hookrunner.web.formats import rfc3339
+from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReports:
+    """Reports the facts of all instances of `registry` to `writer`."""
+
+    states: ModuleStates
+    registry: InstanceRegistry
+    writer: StatusWriter
+
+    async def follow(self) -> None:
+        """Report after each change of a unit, until cancelled. What has not changed is not written again."""
+        while True:
+            for live in self.registry.live:
+                self.report(live)
+            await self.states.changed.next()
+
+    def report(self, live: LiveUnit) -> None:
+        """Report one instance."""
+        instance = live.blueprint.instance
+        status = self.writer.status_of(instance.unit) or instance.status
+        self.writer.report(live.addon, instance, facts_of(live.state, live.blueprint, status, time.time()))
+
+
+def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now: float) -> InstanceFacts:
+    """What is known of an instance. `status` is its present status, `now` the time (epoch seconds)."""
+    instance, prepared = blueprint.instance, blueprint.prepared
+    return InstanceFacts(
+        generation=instance.generation,
+        fields=instance.fields,
+        obstacle=_obstacle(state, blueprint),
+        installed=_installed(state, blueprint, status, now),
+        last_healthy=_last_healthy(status),
+        available_version=prepared.version.available if prepared else "",
+        untested=prepared.untested if prepared else "",
+    )
+
+
+def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
+    """Why the desired state is not reached, as far as runs know it."""
+    if blueprint.instance.is_deleting:
+        text = state.error or "it was deleted; its objects are being removed"
+        return AddonObstacle(AddonPhase.TERMINATING, "Terminating", text)
+    if state.error:
+        return blueprint.obstacle or AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", state.error)
+    if not (state.ready and state.last_success):
+        return AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet")
+    return None
+
+
+def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now: float) -> Installed | None:
+    """What is applied: by the last run, else by an earlier one, whose record and status say so."""
+    prepared, head, unit = blueprint.prepared, blueprint.installed, blueprint.instance.unit
+    if prepared and state.ready and state.revision:
+        started = _started(status, state.revision, now)
+        version = prepared.version
+        return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
+    if head is None:
+        return None
+    known = status if status.get("revision") == head.revision else {}
+    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "")
+    return Installed(head.version, digest, unit, head.revision, _started(status, head.revision, now), channel)
+
+
+def _started(status: JSON, revision: int, now: float) -> str:
+    """When the rollout of a revision began: when it was first seen."""
+    started = status.get("startedAt") if status.get("revision") == revision else None
+    return str(started or rfc3339(now))
+
+
+def _last_healthy(status: JSON) -> LastHealthy | None:
+    known = status.get("lastHealthy")
+    if not isinstance(known, dict):
+        return None
+    return LastHealthy(str(known.get("version", "")), int(known.get("revision") or 0), str(known.get("time", "")))
