@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
@@ -40,10 +40,6 @@ from hookrunner.web import debug, listen, server
 from hookrunner.web.debug import OverTcp, Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
-
-if TYPE_CHECKING:
-    from hookrunner.convergence.assembly import Convergence
-    from hookrunner.instances.addon_offer import AddonOffer
 
 _log = log.get("app")
 
@@ -193,7 +189,11 @@ async def _assemble(
     for directory in (*settings.modules.directories, *settings.addons.directories):
         await asyncio.to_thread(writable.check, directory, settings.hooks)
     shelf_read = await asyncio.to_thread(shelf.read, settings.modules)
-    offer = await _load_addons(settings)
+    offer = None
+    if settings.addons.on:
+        from hookrunner.instances import addon_offer, instances_assembly
+
+        offer = await asyncio.to_thread(addon_offer.load_offer, settings.addons)
     configured = assembly.configuration(settings, shelf_read, parts.kube, offer.shared if offer else None)
     built = assemble_engine(settings, parts, views.hook_metrics, hooks, configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
@@ -201,33 +201,10 @@ async def _assemble(
     modules = await stack.enter_async_context(context)
     views.add_modules(modules.status, modules.views)
     await modules.prepare()
-    return built, webhooks, await _with_addons(settings, parts, modules, offer, stack)
-
-
-async def _load_addons(settings: Settings) -> "AddonOffer | None":
-    """The addons that are offered, None without an addons directory."""
-    if not settings.addons.on:
-        return None
-    from hookrunner.instances.addon_offer import load_offer
-
-    return await asyncio.to_thread(load_offer, settings.addons)
-
-
-async def _with_addons(
-    settings: Settings, parts: Parts, modules: "Convergence", offer: "AddonOffer | None", stack: AsyncExitStack
-) -> StartModules:
-    """Starts the modules, and the addons if there are any."""
     if offer is None:
-        return modules.start
-    from hookrunner.instances.assembly import instances
-
-    live = await stack.enter_async_context(instances(settings, offer, parts, modules))
-
-    def start(background: Background, built: Assembly) -> None:
-        modules.start(background, built)
-        live.start(background)
-
-    return start
+        return built, webhooks, modules.start
+    live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
+    return built, webhooks, live.start
 
 
 @asynccontextmanager

@@ -34,6 +34,10 @@ class Blueprint(Protocol):
 class OwnBlueprint(Blueprint, Protocol):
     """The blueprint that a unit brings along: an instance, whose package and values are found out in each run."""
 
+    @property
+    def version(self) -> str:
+        """The version that the last run was prepared with, for the release's records."""
+
     async def prepare(self) -> None:
         """Bring up to date what hooks and templates see: the version, its package, the values. First step of each run.
         Raises RunBlocked if the unit cannot run before something else changes, else any HookrunnerError."""

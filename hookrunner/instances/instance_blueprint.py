@@ -55,7 +55,9 @@ from hookrunner.packages.package import Package
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
 from hookrunner.packages.source_locations import PackageSource
 from hookrunner.releases.releases import Releases
+from hookrunner.values.section import READ_ONLY
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 
 KEPT_KINDS = frozenset(
     {("", "Namespace"), ("", "PersistentVolumeClaim"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
@@ -117,6 +119,11 @@ class InstanceBlueprint(OwnBlueprint):
         """Charts may; the digest says whether this one does."""
         return self.prepared is None or self.prepared.package.form == "chart"
 
+    @property
+    def version(self) -> str:
+        """The version that the last run was prepared with, empty before the first."""
+        return self.prepared.version.version if self.prepared else ""
+
     def update(self, instance: Instance) -> None:
         """The object has changed."""
         self.instance = instance
@@ -149,7 +156,8 @@ class InstanceBlueprint(OwnBlueprint):
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
-        return ReleaseInputs(digest_of(self._request(self._ready)))
+        request = self._request(self._ready)
+        return ReleaseInputs(digest_of(replace(request, values=_without_previous(request.values, self.addon.key))))
 
     async def render(self, is_first: bool) -> RenderedChart:
         """The objects of the prepared package. Raises BadChart, RenderFailed."""
@@ -237,6 +245,14 @@ class InstanceBlueprint(OwnBlueprint):
             scopes=parts.scopes,
             images=parts.images,
         )
+
+
+def _without_previous(values: JSON, key: str) -> JSON:
+    """The values without the version that was installed before: it is another one after the very first run, and a
+    restart would then find a difference."""
+    section = values[key]
+    known = {name: value for name, value in section[READ_ONLY].items() if name != "previousVersion"}
+    return {**values, key: {**section, READ_ONLY: known}}
 
 
 async def _read_channel(source: PackageSource, name: str) -> Channel | PackageError:

@@ -52,7 +52,8 @@ class LiveUnit:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What the registry makes units with: blueprints, and tasks for deletions. `on_end` is told of units that end."""
+    """What the registry makes units with: blueprints, and tasks for deletions. `on_end` takes the
+    names of units that end."""
 
     values: Mapping[str, AddonValues]
     make_blueprint: Callable[[Addon, Instance], InstanceBlueprint]
@@ -167,12 +168,11 @@ class InstanceRegistry:
                 return
 
 
-def to_module(addon: Addon, instance: Instance, version: str = "") -> Module:
+def to_module(addon: Addon, instance: Instance) -> Module:
     """An instance as convergence reconciles it: the addon's directory under the unit's name."""
     fields = instance.fields
     traits = Traits(
         description=addon.description,
-        version=version,
         adopt=fields.adopt,
         rollback_on_failure=fields.rollback_on_failure,
         drift=addon.drift,

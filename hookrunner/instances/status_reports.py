@@ -35,8 +35,10 @@ class StatusReports:
             await self.states.changed.next()
 
     def report(self, live: LiveUnit) -> None:
-        """Report one instance."""
+        """Report one instance, unless a run is under way that may confirm what its status says."""
         instance = live.blueprint.instance
+        if _is_undecided(live.state, live.blueprint):
+            return
         status = self.writer.status_of(instance.unit) or instance.status
         self.writer.report(live.addon, instance, facts_of(live.state, live.blueprint, status, time.time()))
 
@@ -55,12 +57,20 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
     )
 
 
+def _is_undecided(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
+    """Is a run due, or under way, for the spec that the status is about? Its end says more. In between, the status
+    stays: it would change twice for each run that has nothing to do."""
+    instance, status = blueprint.instance, blueprint.instance.status
+    is_at_rest = state.set_aside or (state.ready and state.last_success > 0)
+    return not is_at_rest and not instance.is_deleting and status.get("observedGeneration") == instance.generation
+
+
 def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
     """Why the desired state is not reached, as far as runs know it."""
     if blueprint.instance.is_deleting:
         text = state.error or "it was deleted; its objects are being removed"
         return AddonObstacle(AddonPhase.TERMINATING, "Terminating", text)
-    if state.error:
+    if state.set_aside:
         return blueprint.obstacle or AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", state.error)
     if not (state.ready and state.last_success):
         return AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet")

@@ -17,6 +17,7 @@ class FakeBlueprint(OwnBlueprint):
     """Always the same object. `blocked` is raised by each run; `prepared` and `rendered` count."""
 
     digest: str = "1"
+    version: str = ""
     looks_up: bool = False
     reads_capabilities: bool = False
     blocked: Exception | None = None

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrunner.model.bindings import BindingType
 from hookrunner.model.events import Obstacle
 from hookrunner.model.tasks import Done, Failed, HookRun, Task
 from tests.engine.test_queues import Bench, run
@@ -109,3 +110,11 @@ def test_merging_keeps_every_context_in_order(
             assert [c for c in mine if not c[2]] == [c for c in sent if not c[2]]
             for group in ("g1", "g2"):
                 assert [c for c in mine if c[2] == group][-1:] == [c for c in sent if c[2] == group][-1:]
+
+
+def test_runs_that_only_let_events_flow_merge_into_one_that_does_so_for_all() -> None:
+    first, second = (
+        HookRun("h", "b", BindingType.KUBERNETES, "main", (), group="g", unlocks=(index,)) for index in (0, 1)
+    )
+    merged = first.merged([second])
+    assert (merged.contexts, merged.unlocks) == ((), (0, 1))

@@ -181,8 +181,8 @@ class ReleaseReconciler:
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.section)
         desired = DesiredRelease(*identity, rendered, values, current, self._options(state))
-        if module.addon:
-            desired = replace(desired, addon=module.name, version=module.traits.version)
+        if state.blueprint:
+            desired = replace(desired, addon=module.name, version=state.blueprint.version)
         await self._upgrade(state, desired)
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:

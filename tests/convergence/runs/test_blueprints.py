@@ -1,12 +1,10 @@
 """A unit that brings its blueprint: its release is made from that."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hookrunner.convergence.state import ModuleState
-from hookrunner.model.modules import Traits
 from hookrunner.model.releases import Head
 from tests.convergence.runs.test_release_reconciler import World
 from tests.convergence.site import NO_SCHEMAS
@@ -43,8 +41,7 @@ async def test_digest_of_the_blueprint_says_whether_there_is_anything_to_do(worl
 
 
 async def test_records_of_an_instance_name_its_unit_and_version(world: World) -> None:
-    described = replace(INSTANCE, traits=Traits(version="1.14.2"))
-    await world.releases.reconcile(ModuleState(described, blueprint=FakeBlueprint()))
+    await world.releases.reconcile(ModuleState(INSTANCE, blueprint=FakeBlueprint(version="1.14.2")))
     await world.releases.reconcile(world.module())
     assert [(desired.addon, desired.version) for desired in world.records.wanted] == [
         (INSTANCE.name, "1.14.2"),

@@ -15,7 +15,7 @@ from hookrunner.addons.build_request import ImageSettings
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
-from hookrunner.engine.assembly import Parts
+from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, StartRefused
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.finalizer import add_finalizer
@@ -54,8 +54,9 @@ class Instances:
     _writer: StatusWriter
     _refresh: float
 
-    def start(self, background: Background) -> None:
-        """Define the kinds, follow their objects, write their statuses."""
+    def start(self, background: Background, built: Assembly) -> None:
+        """Begin with the first converge; define the kinds, follow their objects, write their statuses."""
+        self._convergence.start(background, built)
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
         background.keep("reports of addons", StatusReports(states, self.registry, writer).follow)

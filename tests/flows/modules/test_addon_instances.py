@@ -1,0 +1,163 @@
+"""The life of an instance, from the object to what is installed and back: installed, changed, upgraded, left alone by a
+restart, blocked, deleted."""
+
+from typing import Any
+
+import pytest
+
+from tests.flows.modules.world import World
+
+THINGS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/things"
+ADDON = """\
+object: {kind: Thing}
+instances: many
+text: {"{{ .Text }}": text}
+"""
+SPEC = "type: object\nproperties: {text: {type: string, default: hi}}\n"
+MANIFEST = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: of-thing}}
+data: {{text: "{{{{ .Text }}}}", version: "{version}"}}
+"""
+
+
+@pytest.fixture
+def things(world: World) -> World:
+    """An addon with two versions; the channel leads to the first."""
+    for path, text in (("addon.yaml", ADDON), ("openapi/spec.yaml", SPEC), ("channels/stable", channel("1.0.0"))):
+        world.write(f"addons/thing/{path}", text)
+    for version in ("1.0.0", "2.0.0"):
+        package = f"addons/thing/channels/packages/thing/{version}"
+        world.write(f"{package}/package.yaml", "description: a ConfigMap\n")
+        world.write(f"{package}/objects.yaml", MANIFEST.format(version=version))
+    world.operator.flags += (f"--addons-dir={world.directory / 'addons'}",)
+    return world
+
+
+def channel(version: str) -> str:
+    return f"manifests:\n- version: {version}\n"
+
+
+async def put(world: World, name: str = "x", **spec: str | None) -> None:
+    """Create an object or change its spec."""
+    if await world.ask("GET", f"{THINGS}/{name}", None):
+        await world.ask("PATCH", f"{THINGS}/{name}", {"spec": spec})
+        return
+    kind = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "Thing"}
+    await world.ask("POST", THINGS, kind | {"metadata": {"name": name}, "spec": spec})
+
+
+async def status(world: World, name: str = "x") -> Any:
+    return ((await world.ask("GET", f"{THINGS}/{name}", None)) or {}).get("status") or {}
+
+
+async def reaches(world: World, phase: str, reason: str, name: str = "x") -> Any:
+    """Wait for a phase; the status then."""
+
+    async def present() -> tuple[str, str]:
+        shown = await status(world, name)
+        ready = [entry for entry in shown.get("conditions", ()) if entry["type"] == "Ready"]
+        return shown.get("phase", ""), ready[0]["reason"] if ready else ""
+
+    await world.until(present, (phase, reason), f"status of {name}")
+    return await status(world, name)
+
+
+async def served(world: World) -> bool:
+    return await world.ask("GET", THINGS, None) is not None
+
+
+async def start(world: World) -> None:
+    await world.start()
+    await world.until(lambda: served(world), True, "the kind")
+
+
+async def test_instance_is_installed_changed_upgraded_and_deleted(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    shown = await reaches(things, "InProgress", "ObjectsNotReady")
+    assert (shown["version"], shown["channel"], shown["release"]) == ("1.0.0", "stable", "thing.default.x")
+    await put(things, text="changed")
+    await things.becomes("of-thing", text="changed", version="1.0.0")
+    await put(things, version="2.0.0")
+    await things.becomes("of-thing", text="changed", version="2.0.0")
+    assert (await things.releases())[-1] == "thing.default.x.v3 deployed"
+    await things.ask("DELETE", f"{THINGS}/x", None)
+    await things.until(things.maps, {}, "what is left")
+    await things.until(lambda: things.ask("GET", f"{THINGS}/x", None), None, "the object")
+    assert await things.releases() == []
+
+
+async def test_restart_writes_nothing_and_keeps_the_status(things: World) -> None:
+    await start(things)
+    await put(things, text="a")
+    before = await reaches(things, "InProgress", "ObjectsNotReady")
+    await things.becomes("of-thing", text="a", version="1.0.0")
+    await things.stop()
+    things.writes()
+    await start(things)
+    await put(things, "y", version="9.9.9")  # what comes after it is done
+    await reaches(things, "PackageError", "NotFound", "y")
+    assert await status(things) == before
+    assert [line for line in things.writes() if "things/x" in line or "of-thing" in line or "secrets" in line] == []
+
+
+async def test_version_that_does_not_exist_leaves_what_is_installed(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await put(things, version="9.9.9", text="changed")
+    shown = await reaches(things, "PackageError", "NotFound")
+    assert (shown["version"], shown["healthy"]) == ("1.0.0", False)
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
+    await put(things, version="2.0.0")
+    await things.becomes("of-thing", text="changed", version="2.0.0")
+
+
+async def test_object_that_belongs_to_another_instance_is_not_taken(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await put(things, "y", text="mine")
+    shown = await reaches(things, "Applying", "ApplyFailed", "y")
+    assert "thing.default.x" in shown["errors"][0]
+    await things.ask("DELETE", f"{THINGS}/x", None)
+    await things.becomes("of-thing", text="mine", version="1.0.0")
+
+
+async def test_object_that_is_deleted_by_hand_comes_back(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await things.delete("of-thing")
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+
+
+async def test_unmanaged_instance_keeps_its_objects_and_is_left_alone(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await reaches(things, "InProgress", "ObjectsNotReady")
+    await things.ask("PATCH", f"{THINGS}/x", {"metadata": {"annotations": {"hookrunner.io/unmanaged": "true"}}})
+    await put(things, text="changed")
+    await put(things, "y", version="9.9.9")
+    await reaches(things, "PackageError", "NotFound", "y")
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
+
+
+async def test_start_without_addons_deletes_nothing_of_them(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await things.stop()
+    things.module("010-alpha", {"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: alpha}\n"})
+    things.write("modules/values.yaml", "alphaEnabled: true\n")
+    things.operator.flags = things.operator.flags[:-1]
+    things.writes()
+    await things.start()
+    await things.becomes("alpha")
+    await things.stop()
+    assert [line for line in things.writes() if line.startswith("DELETE")] == []
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
