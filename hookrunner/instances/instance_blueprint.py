@@ -27,6 +27,7 @@ from hookrunner.addons.version_resolver import (
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import (
     BadChart,
+    BadPatch,
     HookFailed,
     HookrunnerError,
     KubeError,
@@ -267,6 +268,8 @@ def _obstacle_of(error: Exception) -> AddonObstacle:
     match error:
         case PackageError():
             return package_obstacle(error)
+        case BadPatch(reason=reason):
+            return AddonObstacle(AddonPhase.PATCH_FAILED, reason, str(error))
         case HookFailed():
             return AddonObstacle(AddonPhase.RENDER_FAILED, "HookFailed", str(error))
         case RenderFailed() | BadChart():
