@@ -39,7 +39,7 @@ from hookrunner.errors import (
     internal,
 )
 from hookrunner.kube.discovery import ClusterCapabilities
-from hookrunner.manifests.namespaces import Scopes
+from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import ACCEPT_DIGEST, ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import (

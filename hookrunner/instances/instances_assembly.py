@@ -26,7 +26,7 @@ from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.kube.back_off import exponential
-from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
@@ -154,9 +154,7 @@ class _BlueprintMaker:
             store=self._convergence.store,
             releases=helm.releases,
             capabilities=helm.capabilities,
-            builder=ObjectBuilder(
-                helm.renderer, ProgramRunner(self._parts.children, self._unpacked), self._settings.hooks.environ
-            ),
+            builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
             scopes=_scope,
             images=ImageSettings(addons.private_registry, addons.image_pull_secret),
