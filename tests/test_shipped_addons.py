@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hookrunner.addons.addon_file import read_addon
+from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.cli.main import run
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster

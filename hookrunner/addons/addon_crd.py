@@ -9,8 +9,8 @@ Made instead of written, so that no kind lacks the status, its subresource or a 
 from collections.abc import Iterator, Mapping
 
 from hookrunner import safe_files
-from hookrunner.addons import common_fields
-from hookrunner.addons.definition_schemas import SELECTABLE_FIELDS, columns, spec_properties, status_schema
+from hookrunner.addons.files import common_fields
+from hookrunner.addons.files.definition_schemas import SELECTABLE_FIELDS, columns, spec_properties, status_schema
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadAddon, BadChart
 from hookrunner.model.addons import CATEGORY, Addon

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
-from hookrunner.addons.addon_file import read_addon
 from hookrunner.addons.addon_values import read_addon_values
+from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.errors import BadAddon, StartRefused
 from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab

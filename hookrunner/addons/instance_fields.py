@@ -8,7 +8,7 @@ files, anything may stand in them: such an instance has `problems`, and is neith
 import re
 
 from hookrunner import redaction
-from hookrunner.addons.common_fields import SHAPES, field_problems, parse_fields
+from hookrunner.addons.files.common_fields import SHAPES, field_problems, parse_fields
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon, Instance, unit_name
 from hookrunner.shapes import Problem

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.addons.addon_file import to_addon
+from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.model.addons import Addon
 from kubetypes.json_values import JSON
 

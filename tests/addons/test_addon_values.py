@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from hookrunner.addons.addon_file import read_addon
 from hookrunner.addons.addon_values import AddonValues, KnownOfInstance, known_of, read_addon_values, shared_values
+from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.model.operations import ValuesOperation

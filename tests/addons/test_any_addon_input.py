@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import hookrunner.addons
-from hookrunner.addons.addon_file import parse_document, to_addon
-from hookrunner.addons.addon_file_rules import FILE, OBJECT, REQUIREMENTS
-from hookrunner.addons.common_fields import SHAPES
+from hookrunner.addons.files.addon_file import parse_document, to_addon
+from hookrunner.addons.files.addon_file_rules import FILE, OBJECT, REQUIREMENTS
+from hookrunner.addons.files.common_fields import SHAPES
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.errors import BadAddon

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.addon_file import to_addon
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
+from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package

@@ -10,7 +10,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
-from hookrunner.addons.addon_file import ADDON_FILE
+from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.cli.shared import quiet, relative
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon

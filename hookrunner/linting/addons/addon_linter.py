@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hookrunner import safe_files
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
-from hookrunner.addons.addon_file import ADDON_FILE, parse_document
-from hookrunner.addons.addon_file_rules import FILE
 from hookrunner.addons.addon_values import AddonValues, instance_values, read_addon_values
+from hookrunner.addons.files.addon_file import ADDON_FILE, parse_document
+from hookrunner.addons.files.addon_file_rules import FILE
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.linting.addons.build_checks import check_build, check_placeholders, default_instance

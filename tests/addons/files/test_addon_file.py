@@ -9,8 +9,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import hookrunner.addons
-from hookrunner.addons import addon_file
-from hookrunner.addons.addon_file_rules import FILE, OBJECT, PLACEHOLDER, REQUIREMENTS
+from hookrunner.addons.files import addon_file
+from hookrunner.addons.files.addon_file_rules import FILE, OBJECT, PLACEHOLDER, REQUIREMENTS
 from hookrunner.errors import BadAddon
 from hookrunner.model.addons import Addon, CommonFields, Placeholder, RequiredObject
 from kubetypes.json_values import JSON
@@ -18,7 +18,7 @@ from tests.addons.conftest import MakeTree
 from tests.tables import each
 
 SCHEMA: JSON = orjson.loads((Path(hookrunner.addons.__file__).parent / "addon.schema.json").read_bytes())
-PAGE = (Path(__file__).parents[2] / "docs" / "addon-yaml.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "addon-yaml.md").read_text()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 WHOLE = """
