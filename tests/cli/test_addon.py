@@ -115,3 +115,37 @@ def test_directory_without_addons_is_bad_usage(command: Command, tmp_path: Path)
     tested = command("addon", "test", str(tmp_path))
     assert tested.code == 2
     assert "there is no addon.yaml in it" in tested.err
+
+
+def test_lint_ends_with_1_for_what_would_be_refused(command: Command, tmp_path: Path) -> None:
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    assert command("addon", "lint", str(tmp_path), "--strict").code == 0
+    (tmp_path / "web/channels/stable").write_text("manifests:\n- version: 0.2.0\n")
+    linted = command("addon", "lint", str(tmp_path), "-o", "json")
+    assert linted.code == 1
+    [finding] = orjson.loads(linted.out)
+    assert (finding["code"], finding["line"]) == ("package-missing", 2)
+
+
+def test_versions_name_packages_that_cannot_be_used(command: Command, tmp_path: Path) -> None:
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    broken = tmp_path / "web/channels/packages/web/0.2.0"
+    broken.mkdir()
+    (broken / "package.yaml").write_text("kubernetes: five\n")
+    (tmp_path / "web/channels/next").write_text("manifests: 5\n")
+    shown = command("addon", "versions", "web", "--addons-dir", str(tmp_path))
+    rows = {line.split()[0]: line for line in shown.out.splitlines()}
+    assert "invalid" in rows["0.2.0"]
+    assert "stable" in rows["0.1.0"]
+    assert "package web 0.2.0" in shown.err
+    assert "channel 'next': manifests must be of type array" in shown.err
+
+
+def test_hook_that_fails_refuses_the_instance(command: Command, tmp_path: Path) -> None:
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    hook = tmp_path / "web/hooks/nodes.sh"
+    hook.write_text(hook.read_text().replace("# The same", "echo no nodes today >&2; exit 3\n# The same"))
+    rendered = command("addon", "render", str(tmp_path / "web/example.yaml"), "--addons-dir", str(tmp_path))
+    assert (rendered.code, rendered.out) == (1, "")
+    assert "hook nodes.sh" in rendered.err
+    assert "| no nodes today" in rendered.err
