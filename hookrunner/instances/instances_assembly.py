@@ -21,6 +21,7 @@ from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.finalizer import add_finalizer
 from hookrunner.instances.gate_world import GateViews, look_around
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
+from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.status_reports import StatusReports
@@ -34,6 +35,7 @@ from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource, parse_location, parse_overrides
 from hookrunner.packages.source_opener import SourceOpener
 from hookrunner.releases.crds import Crds
+from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
 from kubetypes.openapi import builtin_kinds
 
@@ -53,6 +55,7 @@ class Instances:
     _parts: Parts
     _convergence: Convergence
     _writer: StatusWriter
+    _health: InstanceHealth
     _refresh: float
 
     def start(self, background: Background, built: Assembly) -> None:
@@ -60,7 +63,9 @@ class Instances:
         self._convergence.start(background, built)
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
-        background.keep("reports of addons", StatusReports(states, self.registry, writer).follow)
+        background.keep("reports of addons", StatusReports(states, self.registry, writer, self._health).follow)
+        background.keep("objects of addons", partial(self._health.keep, states, self.registry))
+        background.keep("health of addons", partial(self._health.tell, states))
         if self._refresh:
             background.keep("sources of addons", self._look_at_sources)
         for cache in self._caches.values():
@@ -122,6 +127,8 @@ class _BlueprintMaker:
         self._opener = SourceOpener(reader, parts.kube.patcher, addons.fetch_timeout)
         self._unpacked = unpacked
         self._writer = StatusWriter(parts.kube.patcher)
+        tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, parts.kube.watches, parts.background)
+        self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
 
     def assemble(self, offer: AddonOffer) -> Instances:
         """Everything for these addons."""
@@ -133,10 +140,14 @@ class _BlueprintMaker:
         def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
             return InstanceBlueprint(addon, values[addon.name], instance, self._helm.namespace, parts)
 
-        workshop = Workshop(values, make, client, self._parts.background, self._writer.forget)
+        def forget(unit: str) -> None:
+            self._writer.forget(unit)
+            self._health.forget(unit)
+
+        workshop = Workshop(values, make, client, self._parts.background, forget)
         registry = InstanceRegistry(caches, convergence.units, convergence.states.notices, workshop)
         crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
-        return Instances(registry, caches, crds, self._parts, convergence, self._writer, refresh)
+        return Instances(registry, caches, crds, self._parts, convergence, self._writer, self._health, refresh)
 
     def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
         addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher

@@ -1,20 +1,29 @@
 """Says of each instance what is known about it, whenever that may have changed: the facts for its status.
 
-    reports = StatusReports(states, registry, writer)
+    reports = StatusReports(states, registry, writer, health)
     await reports.follow()          # until cancelled
 
 Facts come from the unit's state and from its blueprint; what an earlier process knew is read from the status itself.
-The health of objects is not followed yet: an instance whose objects are applied is `InProgress`.
+The health of objects comes from `instance_health.py`, and may change long after a run.
 """
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase, Installed, InstanceFacts, LastHealthy
+from hookrunner.model.addon_status import (
+    AddonObstacle,
+    AddonPhase,
+    Installed,
+    InstanceFacts,
+    LastHealthy,
+    ObjectReport,
+)
 from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
 
@@ -26,6 +35,7 @@ class StatusReports:
     states: ModuleStates
     registry: InstanceRegistry
     writer: StatusWriter
+    health: InstanceHealth
 
     async def follow(self) -> None:
         """Report after each change of a unit, until cancelled. What has not changed is not written again."""
@@ -40,7 +50,12 @@ class StatusReports:
         if _is_undecided(live.state, live.blueprint):
             return
         status = self.writer.status_of(instance.unit) or instance.status
-        self.writer.report(live.addon, instance, facts_of(live.state, live.blueprint, status, time.time()))
+        facts = facts_of(live.state, live.blueprint, status, time.time())
+        if facts.installed:
+            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), time.time())
+        if _is_health_pending(facts, status):
+            return
+        self.writer.report(live.addon, instance, facts)
 
 
 def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now: float) -> InstanceFacts:
@@ -55,6 +70,24 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         available_version=prepared.version.available if prepared else "",
         untested=prepared.untested if prepared else "",
     )
+
+
+def _is_health_pending(facts: InstanceFacts, status: JSON) -> bool:
+    """Is only the health still unknown of what the status is about? After a restart it is known soon."""
+    installed = facts.installed
+    if facts.obstacle or installed is None or facts.objects is not None:
+        return False
+    return (status.get("revision"), status.get("observedGeneration")) == (installed.revision, facts.generation)
+
+
+def with_health(facts: InstanceFacts, objects: Sequence[ObjectReport] | None, now: float) -> InstanceFacts:
+    """The facts with the health of what is installed. A revision whose objects are all current becomes the last healthy
+    one."""
+    installed, healthy = facts.installed, facts.last_healthy
+    is_current = objects is not None and all(report.status == "Current" for report in objects)
+    if installed and is_current and not (healthy and healthy.revision == installed.revision):
+        healthy = LastHealthy(installed.version, installed.revision, rfc3339(now))
+    return replace(facts, objects=objects, last_healthy=healthy)
 
 
 def _is_undecided(state: ModuleState, blueprint: InstanceBlueprint) -> bool:

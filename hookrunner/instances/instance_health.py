@@ -1,0 +1,66 @@
+"""The health of what instances have installed: tells the tracker which objects to look at, and others when it changed.
+
+    health = InstanceHealth(tracker, releases, home)
+    await health.keep(states, registry)       # until cancelled
+    health.reports(unit, revision)            # None while it is not known
+
+A run never waits for readiness. When it has ended with another revision than before, the objects of that revision are
+read from its record, which is in memory after a rollout, and tracked from then on.
+"""
+
+from hookrunner import log
+from hookrunner.convergence.state import ModuleStates
+from hookrunner.errors import KubeError, ReleaseFailed
+from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.model.addon_status import ObjectReport
+from hookrunner.releases.health.health_tracker import HealthTracker
+from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.releases import Releases
+
+_log = log.get("addons.health")
+
+
+class InstanceHealth:
+    """The health of all instances; their releases are in the namespace `home`."""
+
+    def __init__(self, tracker: HealthTracker, releases: Releases, home: str) -> None:
+        self._tracker = tracker
+        self._releases = releases
+        self._home = home
+        self._revisions: dict[str, int] = {}
+
+    def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...] | None:
+        """The health of each object of this revision, None while it is not known."""
+        return self._tracker.reports(ReleaseId(unit, self._home)) if self._revisions.get(unit) == revision else None
+
+    def forget(self, unit: str) -> None:
+        """The instance is gone."""
+        if self._revisions.pop(unit, None):
+            self._tracker.forget(ReleaseId(unit, self._home))
+
+    async def keep(self, states: ModuleStates, registry: InstanceRegistry) -> None:
+        """Track what runs have applied, until cancelled."""
+        while True:
+            for live in registry.live:
+                await self._track(live)
+            await states.changed.next()
+
+    async def tell(self, states: ModuleStates) -> None:
+        """Wake those that wait for a change of a unit when the health of one has changed, until cancelled."""
+        async for _ in self._tracker.changes():
+            states.changed.notify()
+
+    async def _track(self, live: LiveUnit) -> None:
+        state, head = live.state, live.blueprint.installed
+        if not (state.ready and state.revision) or self._revisions.get(live.unit) == state.revision:
+            return
+        try:
+            present = await self._releases.read_head(live.unit, self._home)
+            objects = await self._releases.read_manifest(present) if present else ()
+        except (KubeError, ReleaseFailed) as error:
+            _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
+            return
+        if present and present.revision == state.revision:
+            was_written = head is None or head.revision != state.revision
+            self._revisions[live.unit] = state.revision
+            self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)
