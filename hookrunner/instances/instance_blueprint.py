@@ -14,33 +14,24 @@ from hookrunner import __version__
 from hookrunner.addons.addon_values import AddonValues, known_of
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
 from hookrunner.addons.gates import GateWorld, closed_gate
-from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
+from hookrunner.addons.run_obstacles import obstacle_of
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
     VersionRequest,
+    check_operator,
     check_package,
     package_obstacle,
     resolve_version,
     untested_reason,
 )
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import (
-    BadChart,
-    BadPatch,
-    HookFailed,
-    HookrunnerError,
-    KubeError,
-    PackageError,
-    ReleaseFailed,
-    RenderFailed,
-    RunBlocked,
-    RunPostponed,
-    internal,
-)
+from hookrunner.errors import PackageError, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.object_metadata import Scopes
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase
+from hookrunner.manifests.sourced_object import VersionlessId
+from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ACCEPT_DIGEST, ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import (
     Capabilities,
@@ -102,7 +93,8 @@ class PreparedRun:
 
 class InstanceBlueprint(OwnBlueprint):
     """One instance. `obstacle` is why its last run did not reach the objects, None if it did; `prepared` is what that
-    run began with, `installed` the head of its release then, `kept` what stays on purpose after its deletion."""
+    run began with, `installed` the head of its release then, `kept` what stays on purpose after its deletion,
+    `built` what this process has rendered last."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -111,6 +103,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.prepared: PreparedRun | None = None
         self.installed: Head | None = None
         self.kept: tuple[KeptObject, ...] = ()
+        self.built: BuiltRelease | None = None
         self._values = values
         self._home = home
         self._parts = parts
@@ -153,7 +146,8 @@ class InstanceBlueprint(OwnBlueprint):
     def explain(self, error: Exception) -> None:
         """Keep why a run has failed, unless a gate or the package has said it already."""
         if not isinstance(error, RunBlocked | RunPostponed):
-            self.obstacle = _obstacle_of(error)
+            built = self.built.patched if self.built else ()
+            self.obstacle = obstacle_of(error, [_content_key(changed) for changed in built])
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
@@ -161,9 +155,13 @@ class InstanceBlueprint(OwnBlueprint):
         return ReleaseInputs(digest_of(replace(request, values=_without_previous(request.values, self.addon.key))))
 
     async def render(self, is_first: bool) -> RenderedChart:
-        """The objects of the prepared package. Raises BadChart, RenderFailed."""
-        request = replace(self._request(self._ready), install=is_first)
-        return (await self._parts.builder.build(request)).rendered
+        """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, and RunBlocked if one of them
+        needs a newer hookrunner."""
+        run = self._ready
+        self.built = await self._parts.builder.build(replace(self._request(run), install=is_first))
+        request, version = self._version_request(run.capabilities), run.version.version
+        self._require_open(check_operator(self.built.min_operator, request, version))
+        return self.built.rendered
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """Marks on each object, a dry run before anything is written, and what is never pruned."""
@@ -264,18 +262,6 @@ async def _read_channel(source: PackageSource, name: str) -> Channel | PackageEr
         return error
 
 
-def _obstacle_of(error: Exception) -> AddonObstacle:
-    match error:
-        case PackageError():
-            return package_obstacle(error)
-        case BadPatch(reason=reason):
-            return AddonObstacle(AddonPhase.PATCH_FAILED, reason, str(error))
-        case HookFailed():
-            return AddonObstacle(AddonPhase.RENDER_FAILED, "HookFailed", str(error))
-        case RenderFailed() | BadChart():
-            return AddonObstacle(AddonPhase.RENDER_FAILED, "RenderFailed", str(error))
-        case ReleaseFailed() | KubeError():
-            return AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", str(error))
-        case HookrunnerError():
-            return AddonObstacle(AddonPhase.RENDER_FAILED, "RenderFailed", str(error))
-    return AddonObstacle(AddonPhase.INTERNAL_ERROR, "InternalError", internal(error))
+def _content_key(changed: VersionlessId) -> str:
+    """As `ReleaseFailed.invalid` names objects."""
+    return f"{changed.namespace}/{changed.kind}/{changed.name}"

@@ -68,6 +68,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         installed=_installed(state, blueprint, status, now),
         last_healthy=_last_healthy(status),
         available_version=prepared.version.available if prepared else "",
+        unmatched_patches=blueprint.built.unmatched if blueprint.built else (),
         untested=prepared.untested if prepared else "",
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubetypes.json_values import JSON
 from tests.flows.modules.world import World
 
 THINGS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/things"
@@ -39,7 +40,7 @@ def channel(version: str) -> str:
     return f"manifests:\n- version: {version}\n"
 
 
-async def put(world: World, name: str = "x", **spec: str | None) -> None:
+async def put(world: World, name: str = "x", **spec: JSON) -> None:
     """Create an object or change its spec."""
     if await world.ask("GET", f"{THINGS}/{name}", None):
         await world.ask("PATCH", f"{THINGS}/{name}", {"spec": spec})
@@ -115,6 +116,51 @@ async def test_version_that_does_not_exist_leaves_what_is_installed(things: Worl
     assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
     await put(things, version="2.0.0")
     await things.becomes("of-thing", text="changed", version="2.0.0")
+
+
+PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-thing"}, "data": {"text": "patched"}}
+
+
+async def test_patch_that_does_not_fit_leaves_what_is_installed(things: World) -> None:
+    await start(things)
+    await put(things, patches=[PATCH])
+    await things.becomes("of-thing", text="patched", version="1.0.0")
+    await put(things, patches=[PATCH | {"metadata": {"name": "other"}}], version="2.0.0")
+    shown = await reaches(things, "PatchFailed", "NoMatch")
+    assert (shown["version"], shown["healthy"]) == ("1.0.0", False)
+    assert await things.map("of-thing") == {"text": "patched", "version": "1.0.0"}
+
+
+async def test_object_that_a_patch_has_spoilt_is_a_failed_patch(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await put(things, patches=[PATCH | {"data": {"no key": "a"}}], version="2.0.0")
+    await reaches(things, "PatchFailed", "SchemaInvalid")
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
+
+
+async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
+    things.write("addons/thing/addon.yaml", ADDON + "unmatchedPatches: warn\n")
+    await start(things)
+    await put(things, patches=[PATCH, PATCH | {"metadata": {"name": "other"}}])
+    await things.becomes("of-thing", text="patched", version="1.0.0")
+    shown = await reaches(things, "InProgress", "ObjectsNotReady")
+    (condition,) = [entry for entry in shown["conditions"] if entry["type"] == "PatchesApplied"]
+    assert (condition["status"], condition["reason"]) == ("False", "NoMatch")
+
+
+async def test_package_for_a_newer_hookrunner_is_not_installed(things: World) -> None:
+    annotated = MANIFEST.format(version="2.0.0").replace(
+        "{name: of-thing}", '{name: of-thing, annotations: {addons.k8s.io/min-operator-version: "99.0.0"}}'
+    )
+    things.write("addons/thing/channels/packages/thing/2.0.0/objects.yaml", annotated)
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await put(things, version="2.0.0")
+    await reaches(things, "VersionMismatch", "Operator")
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
 
 
 async def test_object_that_belongs_to_another_instance_is_not_taken(things: World) -> None:
