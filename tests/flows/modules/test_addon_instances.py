@@ -145,7 +145,7 @@ async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
     await start(things)
     await put(things, patches=[PATCH, PATCH | {"metadata": {"name": "other"}}])
     await things.becomes("of-thing", text="patched", version="1.0.0")
-    shown = await reaches(things, "InProgress", "ObjectsNotReady")
+    shown = await reaches(things, "Current", "Current")
     (condition,) = [entry for entry in shown["conditions"] if entry["type"] == "PatchesApplied"]
     assert (condition["status"], condition["reason"]) == ("False", "NoMatch")
 
