@@ -16,10 +16,13 @@ import base64
 import binascii
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from hookrunner.errors import ApiError, Denied, KubeError, NotFound, PackageError
-from hookrunner.kube.client import METADATA_LIST, Client
-from hookrunner.model.resources import Selection
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.writes import ListOptions, ObjectRef
+from hookrunner.model.resources import Resource, Selection
 from hookrunner.packages.channels import decode_channel, version_order
 from hookrunner.packages.names import is_version, require_channel, require_component, require_package
 from hookrunner.packages.package import Package, parse_package
@@ -31,7 +34,7 @@ PACKAGE_LABEL = "hookrunner.io/package"
 VERSION_LABEL = "hookrunner.io/package-version"
 DIRECTORY_ANNOTATION = "hookrunner.io/package-directory"
 
-_PAGE = "16"
+_PAGE = 16
 """Objects of up to 1.5 MiB each, in one answer."""
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -53,8 +56,8 @@ class ClusterSource:
     def __init__(self, location: ClusterLocation, client: Client) -> None:
         self.location = str(location)
         self._channels = location.channels
-        self._plural = f"{location.kind.lower()}s"
-        self._path = f"/api/v1/namespaces/{location.namespace}/{self._plural}"
+        self._resource = Resource("v1", location.kind, f"{location.kind.lower()}s", True)
+        self._namespace = location.namespace
         self._client = client
 
     async def read_channel(self, name: str) -> str:
@@ -62,7 +65,7 @@ class ClusterSource:
         require_channel(name)
         what = f"channel '{name}' in {self.location}"
         try:
-            holder = await self._client.get(f"{self._path}/{self._channels}")
+            holder = await writes.read(self._client, ObjectRef(self._resource, self._namespace, self._channels))
         except NotFound:
             raise PackageError("NoChannel", f"{what}: the object does not exist; make it or name another") from None
         except KubeError as error:
@@ -78,7 +81,8 @@ class ClusterSource:
         require_component(component)
         versions: set[str] = set()
         if _LABEL.fullmatch(component):
-            async for obj in self._list(f"component {component}", f"{PACKAGE_LABEL}={component}", METADATA_LIST):
+            options = ListOptions(f"{PACKAGE_LABEL}={component}", metadata_only=True, limit=_PAGE)
+            async for obj in self._list(f"component {component}", options):
                 versions.add(obj["metadata"].get("labels", {}).get(VERSION_LABEL, ""))
         return sorted(sorted(filter(is_version, versions)), key=version_order, reverse=True)
 
@@ -94,7 +98,7 @@ class ClusterSource:
         label, has_objects = version.replace("+", "_"), False
         if _LABEL.fullmatch(component) and _LABEL.fullmatch(label):
             selector = f"{PACKAGE_LABEL}={component},{VERSION_LABEL}={label}"
-            async for obj in self._list(f"package {files.package}", selector):
+            async for obj in self._list(f"package {files.package}", ListOptions(selector, limit=_PAGE)):
                 has_objects = True
                 _add_files(obj, files)
         if not has_objects:
@@ -102,23 +106,22 @@ class ClusterSource:
             raise files.refusal("NotFound", text)
         return parse_package(component, version, files.by_path)
 
-    async def _list(self, what: str, selector: str, accept: str = "application/json") -> AsyncIterator[JSON]:
-        """The objects with these labels, by pages."""
-        token = ""
+    async def _list(self, what: str, options: ListOptions) -> AsyncIterator[JSON]:
+        """The objects that `options` describe, by pages."""
+        of_namespace = ObjectRef(self._resource, self._namespace)
         while True:
-            params = {"labelSelector": selector, "limit": _PAGE} | ({"continue": token} if token else {})
             try:
-                page = await self._client.get(self._path, params, accept)
+                page = await writes.read_list(self._client, of_namespace, options)
             except KubeError as error:
                 raise self._unreachable(f"{what} in {self.location}", error) from error
             for obj in page.get("items") or ():
                 yield obj
-            token = page["metadata"].get("continue", "")
-            if not token:
+            options = replace(options, page_token=page["metadata"].get("continue", ""))
+            if not options.page_token:
                 return
 
     def _unreachable(self, what: str, error: KubeError) -> PackageError:
-        mend = f"; hookrunner needs the rights get, list and watch on {self._plural} there"
+        mend = f"; hookrunner needs the rights get, list and watch on {self._resource.plural} there"
         status = f"HTTP {error.status} " if isinstance(error, ApiError) else ""
         return PackageError("Unreachable", f"{what}: {status}{error}{mend if isinstance(error, Denied) else ''}")
 
