@@ -93,7 +93,7 @@ MUTATIONS = (
         "kubetypes/quantities.py", '-value if sign == "-" else value', "value", "tests/kubetypes/test_quantities.py"
     ),
     Mutation(
-        "hookrunner/manifests/patch_targets.py",
+        "hookrunner/manifests/patches.py",
         "len(positions) > 1",
         "not positions",
         "tests/manifests/test_patches.py",

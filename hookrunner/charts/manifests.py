@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hookrunner.manifests.documents import read_objects, split_lists
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.releases import HelmHook
 from kubetypes.json_values import JSON

@@ -7,9 +7,8 @@ from shlex import quote
 import click
 
 from hookrunner.cli.output import echo
-from hookrunner.testing.starters.addon_starter import addon_starter
+from hookrunner.testing.starters.directory_starters import addon_starter, module_starter
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
-from hookrunner.testing.starters.module_starter import module_starter
 
 
 @click.group()

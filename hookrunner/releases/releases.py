@@ -47,9 +47,8 @@ from hookrunner.releases.records.record import (
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
-from hookrunner.releases.removal.namespace_contents import NamespaceContents
-from hookrunner.releases.removal.teardown import Teardown
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
+from hookrunner.releases.teardown import NamespaceContents, Teardown
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

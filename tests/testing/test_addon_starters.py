@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.starters.addon_starter import addon_starter
+from hookrunner.testing.starters.directory_starters import addon_starter
 from tests.fakes.command_line import Command, command
 
 __all__ = ["command"]

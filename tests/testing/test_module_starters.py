@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.starters.module_starter import module_starter
+from hookrunner.testing.starters.directory_starters import module_starter
 from tests.fakes.command_line import Command, command
 
 __all__ = ["command"]

@@ -14,7 +14,7 @@ from hookrunner.cli.addons.addon_options import addon_paths
 from hookrunner.cli.lint import finding_options, many, print_findings
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.jq.program import Jq
-from hookrunner.linting.addons.addon_linter import AddonLinter, LintedAddons
+from hookrunner.linting.addon_linter import AddonLinter, LintedAddons
 from hookrunner.linting.hook_linter import Linter
 from hookrunner.manifests.programs.program_runner import ProgramRunner
 from hookrunner.process.child import Patience

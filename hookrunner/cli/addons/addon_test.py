@@ -16,8 +16,15 @@ from hookrunner.cli.shared import quiet, run_to_end, timeout_option
 from hookrunner.errors import BadInput
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.testing.addons.addon_bench import addon_bench
-from hookrunner.testing.addons.addon_case_runner import AddonOutcome, run_cases
-from hookrunner.testing.addons.addon_cases import TESTS, AddonCase, case_paths, read_cases, update_case
+from hookrunner.testing.addons.addon_cases import (
+    TESTS,
+    AddonCase,
+    AddonOutcome,
+    case_paths,
+    read_cases,
+    run_cases,
+    update_case,
+)
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner
 from hookrunner.testing.cases.case_files import CaseFile

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from hookrunner import log
 from hookrunner.charts.chart_files import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.blueprint import Blueprint
-from hookrunner.convergence.runs.chart_blueprint import ChartBlueprint
+from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import KubeError, ReleaseFailed

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.documents import read_objects
 from hookrunner.manifests.programs.kustomization_checks import check_kustomizations
 from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.manifests.sourced_object import SourcedObject, read_objects
 
 NAME = "kubectl kustomize"
 

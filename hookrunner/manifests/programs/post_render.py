@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hookrunner.errors import BadManifest, RenderFailed
-from hookrunner.manifests.documents import read_objects, split_lists
 from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 
 

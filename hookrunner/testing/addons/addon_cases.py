@@ -1,20 +1,26 @@
-"""Test cases of an addon: files in its `tests/`, and how their expectations are compared and rewritten.
+"""Test cases of an addon: files in its `tests/`, how they run, and how their expectations are compared and rewritten.
 
     NAME.in.yaml         the instance
     NAME.side_in.yaml    objects that the cluster has; may be missing
     NAME.out.yaml        the objects that are expected, in any order, or
     NAME.error           a part of the error that is expected
 
-Upstream's golden files have the same names (docs/packaging-addons.md).
+Cases run side by side, and their outcomes come in the order of the files. Upstream's golden files have the same names
+(docs/packaging-addons.md).
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner.errors import BadInput
+from hookrunner.errors import BadInput, HookrunnerError
+from hookrunner.model.releases import Capabilities
 from hookrunner.testing import manifests
+from hookrunner.testing.addons.addon_bench import AddonBench
+from hookrunner.testing.cases.case_runner import CaseReport, results_in_order
 from hookrunner.testing.cases.expectations import Difference, same
 from hookrunner.testing.display import as_yaml, yaml_diff
 from kubetypes.json_values import JSON
@@ -151,3 +157,52 @@ def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
 def objects_as_yaml(objects: Sequence[JSON]) -> str:
     """The objects as YAML documents."""
     return "---\n".join(map(as_yaml, objects))
+
+
+@dataclass(frozen=True, slots=True)
+class AddonOutcome:
+    """How one case went: the objects that were built, or the error, and how that differs from what is expected."""
+
+    case: AddonCase
+    seconds: float
+    objects: tuple[JSON, ...] = ()
+    failure: str = ""
+    notes: tuple[str, ...] = ()
+    wrong: tuple[Difference, ...] = ()
+
+    @property
+    def report(self) -> CaseReport:
+        """The outcome for output."""
+        case = self.case
+        return CaseReport(
+            case.path, case.addon.name, 1, case.name, case.expects, self.seconds, "", self.wrong, (), self.notes
+        )
+
+    def as_json(self) -> JSON:
+        """As a document, for programs."""
+        return {"failure": self.failure, "objects": list(self.objects), "notes": list(self.notes)}
+
+
+async def run_cases(
+    bench: AddonBench, cases: Sequence[AddonCase], capabilities: Capabilities, at_once: int
+) -> AsyncGenerator[AddonOutcome, None]:
+    """Every case, `at_once` of them side by side, in order."""
+    turns = asyncio.Semaphore(at_once)
+    tasks = [asyncio.create_task(_run_case(turns, bench, case, capabilities)) for case in cases]
+    async with aclosing(results_in_order(tasks)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
+
+
+async def _run_case(
+    turns: asyncio.Semaphore, bench: AddonBench, case: AddonCase, capabilities: Capabilities
+) -> AddonOutcome:
+    async with turns:
+        began = time.perf_counter()
+        try:
+            built = await bench.build(case.instance, case.cluster, capabilities)
+            objects, failure, notes = built.objects, "", built.notes
+        except HookrunnerError as error:
+            objects, failure, notes = (), str(error), ()
+        wrong = tuple(case_differences(case, objects, failure))
+        return AddonOutcome(case, time.perf_counter() - began, objects, failure, notes, wrong)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.case_format import SUFFIX
-from hookrunner.testing.starters.directory_starter import filled
+from hookrunner.testing.starters.directory_starters import filled
 
 LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its files."""

@@ -1,9 +1,11 @@
-"""Checks of what an addon's packages lead to: placeholders, and the objects of an instance with default values.
+"""Checks of an addon's channels and packages, where they lie in a directory, and of what the packages lead to:
+placeholders, and the objects of an instance with default values.
 
 Hooks do not run here, so a package that needs what they find out is not built, and that is no mistake.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.addons.addon_values import instance_values
@@ -11,17 +13,90 @@ from hookrunner.addons.build_request import BuildRequest
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
-from hookrunner.errors import BadChart, BadPatch, BadValues, RenderFailed
+from hookrunner.errors import BadChart, BadPatch, BadValues, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
-from hookrunner.linting.addons.source_checks import package_path
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.modules.offline import stock_capabilities
-from hookrunner.packages.package import Package
+from hookrunner.packages.channels import parse_channel
+from hookrunner.packages.directory_source import PACKAGES, DirectorySource
+from hookrunner.packages.names import is_channel
+from hookrunner.packages.package import PACKAGE_FILE, Package
+from hookrunner.packages.source_locations import DirectoryLocation, parse_location
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema_files import Schemas
 from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSource:
+    """The packages that can be used, the newest first, and remarks on the others and on channels."""
+
+    packages: tuple[Package, ...] = ()
+    remarks: tuple[ModuleRemark, ...] = ()
+
+
+async def check_source(addon: Addon) -> CheckedSource:
+    """Read everything that the addon's directory offers. A source elsewhere is not looked at."""
+    try:
+        location = parse_location(addon.source, addon.directory)
+    except ValueError as error:
+        return CheckedSource((), (ModuleRemark("addon.yaml", code="addon-refused", text=f"source: {error}"),))
+    if not isinstance(location, DirectoryLocation):
+        return CheckedSource()
+    source = DirectorySource(location.path)
+    try:
+        versions = await source.list_versions(addon.component)
+    except PackageError as error:
+        return CheckedSource((), (ModuleRemark(addon.source, code="package-refused", text=str(error)),))
+    packages, remarks = list[Package](), list[ModuleRemark]()
+    for version in versions:
+        try:
+            packages.append(await source.read_package(addon.component, version))
+        except PackageError as error:
+            remarks.append(ModuleRemark(package_path(addon, version), code="package-refused", text=str(error)))
+    remarks += [remark for package in packages for remark in _unknown_keys(addon, package)]
+    for name in _channel_names(location.path):
+        remarks += [remark async for remark in _check_channel(addon, source, name, versions)]
+    return CheckedSource(tuple(packages), tuple(remarks))
+
+
+def package_path(addon: Addon, version: str, file: str = "") -> str:
+    """The path of a package, or of a file in it, in the addon's directory."""
+    return str(Path(addon.source) / PACKAGES / addon.component / version / file)
+
+
+def _channel_names(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir() if path.is_file() and is_channel(path.name))
+
+
+async def _check_channel(
+    addon: Addon, source: DirectorySource, name: str, versions: Sequence[str]
+) -> AsyncIterator[ModuleRemark]:
+    path = str(Path(addon.source) / name)
+    try:
+        channel = parse_channel(name, await source.read_channel(name))
+    except PackageError as error:
+        yield ModuleRemark(path, code="channel-refused", text=str(error))
+        return
+    for unknown in channel.unknown:
+        yield ModuleRemark(path, code="key-unknown", text=f"`{unknown}` means nothing here and is ignored")
+    for number, entry in enumerate(channel.entries):
+        if entry.name in ("", addon.component) and entry.version not in versions:
+            place = in_yaml(addon.directory / path, f"/manifests/{number}/version")
+            known = f"there are {', '.join(versions)}" if versions else "the source has no package of it"
+            text = f"{addon.component} {entry.version} has no package; {known}"
+            yield ModuleRemark(path, place, "package-missing", text)
+
+
+def _unknown_keys(addon: Addon, package: Package) -> Iterator[ModuleRemark]:
+    path = package_path(addon, package.version, PACKAGE_FILE)
+    for unknown in package.traits.unknown:
+        key, _, hint = unknown.partition(";")
+        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/packaging-addons.md has all keys'}"
+        yield ModuleRemark(path, in_yaml(addon.directory / path, f"/{key}"), "key-unknown", text)
+
 
 _ADDON_FILE = "addon.yaml"
 

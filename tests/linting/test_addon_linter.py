@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
-from hookrunner.linting.addons.addon_linter import AddonLinter
+from hookrunner.linting.addon_linter import AddonLinter
 from hookrunner.linting.findings import ADDON_CODES, Finding
 from hookrunner.linting.hook_linter import Linter
 from hookrunner.manifests.programs.program_runner import ProgramRunner
@@ -15,7 +15,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import own_environment
 
-PAGE = (Path(__file__).parents[3] / "docs" / "packaging-addons.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "packaging-addons.md").read_text()
 
 PACKAGE = "channels/packages/web/1.0.0"
 GOOD = {

@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.errors import BadManifest
-from hookrunner.manifests.documents import read_objects, split_lists
+from hookrunner.manifests.sourced_object import read_objects, split_lists
 from tests.tables import each
 
 

@@ -2,30 +2,91 @@
 
     kept = await teardown.delete(ids, identity, options, patience=60.0)
     await teardown.abandon(ids, identity, marks)
+    contents = await NamespaceContents(client, discovery).list_contents("kubernetes-dashboard")
 
 Stages are deleted in the reverse order of writing, each after the one before is gone: a controller has to be there
 while finalizers of its objects wait for it. Namespaces come last. One is deleted only if this release has created it
 and it is empty; objects that stay on purpose are returned.
+
+What a namespace still contains is what a client has created and still wants: not what Kubernetes puts into each
+namespace, what is being deleted, nor what belongs to another object, which is counted itself or whose dependents are
+deleted soon. Each kind that can be deleted is asked for; kinds that cannot are views of other objects, such as metrics.
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from hookrunner.errors import Conflict, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
+from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
 from hookrunner.releases.objects.object_marks import CREATED, without_marks
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
 from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
-from hookrunner.releases.removal.namespace_contents import NamespaceContents
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")
 _ATTEMPTS = 5
+_AT_ONCE = 8
+_ENOUGH = 20
+"""Objects of each kind that are looked at: one that counts is enough to keep the namespace."""
+
+_OF_KUBERNETES = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+_DERIVED = frozenset({"Event", "Endpoints"})
+"""Kinds whose objects Kubernetes writes and deletes: events, and the addresses of Services."""
+
+
+class NamespaceContents:
+    """The contents of namespaces of one cluster."""
+
+    def __init__(self, client: Client, discovery: Discovery) -> None:
+        self._client = client
+        self._discovery = discovery
+
+    async def list_contents(self, namespace: str) -> list[str]:
+        """The objects that count, as `Kind/name`, sorted. Raises ReleaseFailed if a kind cannot be listed, KubeError if
+        the server cannot be asked."""
+        resources, missing = await self._discovery.read_all()
+        if missing:
+            raise ReleaseFailed(f"its contents are unknown, these API groups do not answer: {', '.join(missing)}")
+        turn = asyncio.Semaphore(_AT_ONCE)
+
+        async def list_kind(resource: Resource) -> list[str]:
+            async with turn:
+                return await self._list_kind(resource, namespace)
+
+        results = await asyncio.gather(*(list_kind(resource) for resource in resources if _is_listed(resource)))
+        return sorted({name for names in results for name in names})
+
+    async def _list_kind(self, resource: Resource, namespace: str) -> list[str]:
+        options = ListOptions(metadata_only=True, limit=_ENOUGH)
+        try:
+            page = await writes.read_list(self._client, ObjectRef(resource, namespace), options)
+        except NotFound:
+            return []
+        except Denied as error:
+            raise ReleaseFailed(f"its contents are unknown, there is no right to list {resource.plural}") from error
+        return list(_counted(resource.kind, page["items"] or ()))
+
+
+def _is_listed(resource: Resource) -> bool:
+    return resource.namespaced and {"list", "delete"} <= {*resource.verbs} and resource.kind not in _DERIVED
+
+
+def _counted(kind: str, items: Iterable[JSON]) -> Iterator[str]:
+    for item in items:
+        metadata = item["metadata"]
+        is_token = (metadata.get("annotations") or {}).get("kubernetes.io/service-account.name") == "default"
+        is_leaving = metadata.get("deletionTimestamp") or metadata.get("ownerReferences")
+        if not (is_leaving or is_token or (kind, metadata["name"]) in _OF_KUBERNETES):
+            yield f"{kind}/{metadata['name']}"
 
 
 class Teardown:

@@ -14,8 +14,7 @@ from hookrunner.addons.files.addon_file import ADDON_FILE, parse_document
 from hookrunner.addons.files.addon_file_rules import FILE
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.errors import BadAddon, BadValues
-from hookrunner.linting.addons.build_checks import check_build, check_placeholders, default_instance
-from hookrunner.linting.addons.source_checks import check_source
+from hookrunner.linting.addon_checks import check_build, check_placeholders, check_source, default_instance
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.hook_linter import Linter

@@ -1,0 +1,173 @@
+"""New modules and addons: directories with files that are made from the texts in `module/` and `addon/`. Both have
+schemas, a hook and test cases; a module has a chart, an addon one version of a package."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.model.modules import GLOBAL, camel, kebab
+from hookrunner.model.releases import LONGEST_RELEASE
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryStarter:
+    """A directory that does not exist yet. `name` is what it is for; `folder` has the texts, each of which becomes one
+    of `files`, by its name without `.txt`; `words` are the placeholders in both."""
+
+    name: str
+    directory: Path
+    folder: str
+    files: Mapping[str, str]
+    words: Mapping[str, str]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files."""
+        return [self.directory / filled(path, self.words) for path in self.files.values()]
+
+    def write(self) -> None:
+        """Make it, whole or not at all. Raises BadInput if it is there already, or cannot be made."""
+        if self.directory.exists():
+            raise BadInput(f"{self.directory} is there already, and nothing was changed; take another name")
+        with ExitStack() as undo:
+            try:
+                self.directory.parent.mkdir(parents=True, exist_ok=True)
+                self.directory.mkdir()
+                undo.callback(shutil.rmtree, self.directory, ignore_errors=True)
+                for text, path in zip(self.files, self.paths, strict=True):
+                    self._make(text, path)
+            except OSError as error:
+                raise BadInput(f"cannot write {error.filename or self.directory}: {error.strerror}") from None
+            undo.pop_all()
+
+    def _make(self, template: str, path: Path) -> None:
+        """With the user's umask; a script can be executed."""
+        with as_file(files("hookrunner.testing.starters")) as starters:
+            text = (starters / self.folder / f"{template}.txt").read_text("utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
+        path.write_text(filled(text, self.words), "utf-8")
+
+
+def filled(text: str, words: Mapping[str, str]) -> str:
+    """A template with its placeholders replaced, all at once: what is put in may look like another one."""
+    return re.sub("|".join(words), lambda match: words[match[0]], text)
+
+
+def checked_name(name: str, what: str) -> str:
+    """The name of a new module or addon, `what` says of which. Raises BadInput for one that it cannot have."""
+    if name == GLOBAL:
+        raise BadInput(f"'{GLOBAL}' can be no {what}'s name, for it is the section of the values that all share")
+    wanted = kebab(camel(name))
+    if not re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) or wanted != name:
+        usable = re.fullmatch("[a-z][-a-z0-9]*", wanted) and wanted not in (name, GLOBAL)
+        hint = f"; take '{wanted}'" if usable else ", like cert-manager"
+        raise BadInput(f"'{name}' can be no {what}'s name: lowercase letters, digits and '-'{hint}")
+    if len(name) > LONGEST_RELEASE:
+        raise BadInput(f"'{name}' is too long for the name of a release: at most {LONGEST_RELEASE} characters")
+    return name
+
+
+_MODULE_FILES = {
+    "module.yaml": "module.yaml",
+    "Chart.yaml": "Chart.yaml",
+    "helmignore": ".helmignore",
+    "values.yaml": "values.yaml",
+    "openapi/config-values.yaml": "openapi/config-values.yaml",
+    "openapi/values.yaml": "openapi/values.yaml",
+    "templates/config.yaml": "templates/config.yaml",
+    "templates/deployment.yaml": "templates/deployment.yaml",
+    "hooks/nodes.sh": "hooks/nodes.sh",
+    "hooks/nodes.sh.test.yaml": "hooks/nodes.sh.test.yaml",
+    "tests/module.test.yaml": "tests/@NAME@.test.yaml",
+}
+"""Each text, and which file in the module it becomes."""
+
+_STEP = 10
+_NUMBERED = re.compile("([0-9]+)-(.+)", re.DOTALL)
+
+
+def module_starter(name: str, weight: int | None, directory: Path) -> DirectoryStarter:
+    """A module of this name in the modules directory; without a weight, neither as a number before the name, it comes
+    behind those that are there. Raises BadInput for a name that no module can have."""
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and weight is not None:
+        raise BadInput(f"'{name}' says its weight, and so does --weight; drop one")
+    bare = checked_name(numbered[2] if numbered else name, "module")
+    _refuse_another(bare, directory)
+    number = _next(directory) if weight is None else weight
+    return _module_of(bare, directory / (name if numbered else f"{number:03}-{name}"))
+
+
+def _module_of(name: str, directory: Path) -> DirectoryStarter:
+    words = {
+        "@NAME@": name,
+        "@KEY@": camel(name),
+        "@PATH@": shlex.quote(str(directory)),
+        "@HOOK@": shlex.quote(str(directory / "hooks" / "nodes.sh")),
+    }
+    return DirectoryStarter(name, directory, "module", _MODULE_FILES, words)
+
+
+def _refuse_another(name: str, directory: Path) -> None:
+    """Raise BadInput for a name that another module has: the second would not count, in any order."""
+    for other in _names(directory):
+        numbered = _NUMBERED.fullmatch(other)
+        if name == (numbered[2] if numbered else other):
+            raise BadInput(f"a module '{name}' is there already, in {directory / other}; take another name")
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+
+
+def _next(directory: Path) -> int:
+    """A number behind those that are taken."""
+    taken = [int(match[1]) for name in _names(directory) if (match := _NUMBERED.fullmatch(name))]
+    return (max(taken, default=0) // _STEP + 1) * _STEP
+
+
+VERSION = "0.1.0"
+"""The version of its only package."""
+
+_PACKAGE = f"channels/packages/@NAME@/{VERSION}"
+_ADDON_FILES = {
+    "addon.yaml": "addon.yaml",
+    "README.md": "README.md",
+    "example.yaml": "example.yaml",
+    "spec.yaml": "openapi/spec.yaml",
+    "values.yaml": "openapi/values.yaml",
+    "nodes.sh": "hooks/nodes.sh",
+    "nodes.sh.test.yaml": "hooks/nodes.sh.test.yaml",
+    "stable": "channels/stable",
+    "config.yaml": f"{_PACKAGE}/config.yaml",
+    "deployment.yaml": f"{_PACKAGE}/deployment.yaml",
+    "greeting.in.yaml": "tests/greeting.in.yaml",
+    "greeting.side_in.yaml": "tests/greeting.side_in.yaml",
+    "greeting.out.yaml": "tests/greeting.out.yaml",
+}
+"""Each text, and which file in the addon it becomes."""
+
+
+def addon_starter(name: str, directory: Path) -> DirectoryStarter:
+    """An addon of this name in the addons directory. Raises BadInput for a name that no addon can have."""
+    checked_name(name, "addon")
+    addon = directory / name
+    key = camel(name)
+    words = {
+        "@NAME@": name,
+        "@KEY@": key,
+        "@KIND@": key[:1].upper() + key[1:],
+        "@LOWER@": key.lower(),
+        "@VERSION@": VERSION,
+        "@PATH@": shlex.quote(str(addon)),
+        "@ADDONS@": shlex.quote(str(directory)),
+        "@HOOK@": shlex.quote(str(addon / "hooks" / "nodes.sh")),
+    }
+    return DirectoryStarter(name, addon, "addon", _ADDON_FILES, words)
