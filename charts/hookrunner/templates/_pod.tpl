@@ -6,6 +6,10 @@
 {{- define "hookrunner.env" -}}
 {{- $settings := dict "listen-port" .Values.port "tmp-dir" "/tmp/hookrunner" "debug-unix-socket" "/tmp/hookrunner/debug.socket" }}
 {{- $_ := set $settings "modules-dir" (.Values.modules.enabled | ternary (include "hookrunner.modules.directories" .) ":") }}
+{{- if .Values.addons.enabled }}
+{{- $_ := set $settings "addons-dir" "/addons" }}
+{{- with .Values.addons.names }}{{ $_ := set $settings "addons" (join "," .) }}{{ end }}
+{{- end }}
 {{- if include "hookrunner.serves" . }}
 {{- $service := include "hookrunner.webhooks" . }}
 {{- $source := ternary "self" "secret" (eq .Values.webhooks.certs "self") }}
@@ -21,6 +25,17 @@
 {{- range $flag, $value := merge (deepCopy .Values.settings) $settings }}
 - {name: HOOKRUNNER_{{ $flag | upper | replace "-" "_" }}, value: {{ $value | quote }}}
 {{- end }}
+{{- include "hookrunner.endpoint" . }}
+{{- end }}
+
+{{- /* Where the API server is, for Pods that start before Services have addresses that work. */}}
+{{- define "hookrunner.endpoint" -}}
+{{- with .Values.kubernetesEndpoint }}
+{{- if .host }}
+- {name: KUBERNETES_SERVICE_HOST, value: {{ .host | quote }}}
+- {name: KUBERNETES_SERVICE_PORT, value: {{ .port | quote }}}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "hookrunner.modules.directories" -}}
@@ -31,6 +46,11 @@
 {{- with .Values.imagePullSecrets -}}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{ end -}}
+{{- if .Values.hostNetwork -}}
+hostNetwork: true
+# Names are resolved by the node: the cluster's DNS may not be there yet.
+dnsPolicy: Default
+{{ end -}}
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001
@@ -40,8 +60,16 @@ securityContext:
 {{- with .Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
+{{- if or .Values.tolerations .Values.hostNetwork }}
+tolerations:
+  {{- if .Values.hostNetwork }}
+  # A node is not ready before it has a network.
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule}
+  - {key: node.kubernetes.io/network-unavailable, operator: Exists, effect: NoSchedule}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- with .Values.affinity }}
 affinity: {{- toYaml . | nindent 2 }}

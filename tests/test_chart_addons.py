@@ -1,0 +1,200 @@
+"""What the chart adds for addons: where they are, rights to the offered kinds and no others, first objects, and a Pod
+that runs before Services and a network of Pods work."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hookrunner.addons.addon_discovery import find_addons
+from hookrunner.settings import load
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.controlplane.tools import find_tool
+from tests.fakes.chart import CHART, ROOT, Render, named, render
+
+__all__ = ["render"]
+
+FIRST = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata": {"name": "default"}}
+ON = ("--set", "addons.enabled=true")
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: webs.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Web, plural: webs}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+VARIANTS = {
+    "plain": (),
+    "all rights": ("--set", "addons.clusterAdmin=true"),
+    "some addons": ("--set", "addons.names={coredns,web},addons.kinds.web.plural=webs"),
+    "before the network": ("--set", "hostNetwork=true,kubernetesEndpoint.host=10.0.0.1,tolerations[0].operator=Exists"),
+    "beside modules": ("--set", "modules.enabled=true,modules.clusterAdmin=true,webhooks.admission=true"),
+    "first objects": ("--set-json", f"addons.instances=[{json.dumps(FIRST)}]"),
+}
+
+
+def containers(manifests: str) -> Any:
+    return named(manifests)["Deployment/watch-hookrunner"]["spec"]["template"]["spec"]["containers"]
+
+
+def variables(manifests: str) -> dict[str, str]:
+    (container,) = containers(manifests)
+    return {entry["name"]: entry.get("value", "") for entry in container["env"]}
+
+
+def rules(manifests: str) -> list[dict[str, list[str]]]:
+    found: list[dict[str, list[str]]] = named(manifests)["ClusterRole/watch-hookrunner-addons"]["rules"]
+    return found
+
+
+def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster, namespace: str) -> None:
+    manifests = "\n---\n".join(render(*ON, *flags) for flags in VARIANTS.values())
+    how = ("--server-side", "--validate=strict", "--dry-run=server")
+    applied = cluster.kubectl("apply", *how, "--namespace", namespace, "--filename", "-", input=manifests)
+    assert applied.count("serverside-applied") == manifests.count("\nkind: ")
+
+
+def test_without_addons_nothing_is_offered(render: Render) -> None:
+    manifests = render("--set", "addons.names={coredns},addons.instances[0].kind=CoreDNS")
+    assert not [name for name in named(manifests) if "addons" in name or "instances" in name]
+    assert not load({}, "hookrunner", variables(manifests)).addons.on
+
+
+def test_the_addons_of_the_image_are_offered_all_or_some(render: Render) -> None:
+    every = load({}, "hookrunner", variables(render(*ON))).addons
+    some = load({}, "hookrunner", variables(render(*ON, "--set", "addons.names={coredns,kube-proxy}"))).addons
+    assert (every.directories, every.names) == ((Path("/addons"),), ())
+    assert some.names == ("coredns", "kube-proxy")
+
+
+def test_rights_are_to_the_kinds_of_the_shipped_addons(render: Render) -> None:
+    addons = find_addons([ROOT / "addons"]).addons
+    plurals = sorted(addon.object.plural for addon in addons)
+    found = {tuple(rule["resources"]): rule["verbs"] for rule in rules(render(*ON)) if "x-k8s" in rule["apiGroups"][0]}
+    assert found == {
+        tuple(plurals): ["get", "list", "watch", "patch"],
+        tuple(f"{plural}/status" for plural in plurals): ["patch"],
+        tuple(f"{plural}/finalizers" for plural in plurals): ["update"],
+    }
+
+
+def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
+    flags = "addons.names={coredns,web},addons.kinds.web.group=example.com,addons.kinds.web.plural=webs"
+    found = rules(render(*ON, "--set", flags))
+    assert {(*rule["apiGroups"], *rule["resources"]) for rule in found if "patch" in rule["verbs"]} == {
+        ("addons.x-k8s.io", "coredns"),
+        ("addons.x-k8s.io", "coredns/status"),
+        ("example.com", "webs"),
+        ("example.com", "webs/status"),
+        ("", "events"),
+    }
+    (definitions,) = (rule["resourceNames"] for rule in found if "resourceNames" in rule)
+    assert definitions == ["coredns.addons.x-k8s.io", "webs.example.com"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("addons.names={corends}", "'corends' is not in the image: there are coredns, dashboard"),
+        ("addons.instances[0].kind=CoreDNS", "an object needs apiVersion, kind and metadata.name"),
+    ],
+)
+def test_wrong_values_are_refused(flag: str, words: str, helm: Path) -> None:
+    command = [str(helm), "template", "watch", str(CHART), *ON, "--set", flag]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert words in refused.stderr
+
+
+def test_a_pod_can_run_before_services_and_the_network_of_pods_work(render: Render) -> None:
+    manifests = render(*ON, "--set", "hostNetwork=true,kubernetesEndpoint.host=10.0.0.1,tolerations[0].key=mine")
+    pod = named(manifests)["Deployment/watch-hookrunner"]["spec"]["template"]["spec"]
+    assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "Default")
+    assert [toleration["key"].rpartition("/")[2] for toleration in pod["tolerations"]] == [
+        "not-ready",
+        "network-unavailable",
+        "mine",
+    ]
+    found = variables(manifests)
+    assert (found["KUBERNETES_SERVICE_HOST"], found["KUBERNETES_SERVICE_PORT"]) == ("10.0.0.1", "6443")
+    plain = render(*ON)
+    assert "hostNetwork" not in plain
+    assert "KUBERNETES_SERVICE" not in plain
+
+
+def test_first_objects_are_created_once_and_belong_to_their_users(
+    helm: Path, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    group = f"{namespace}.example.com"
+    release = _release(helm, cluster, namespace, tmp_path, group)
+    _apply(release)
+    cluster.kubectl("apply", "--filename", "-", input=DEFINITION.replace("GROUP", group))
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=60s")
+    path = f"/apis/{group}/v1/namespaces/{namespace}/webs/default"
+    try:
+        assert "created" in _run_job(cluster, namespace, tmp_path)
+        assert cluster.request("GET", path).body["metadata"]["name"] == "default"
+        cluster.request("DELETE", path)
+        _apply(release)  # an upgrade leaves what the Job has noted
+        assert _run_job(cluster, namespace, tmp_path) == ""
+        assert cluster.request("GET", path).status == HTTPStatus.NOT_FOUND
+    finally:
+        cluster.kubectl("delete", "crd", f"webs.{group}")
+
+
+def _release(helm: Path, cluster: Cluster, namespace: str, directory: Path, group: str) -> list[str]:
+    """A command that installs or upgrades the release."""
+    instance = {"apiVersion": f"{group}/v1", "kind": "Web", "metadata": {"name": "default", "namespace": namespace}}
+    kinds = {"web": {"group": group, "plural": "webs"}}
+    addons = {"enabled": True, "names": ["web"], "kinds": kinds, "instances": [instance]}
+    (values := directory / "values.yaml").write_text(yaml.safe_dump({"addons": addons}))
+    where = ["--namespace", namespace, "--kubeconfig", str(cluster.kubeconfig), "--values", str(values)]
+    return [str(helm), "upgrade", "--install", "watch", str(CHART), *where]
+
+
+def _apply(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _run_job(cluster: Cluster, namespace: str, directory: Path) -> str:
+    """Run the Job's command as the kubelet would, with its files and under its account; what it prints."""
+    where = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    (found,) = cluster.request("GET", where).body["items"]
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    files = directory / "instances"
+    files.mkdir(exist_ok=True)
+    for name, text in _config_map(cluster, namespace).items():
+        (files / name).write_text(text)
+    account = _as_account(cluster, namespace, found["spec"]["template"]["spec"]["serviceAccountName"], directory)
+    environ = {entry["name"]: entry["value"] for entry in container["env"]}
+    tools = {"PATH": f"{find_tool('kubectl').parent}:{os.environ['PATH']}", "HOME": str(directory)}
+    environ |= tools | {"INSTANCES": str(files), "KUBECONFIG": str(account)}
+    command = [*container["command"], *container["args"]]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _config_map(cluster: Cluster, namespace: str) -> Mapping[str, str]:
+    path = f"/api/v1/namespaces/{namespace}/configmaps/watch-hookrunner-instances"
+    data: dict[str, str] = cluster.request("GET", path).body["data"]
+    return data
+
+
+def _as_account(cluster: Cluster, namespace: str, account: str, directory: Path) -> Path:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+    token = cluster.create(path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
+    access = Access(cluster.url, cluster.ca, token)
+    return write_kubeconfig(directory / "account", access)
