@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from hookrunner.charts.chart_files import digest, scan
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadChart
+from hookrunner.errors import BadChart, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart, RenderRequest
@@ -53,6 +53,19 @@ class OwnBlueprint(Blueprint, Protocol):
 
     def explain(self, error: Exception) -> None:
         """A run has failed with this error."""
+
+    def settle(self, head: Head) -> None:
+        """The release is in sync at this revision."""
+
+    def attempt_digest(self, digest: str) -> str:
+        """The digest of an attempt to reach inputs of this digest. It changes too with what only says whether to try
+        again."""
+
+    def target_after(self, error: ReleaseFailed, head: Head) -> int:
+        """The revision to restore after a rollout with this error, 0 for none. `head` is that from before it."""
+
+    def target_instead(self, head: Head) -> int:
+        """The revision to restore because this one was given up, 0 for none."""
 
     async def uninstall(self, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""

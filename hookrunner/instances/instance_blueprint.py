@@ -27,13 +27,15 @@ from hookrunner.addons.version_resolver import (
     untested_reason,
 )
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import PackageError, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.errors import PackageError, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.instances.instance_rollbacks import GivenUp, attempt_digest, is_undone
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.manifests.sourced_object import VersionlessId
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ACCEPT_DIGEST, ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import (
+    NEVER_PRUNED,
     Capabilities,
     Head,
     KeptObject,
@@ -51,11 +53,6 @@ from hookrunner.values.section import READ_ONLY
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
-KEPT_KINDS = frozenset(
-    {("", "Namespace"), ("", "PersistentVolumeClaim"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
-)
-"""API group and kind of objects that are never pruned: users have data in them, or objects of them."""
-
 _ROOT_NAMESPACE = "default"
 """For objects that name none, of an instance without a namespace."""
 
@@ -63,8 +60,8 @@ _ROOT_NAMESPACE = "default"
 @dataclass(frozen=True, slots=True)
 class BlueprintParts:
     """What blueprints are made with. `look_around` gives what the gates look at, `open_source` the source of an addon's
-    packages for a cluster of this version, `mark` gives an object our finalizer. Packages are unpacked below
-    `unpacked`."""
+    packages for a cluster of this version, `mark` gives an object our finalizer, `status_of` has a unit's status as
+    it was written last. Packages are unpacked below `unpacked`."""
 
     store: SectionStore
     releases: Releases
@@ -77,6 +74,7 @@ class BlueprintParts:
     mark: Callable[[Addon, Instance], Awaitable[None]]
     look_around: Callable[[Addon], Awaitable[GateWorld]]
     open_source: Callable[[Addon, str], PackageSource]
+    status_of: Callable[[str], JSON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class PreparedRun:
 class InstanceBlueprint(OwnBlueprint):
     """One instance. `obstacle` is why its last run did not reach the objects, None if it did; `prepared` is what that
     run began with, `installed` the head of its release then, `kept` what stays on purpose after its deletion,
-    `built` what this process has rendered last."""
+    `built` what this process has rendered last, `settled` the head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -104,6 +102,8 @@ class InstanceBlueprint(OwnBlueprint):
         self.installed: Head | None = None
         self.kept: tuple[KeptObject, ...] = ()
         self.built: BuiltRelease | None = None
+        self.settled: Head | None = None
+        self.given_up = GivenUp()
         self._values = values
         self._home = home
         self._parts = parts
@@ -146,8 +146,7 @@ class InstanceBlueprint(OwnBlueprint):
     def explain(self, error: Exception) -> None:
         """Keep why a run has failed, unless a gate or the package has said it already."""
         if not isinstance(error, RunBlocked | RunPostponed):
-            built = self.built.patched if self.built else ()
-            self.obstacle = obstacle_of(error, [_content_key(changed) for changed in built])
+            self.obstacle = obstacle_of(error, self._patched)
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
@@ -165,16 +164,34 @@ class InstanceBlueprint(OwnBlueprint):
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """Marks on each object, a dry run before anything is written, and what is never pruned."""
-        last_healthy = self.instance.status.get("lastHealthy") or {}
         return replace(
             usual,
             marks=self._marks,
             dry_run=True,
             respect_ignore=True,
             recreate_jobs=True,
-            kept_kinds=KEPT_KINDS,
-            kept_revision=int(last_healthy.get("revision") or 0),
+            kept_kinds=NEVER_PRUNED,
+            kept_revision=self._last_healthy,
         )
+
+    def settle(self, head: Head) -> None:
+        """Its release is at rest at this revision."""
+        self.settled = head
+
+    def attempt_digest(self, digest: str) -> str:
+        """That of the inputs and of everything by which a user may ask for another attempt."""
+        return attempt_digest(self.instance, digest)
+
+    def target_after(self, error: ReleaseFailed, head: Head) -> int:
+        """The last healthy revision, if an upgrade that was refused should be rolled back."""
+        if not is_undone(self.instance, error, head, self._patched):
+            return 0
+        self.given_up.note(0, str(error))
+        return self._last_healthy
+
+    def target_instead(self, head: Head) -> int:
+        """The last healthy revision, if this one was given up."""
+        return self._last_healthy if head.revision == self.given_up.revision else 0
 
     async def uninstall(self, head: Head) -> None:
         """Delete the objects in reverse order of their stages, or leave them without our marks."""
@@ -190,6 +207,21 @@ class InstanceBlueprint(OwnBlueprint):
         if self.prepared is None:
             raise RenderFailed(f"{self.instance.unit} is not built yet: {self.obstacle or 'it has not run'}")
         return self.prepared
+
+    @property
+    def _patched(self) -> list[str]:
+        """The objects that patches have changed, as `ReleaseFailed.invalid` names objects."""
+        return [_content_key(changed) for changed in self.built.patched] if self.built else []
+
+    @property
+    def _status(self) -> JSON:
+        """The status as it was written last: a blueprint hears nothing of changes of the status alone."""
+        return self._parts.status_of(self.instance.unit) or self.instance.status
+
+    @property
+    def _last_healthy(self) -> int:
+        """The revision that was healthy last, 0 for none."""
+        return int((self._status.get("lastHealthy") or {}).get("revision") or 0)
 
     @property
     def _marks(self) -> ObjectMarks:
@@ -215,7 +247,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     async def _fetch(self, source: PackageSource, version: ResolvedVersion) -> Package:
         """Raises RunBlocked, RunPostponed."""
-        status = self.instance.status
+        status = self._status
         installed = str(status.get("digest") or "") if status.get("version") == version.version else ""
         accepted = self.instance.annotations.get(ACCEPT_DIGEST, "")
         request = PackageRequest(self.addon.component, version.version, version.digest, installed, accepted)

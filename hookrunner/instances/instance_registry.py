@@ -91,6 +91,10 @@ class InstanceRegistry:
         for live in self.live:
             self._units.request(live.state, cause)
 
+    def request(self, live: LiveUnit, cause: str) -> None:
+        """Run one instance."""
+        self._units.request(live.state, cause)
+
     def _look_at(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
         if live:

@@ -24,6 +24,7 @@ from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlue
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.kube.back_off import exponential
@@ -63,7 +64,10 @@ class Instances:
         self._convergence.start(background, built)
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
-        background.keep("reports of addons", StatusReports(states, self.registry, writer, self._health).follow)
+        rollouts = RolloutWatch(self.registry.request, states.changed.notify)
+        reports = StatusReports(states, self.registry, writer, self._health, rollouts)
+        background.keep("reports of addons", reports.follow)
+        background.keep("timeouts of addons", rollouts.keep)
         background.keep("objects of addons", partial(self._health.keep, states, self.registry))
         background.keep("health of addons", partial(self._health.tell, states))
         if self._refresh:
@@ -173,6 +177,7 @@ class _BlueprintMaker:
             mark=partial(add_finalizer, client),
             look_around=partial(look_around, views),
             open_source=self._open_source,
+            status_of=self._writer.status_of,
         )
 
     def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:

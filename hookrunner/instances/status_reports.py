@@ -1,6 +1,6 @@
 """Says of each instance what is known about it, whenever that may have changed: the facts for its status.
 
-    reports = StatusReports(states, registry, writer, health)
+    reports = StatusReports(states, registry, writer, health, rollouts)
     await reports.follow()          # until cancelled
 
 Facts come from the unit's state and from its blueprint; what an earlier process knew is read from the status itself.
@@ -15,6 +15,8 @@ from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_rollbacks import is_overdue
+from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.model.addon_status import (
     AddonObstacle,
@@ -24,6 +26,9 @@ from hookrunner.model.addon_status import (
     LastHealthy,
     ObjectReport,
 )
+from hookrunner.model.addons import RECONCILE
+from hookrunner.model.releases import Head
+from hookrunner.releases.rollout import ROLLED_BACK
 from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
 
@@ -36,6 +41,7 @@ class StatusReports:
     registry: InstanceRegistry
     writer: StatusWriter
     health: InstanceHealth
+    rollouts: RolloutWatch
 
     async def follow(self) -> None:
         """Report after each change of a unit, until cancelled. What has not changed is not written again."""
@@ -55,6 +61,8 @@ class StatusReports:
             facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), time.time())
         if _is_health_pending(facts, status):
             return
+        facts = replace(facts, timed_out=is_overdue(facts, time.time()))
+        self.rollouts.judge(live, facts)
         self.writer.report(live.addon, instance, facts)
 
 
@@ -67,6 +75,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         obstacle=_obstacle(state, blueprint),
         installed=_installed(state, blueprint, status, now),
         last_healthy=_last_healthy(status),
+        rolled_back=_rolled_back(state, blueprint, status),
         available_version=prepared.version.available if prepared else "",
         unmatched_patches=blueprint.built.unmatched if blueprint.built else (),
         untested=prepared.untested if prepared else "",
@@ -116,13 +125,35 @@ def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, n
     prepared, head, unit = blueprint.prepared, blueprint.installed, blueprint.instance.unit
     if prepared and state.ready and state.revision:
         started = _started(status, state.revision, now)
-        version = prepared.version
-        return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
+        if (restored := _restored(state, blueprint)) is None:
+            version = prepared.version
+            return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
+        return Installed(restored.version, "", unit, state.revision, started, prepared.version.channel)
     if head is None:
         return None
     known = status if status.get("revision") == head.revision else {}
     digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "")
     return Installed(head.version, digest, unit, head.revision, _started(status, head.revision, now), channel)
+
+
+def _restored(state: ModuleState, blueprint: InstanceBlueprint) -> Head | None:
+    """The head of the release, if it is an earlier revision that was restored."""
+    head = blueprint.settled
+    return head if head and head.note and head.revision == state.revision else None
+
+
+def _rolled_back(state: ModuleState, blueprint: InstanceBlueprint, status: JSON) -> str:
+    """Why what is installed was restored in place of what is desired, empty if it was not. An earlier process has left
+    the reason in the status."""
+    restored = _restored(state, blueprint)
+    if restored is None or restored.note != ROLLED_BACK or not state.ready:
+        return ""
+    if reason := blueprint.given_up.reason:
+        failed = f"version {blueprint.version} failed" if blueprint.version != restored.version else "the change failed"
+        hint = f"version {restored.version} is back until the spec, the package or the annotation {RECONCILE} changes"
+        return f"{failed}, {hint}: {reason}"
+    known = status.get("errors") if status.get("phase") == AddonPhase.ROLLED_BACK else None
+    return str(known[0]) if known else "the desired version has failed"
 
 
 def _started(status: JSON, revision: int, now: float) -> str:

@@ -134,12 +134,14 @@ class Releases:
             target = await release.read(find_earlier(release.history, name, revision))
             return await self._restore(release, target, digest, PINNED, options)
 
-    async def restore_healthy(self, failed: DesiredRelease, revision: int) -> Head:
-        """Restore an earlier revision as a new one that stands for the failed release, until the desired release
-        changes: its note says `rolled-back`. For an addon, of which it turns out later that it does not work."""
-        async with self._store.hold(failed.name, failed.namespace) as release:
-            target = await release.read(find_earlier(release.history, failed.name, revision))
-            return await self._restore(release, target, failed.digest, ROLLED_BACK, failed.options)
+    async def restore_healthy(
+        self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
+    ) -> Head:
+        """Restore an earlier revision as a new one that stands for `digest`, that of a desired release which does not
+        work: its note says `rolled-back`. For an addon, of which that may turn out later."""
+        async with self._store.hold(name, namespace) as release:
+            target = await release.read(find_earlier(release.history, name, revision))
+            return await self._restore(release, target, digest, ROLLED_BACK, options)
 
     async def _restore(
         self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions

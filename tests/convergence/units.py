@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
+from hookrunner.errors import ReleaseFailed
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
 from kubetypes.json_values import JSON
@@ -14,13 +15,18 @@ OBJECT: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a
 
 @dataclass
 class FakeBlueprint(OwnBlueprint):
-    """Always the same object. `blocked` is raised by each run; `prepared` and `rendered` count."""
+    """Always the same object. `blocked` is raised by each run; `target` is restored after a failure and in place
+    of the revision `given_up`; `prepared` and `rendered` count."""
 
     digest: str = "1"
     version: str = ""
     looks_up: bool = False
     reads_capabilities: bool = False
     blocked: Exception | None = None
+    attempt: int = 0
+    target: int = 0
+    given_up: int = 0
+    settled: Head | None = None
     prepared: int = 0
     rendered: int = 0
     errors: list[str] = field(default_factory=list)
@@ -33,6 +39,18 @@ class FakeBlueprint(OwnBlueprint):
 
     def explain(self, error: Exception) -> None:
         self.errors.append(str(error))
+
+    def settle(self, head: Head) -> None:
+        self.settled = head
+
+    def attempt_digest(self, digest: str) -> str:
+        return f"{digest}.{self.attempt}"
+
+    def target_after(self, error: ReleaseFailed, head: Head) -> int:
+        return self.target
+
+    def target_instead(self, head: Head) -> int:
+        return self.target if head.revision == self.given_up else 0
 
     async def uninstall(self, head: Head) -> None:
         self.uninstalled.append(head.name)

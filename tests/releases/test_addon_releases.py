@@ -151,7 +151,7 @@ async def test_failed_version_is_rolled_back_and_stands_for_its_input(client: Cl
     await started(client).reconcile(addon("d1", A))
     failed = addon("d2", B, version="2.0.0")
     await started(client).reconcile(failed)
-    head = await started(client).restore_healthy(failed, 1)
+    head = await started(client).restore_healthy("demo", "default", 1, "d2", OPTIONS)
     assert (head.note, head.digest, head.version) == ("rolled-back", "d2", "1.0.0")
     world.writes()
     assert (await started(client).reconcile(failed)).head == head

@@ -47,7 +47,7 @@ async def restore(releases: Releases, place: str) -> None:
     """The upgrade turned out not to work."""
     failed = desired(place, "d2", configmap("a", x="2"), configmap("c", x="1"))
     if (head := await releases.read_head("demo", place)) and head.note != "rolled-back":
-        await releases.restore_healthy(failed, 1)
+        await releases.restore_healthy("demo", place, 1, "d2", options(place))
     await releases.reconcile(failed)
 
 

@@ -15,6 +15,7 @@ from hookrunner.charts.chart_files import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
+from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -24,7 +25,7 @@ from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, Release
 from hookrunner.model.status import some
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
-from hookrunner.releases.rollout import PINNED
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
@@ -68,6 +69,7 @@ class ReleaseReconciler:
         self._rolled_out: dict[str, tuple[Head, str]] = {}
         self.locator = ReleaseLocator(helm.releases, helm.namespace)
         self.tracker = DriftTracker(helm.releases, helm.drift)
+        self._rollbacks = UnitRollbacks(helm.releases, self.tracker)
 
     async def prewarm_if_new(self) -> None:
         """Start the render worker if no release is ours yet, for then all modules will be rendered."""
@@ -173,16 +175,17 @@ class ReleaseReconciler:
         if settled and left_alone:
             await self._finish(state, settled)
             return
-        current, rendered = await self._compute_digest(state, head)
+        inputs, rendered = await self._compute_digest(state, head)
+        current = digest_to_reach(state, head, inputs)
         if settled and current in (settled.digest, self._known_digest(settled)):
-            await self._finish(state, settled)
+            await self._finish(state, await self._rollbacks.if_given_up(state, settled, inputs, self._options(state)))
             return
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.section)
         desired = DesiredRelease(*identity, rendered, values, current, self._options(state))
         if state.blueprint:
             desired = replace(desired, addon=module.name, version=state.blueprint.version)
-        await self._upgrade(state, desired)
+        await self._upgrade(state, head, desired)
 
     def _is_settled(self, head: Head, left_alone: bool) -> bool:
         """Was the last rollout successful, and can its record be read?"""
@@ -208,11 +211,14 @@ class ReleaseReconciler:
         with self._timed(self._operation("template"), state):
             return await self._blueprint(state).render(head is None)
 
-    async def _upgrade(self, state: ModuleState, wanted: DesiredRelease) -> None:
+    async def _upgrade(self, state: ModuleState, head: Head | None, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
             with self._timed(self._operation("upgrade"), state):
                 settled = await self._helm.releases.reconcile(wanted)
+        except ReleaseFailed as error:
+            await self._finish(state, await self._rollbacks.after_error(state, error, head, wanted))
+            return
         finally:
             state.add_adopted(self._helm.releases.take_adoptions(wanted.name, wanted.namespace))
         self._rolled_out[wanted.name] = settled.head, wanted.digest
@@ -223,7 +229,9 @@ class ReleaseReconciler:
     async def _finish(self, state: ModuleState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         """The head is in line with the values; repair the objects that drifted meanwhile, and watch all of them."""
         _set_revision(state, head)
-        if head.note == "rolled-back":
+        if state.blueprint:
+            state.blueprint.settle(head)
+        elif head.note == ROLLED_BACK:
             raise ReleaseFailed(
                 f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
                 f"`hookrunner module list`"

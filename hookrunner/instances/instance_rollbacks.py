@@ -1,0 +1,78 @@
+"""Decides when an instance goes back to the version that worked last, and how long a rollout may take. Pure.
+
+    timeout            counts from `startedAt` of the status, also when another process takes over; a revision that was
+                       healthy once is never too late
+    rollbackOnFailure  gives up an upgrade that is refused, has an object that failed, or is too late. A first
+                       installation stays as it is, for its author to look at
+
+What was given up stands for the spec and the package that led to it (`attempt_digest`): it is tried again when one of
+them, or the annotation `hookrunner.io/reconcile`, changes. See docs/addons.md#rollback.
+"""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from hookrunner.addons.run_obstacles import obstacle_of
+from hookrunner.errors import ReleaseFailed
+from hookrunner.model.addon_status import AddonPhase, InstanceFacts
+from hookrunner.model.addons import RECONCILE, Instance
+from hookrunner.model.releases import Head
+from hookrunner.releases.rollout import ROLLED_BACK
+from kubetypes import json_values
+
+
+def attempt_digest(instance: Instance, digest: str) -> str:
+    """Of the inputs with this digest, and of everything by which a user may ask for another attempt; 40 hex digits."""
+    asked = [instance.document.get("spec"), instance.annotations.get(RECONCILE)]
+    return hashlib.sha256(digest.encode() + json_values.canonical(asked)).hexdigest()[:40]
+
+
+def is_undone(instance: Instance, error: ReleaseFailed, head: Head, patched: Collection[str]) -> bool:
+    """Should a rollout with this error be rolled back? A patch that was refused is for its author to correct, and that
+    the API server was away says nothing about the version. `head` is that from before the rollout."""
+    is_spoilt = obstacle_of(error, patched).phase is AddonPhase.PATCH_FAILED
+    return instance.fields.rollback_on_failure and not (error.brief or is_spoilt or head.note == ROLLED_BACK)
+
+
+def deadline_of(facts: InstanceFacts) -> float | None:
+    """When what is installed should be ready (epoch seconds); None if it was, or if nothing is installed."""
+    installed, healthy = facts.installed, facts.last_healthy
+    if installed is None or (healthy and healthy.revision == installed.revision):
+        return None
+    return datetime.fromisoformat(installed.started_at).timestamp() + facts.fields.timeout
+
+
+def is_overdue(facts: InstanceFacts, now: float) -> bool:
+    """Has the timeout passed (epoch seconds)? Whether anything is not ready is another question."""
+    deadline = deadline_of(facts)
+    return deadline is not None and deadline <= now
+
+
+def failure_of(facts: InstanceFacts) -> str:
+    """Why what is installed should be rolled back, empty if it should not. `facts` know the health of the objects."""
+    installed, healthy = facts.installed, facts.last_healthy
+    if facts.obstacle or facts.rolled_back or not facts.fields.rollback_on_failure:
+        return ""
+    if not (installed and healthy and 0 < healthy.revision < installed.revision):
+        return ""
+    unready = [report for report in facts.objects or () if report.status != "Current"]
+    if failed := [report for report in unready if report.status == "Failed"]:
+        return str(failed[0])
+    late = f"not all objects are ready after {facts.fields.timeout:g} s: "
+    return f"{late}{unready[0]}" if unready and facts.timed_out else ""
+
+
+@dataclass(slots=True)
+class GivenUp:
+    """The revision that an instance has given up, 0 for none, and why the last one was given up."""
+
+    revision: int = 0
+    reason: str = ""
+
+    def note(self, revision: int, reason: str) -> bool:
+        """This revision does not work. False if that is known already."""
+        is_news = revision != self.revision
+        self.revision, self.reason = revision, reason
+        return is_news

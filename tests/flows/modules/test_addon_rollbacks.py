@@ -1,0 +1,105 @@
+"""Upgrades of instances that do not work, and how they are undone: a refused object, a failed object, a timeout."""
+
+from kubetypes.json_values import JSON
+from tests.flows.modules.test_addon_instances import THINGS, put, reaches, start, things
+from tests.flows.modules.world import World
+
+__all__ = ["things"]
+PACKAGE = "addons/thing/channels/packages/thing/2.0.0"
+LATE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-thing}
+data: {version: "2.0.0"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: late}
+spec:
+  selector: {matchLabels: {app: late}}
+  template:
+    metadata: {labels: {app: late}}
+    spec: {containers: [{name: late, image: "late:1"}]}
+"""
+REFUSED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-thing}
+data: {version: "2.0.0"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: refused}
+data: {"no key": a}
+"""
+
+
+async def is_healthy(world: World) -> JSON:
+    """Install the first version, and wait until it is known to work."""
+    await start(world)
+    await put(world, rollbackOnFailure=True)
+    return await reaches(world, "Current", "Current")
+
+
+async def test_upgrade_that_is_late_is_rolled_back_and_not_tried_again(things: World) -> None:
+    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    await is_healthy(things)
+    await put(things, version="2.0.0", timeout="1s")
+    shown = await reaches(things, "RolledBack", "RolledBack")
+    assert (shown["version"], shown["healthy"], shown["revision"]) == ("1.0.0", False, 3)
+    assert "after 1 s" in shown["errors"][0]
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await things.ask("PATCH", f"{THINGS}/x", {"metadata": {"labels": {"a": "b"}}})
+    await put(things, "y", version="9.9.9")
+    await reaches(things, "PackageError", "NotFound", "y")
+    assert (await things.releases())[-1] == "thing.default.x.v3 deployed"
+    await put(things, version="1.0.0")
+    await reaches(things, "Current", "Current")
+
+
+async def test_rolled_back_upgrade_stays_so_after_a_restart_until_it_is_asked_for(things: World) -> None:
+    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    await is_healthy(things)
+    await put(things, version="2.0.0", timeout="1s")
+    await reaches(things, "RolledBack", "RolledBack")
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await things.stop()
+    await start(things)
+    await put(things, "y", version="9.9.9")
+    await reaches(things, "PackageError", "NotFound", "y")
+    shown = await reaches(things, "RolledBack", "RolledBack")
+    assert (shown["version"], shown["revision"], "after 1 s" in shown["errors"][0]) == ("1.0.0", 3, True)
+    await things.ask("PATCH", f"{THINGS}/x", {"metadata": {"annotations": {"hookrunner.io/reconcile": "again"}}})
+
+    async def revision() -> int:
+        return int((await things.releases())[-1].partition(".v")[2].split()[0])
+
+    await things.until(revision, 5, "the second attempt and its rollback")
+
+
+async def test_restart_does_not_prolong_the_timeout(things: World) -> None:
+    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    await is_healthy(things)
+    await put(things, version="2.0.0", timeout="3s")
+    await reaches(things, "InProgress", "ObjectsNotReady")
+    await things.stop()
+    await start(things)
+    shown = await reaches(things, "RolledBack", "RolledBack")
+    assert (shown["version"], shown["lastHealthy"]["version"]) == ("1.0.0", "1.0.0")
+
+
+async def test_upgrade_with_an_object_that_is_refused_is_rolled_back(things: World) -> None:
+    things.write(f"{PACKAGE}/objects.yaml", REFUSED)
+    await is_healthy(things)
+    await put(things, version="2.0.0")
+    shown = await reaches(things, "RolledBack", "RolledBack")
+    assert (shown["version"], "refused" in shown["errors"][0]) == ("1.0.0", True)
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
+
+
+async def test_late_version_stays_where_no_rollback_is_wanted(things: World) -> None:
+    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    await is_healthy(things)
+    await put(things, version="2.0.0", timeout="1s", rollbackOnFailure=False)
+    shown = await reaches(things, "Failed", "TimedOut")
+    assert (shown["version"], shown["lastHealthy"]["revision"]) == ("2.0.0", 1)

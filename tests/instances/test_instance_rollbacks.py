@@ -1,0 +1,109 @@
+"""When an instance goes back to the version that worked last, in virtual time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.instances.instance_rollbacks import (
+    GivenUp,
+    attempt_digest,
+    deadline_of,
+    failure_of,
+    is_overdue,
+    is_undone,
+)
+from hookrunner.model.addon_status import (
+    AddonObstacle,
+    AddonPhase,
+    Installed,
+    InstanceFacts,
+    LastHealthy,
+    ObjectReport,
+    ObjectStatusWord,
+)
+from hookrunner.model.addons import CommonFields
+from hookrunner.model.releases import Head
+from tests.instances.samples import instance
+
+NOON = 1782907200.0
+"""2026-07-01T12:00:00Z"""
+FIELDS = CommonFields(timeout=60, rollback_on_failure=True)
+SECOND = Installed("2.0.0", "", "dns.default.x", 2, "2026-07-01T12:00:00Z")
+FIRST_HEALTHY = LastHealthy("1.0.0", 1, "2026-07-01T11:00:00Z")
+HEAD = Head("dns.default.x", "home", 1, "deployed")
+
+
+def facts(status: ObjectStatusWord = "InProgress", timed_out: bool = False) -> InstanceFacts:
+    """An upgrade under way."""
+    objects = (ObjectReport("ConfigMap default/a", "Current"), ObjectReport("Deployment default/b", status))
+    return InstanceFacts(1, FIELDS, installed=SECOND, last_healthy=FIRST_HEALTHY, objects=objects, timed_out=timed_out)
+
+
+def test_timeout_counts_from_the_start_of_the_rollout() -> None:
+    assert deadline_of(facts()) == NOON + 60
+    assert [is_overdue(facts(), NOON + seconds) for seconds in (59, 60)] == [False, True]
+
+
+def test_revision_that_was_healthy_once_is_never_too_late() -> None:
+    healthy = replace(facts(), last_healthy=LastHealthy("2.0.0", 2, "2026-07-01T12:00:30Z"))
+    assert deadline_of(healthy) is None
+    assert not is_overdue(healthy, NOON + 1000)
+    assert failure_of(replace(healthy, objects=facts("Failed").objects)) == ""
+
+
+def test_nothing_is_late_before_anything_is_installed() -> None:
+    assert deadline_of(replace(facts(), installed=None)) is None
+
+
+def test_failed_object_fails_an_upgrade_at_once() -> None:
+    assert failure_of(facts("Failed")) == "Deployment default/b: Failed"
+
+
+def test_late_object_fails_an_upgrade() -> None:
+    assert failure_of(facts()) == ""
+    assert failure_of(facts(timed_out=True)) == "not all objects are ready after 60 s: Deployment default/b: InProgress"
+    assert failure_of(facts("Current", timed_out=True)) == ""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"fields": replace(FIELDS, rollback_on_failure=False)},
+        {"last_healthy": None},
+        {"last_healthy": LastHealthy("9.0.0", 9, "2026-07-01T11:00:00Z")},
+        {"installed": None},
+        {"obstacle": AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended")},
+        {"rolled_back": "it failed before"},
+    ],
+    ids=["not asked for", "first install", "another history", "nothing", "suspended", "restored already"],
+)
+def test_failure_is_kept_for_inspection(other: dict[str, Any]) -> None:
+    assert failure_of(replace(facts("Failed"), **other)) == ""
+
+
+def test_refused_upgrade_is_undone() -> None:
+    asks = instance(spec={"rollbackOnFailure": True})
+    refused = ReleaseFailed("refused", invalid=["default/ConfigMap/a"])
+    assert is_undone(asks, refused, HEAD, [])
+    assert not is_undone(instance(), refused, HEAD, [])
+    assert not is_undone(asks, refused, HEAD, ["default/ConfigMap/a"]), "a patch of its author"
+    assert not is_undone(asks, ReleaseFailed("the server is away", brief=True), HEAD, [])
+    assert not is_undone(asks, refused, replace(HEAD, note="rolled-back"), [])
+
+
+def test_another_attempt_is_made_when_a_user_asks_for_it() -> None:
+    before = instance(spec={"timeout": "1m"})
+    same = instance(spec={"timeout": "1m"}, labels={"a": "b"}, generation=7)
+    others = [
+        instance(spec={"timeout": "2m"}),
+        instance(spec={"timeout": "1m"}, annotations={"hookrunner.io/reconcile": "again"}),
+    ]
+    assert attempt_digest(before, "d") == attempt_digest(same, "d")
+    assert len({attempt_digest(other, "d") for other in (before, *others)} | {attempt_digest(before, "e")}) == 4
+
+
+def test_revision_is_given_up_once() -> None:
+    given_up = GivenUp()
+    assert [given_up.note(2, "late"), given_up.note(2, "later"), given_up.note(4, "late")] == [True, False, True]
