@@ -30,7 +30,7 @@ class Mutation:
 
 MUTATIONS = (
     Mutation(
-        "hookrunner/packages/checksums.py",
+        "hookrunner/packages/package_files.py",
         "listed[path] != actual[path]",
         "not actual[path]",
         "tests/packages/test_package.py",

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest
+from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.package_directory import unpack_package
 from hookrunner.errors import BadChart, BadPatch, BadValues, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
+from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.channels import parse_channel
@@ -42,7 +44,7 @@ async def check_source(addon: Addon) -> CheckedSource:
     try:
         location = parse_location(addon.source, addon.directory)
     except ValueError as error:
-        return CheckedSource((), (ModuleRemark("addon.yaml", code="addon-refused", text=f"source: {error}"),))
+        return CheckedSource((), (ModuleRemark(ADDON_FILE, code="addon-refused", text=f"source: {error}"),))
     if not isinstance(location, DirectoryLocation):
         return CheckedSource()
     source = DirectorySource(location.path)
@@ -98,9 +100,6 @@ def _unknown_keys(addon: Addon, package: Package) -> Iterator[ModuleRemark]:
         yield ModuleRemark(path, in_yaml(addon.directory / path, f"/{key}"), "key-unknown", text)
 
 
-_ADDON_FILE = "addon.yaml"
-
-
 def check_placeholders(
     addon: Addon, schemas: Schemas, defaults: JSON, packages: Sequence[Package]
 ) -> Iterator[ModuleRemark]:
@@ -108,21 +107,15 @@ def check_placeholders(
     `defaults` are the addon's section of the values without anything set."""
     texts = [data for package in packages if package.form != "chart" for data in package.files.values()]
     for placeholder in addon.text:
-        place = in_yaml(addon.directory / _ADDON_FILE, pointers.text(("text", placeholder.text)))
+        place = in_yaml(addon.directory / ADDON_FILE, pointers.text(("text", placeholder.text)))
         if not any(placeholder.text.encode() in data for data in texts):
             text = f"the placeholder {placeholder.text} stands in no file of any package"
-            yield ModuleRemark(_ADDON_FILE, place, "placeholder-unused", text)
+            yield ModuleRemark(ADDON_FILE, place, "placeholder-unused", text)
         path = placeholder.value.split(".")
-        if not _has_value(defaults, path) and not _is_defined(schemas, path):
+        if look_up(defaults, placeholder.value) is None and not _is_defined(schemas, path):
             text = f"the placeholder {placeholder.text} has no value: nothing defines {placeholder.value}"
             mend = f"describe it in openapi/spec.yaml or openapi/values.yaml, or set {addon.key} in values.yaml"
-            yield ModuleRemark(_ADDON_FILE, place, "placeholder-unset", f"{text}; {mend}")
-
-
-def _has_value(values: JSON, path: Sequence[str]) -> bool:
-    for key in path:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values is not None
+            yield ModuleRemark(ADDON_FILE, place, "placeholder-unset", f"{text}; {mend}")
 
 
 def _is_defined(schemas: Schemas, path: Sequence[str]) -> bool:

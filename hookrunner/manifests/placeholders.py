@@ -47,7 +47,7 @@ def _replace(pattern: re.Pattern[bytes], texts: Mapping[bytes, bytes], data: byt
 
 def _value_text(placeholder: Placeholder, values: JSON, path: str) -> bytes:
     """What stands in place of a placeholder; `path` is the file, for messages."""
-    value = _look_up(values, placeholder.value)
+    value = look_up(values, placeholder.value)
     if value is None:
         raise RenderFailed(
             f"{path}: the placeholder {placeholder.text} has no value: "
@@ -58,8 +58,8 @@ def _value_text(placeholder: Placeholder, values: JSON, path: str) -> bytes:
     return (_indented(value, placeholder.indent) if placeholder.indent else value).encode(errors="replace")
 
 
-def _look_up(values: JSON, path: str) -> JSON:
-    """The value at a path with points; None without one."""
+def look_up(values: JSON, path: str) -> JSON:
+    """The value at a path with points, as placeholders name theirs; None without one."""
     for key in path.split("."):
         values = values.get(key) if isinstance(values, dict) else None
     return values

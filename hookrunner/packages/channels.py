@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError
-from hookrunner.packages.checksums import is_digest
 from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel
+from hookrunner.packages.package_files import is_digest
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON

@@ -18,7 +18,6 @@ from yarl import URL
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.channels import decode_channel, release_of
-from hookrunner.packages.checksums import CHECKSUMS, digest_of, parse_checksums
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.names import (
     LARGEST_CHANNEL,
@@ -28,7 +27,7 @@ from hookrunner.packages.names import (
     require_package,
 )
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.package_files import CHECKSUMS, PackageFiles, digest_of, parse_checksums
 from hookrunner.packages.source_locations import without_credentials
 
 MANIFEST = "manifest.yaml"

@@ -21,16 +21,16 @@ from typing import Literal
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError, PackageReason
-from hookrunner.manifests.programs.kustomization_checks import KUSTOMIZATIONS
-from hookrunner.packages.checksums import (
+from hookrunner.manifests.programs.kustomize import KUSTOMIZATIONS
+from hookrunner.packages.names import require_package, shown
+from hookrunner.packages.package_files import (
     CHECKSUMS,
     compute_checksums,
     digest_of,
+    nested_file,
     parse_checksums,
     require_listed_files,
 )
-from hookrunner.packages.names import require_package, shown
-from hookrunner.packages.package_files import nested_file
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT
 from kubetypes.json_values import JSON

@@ -27,10 +27,9 @@ from pathlib import Path
 
 from hookrunner import log, safe_files
 from hookrunner.errors import PackageError
-from hookrunner.packages.checksums import is_digest
 from hookrunner.packages.names import LARGEST_FILE
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.package_files import PackageFiles, is_digest
 
 _LOG = log.get("packages.cache")
 _DRAFT, _DELETED = ".new-", ".old-"

@@ -11,9 +11,9 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
-from hookrunner.packages.checksums import CHECKSUMS, compute_checksums, render_checksums
 from hookrunner.packages.cluster_source import DIRECTORY_ANNOTATION, PACKAGE_LABEL, VERSION_LABEL, ClusterSource
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.package_files import CHECKSUMS, compute_checksums, render_checksums
 from hookrunner.packages.source_locations import ClusterLocation, PackageSource
 from hookrunner.settings import KubeSettings
 from kubetypes.json_values import JSON

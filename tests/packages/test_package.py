@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import PackageError
-from hookrunner.packages.checksums import compute_checksums, digest_of, parse_checksums, render_checksums
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.package_files import (
+    PackageFiles,
+    compute_checksums,
+    digest_of,
+    parse_checksums,
+    render_checksums,
+)
 from tests.tables import each
 
 FILES = {"b.yaml": b"kind: B\n", "a.yaml": b"kind: A\n", "sub/c.yaml": b"kind: C\n"}

@@ -14,9 +14,9 @@ from hookrunner.errors import BadConfig, BadOutput, BadPatch, PackageError, Rele
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.manifests.patches import parse_patch
-from hookrunner.manifests.programs.kustomization_checks import check_kustomizations
+from hookrunner.manifests.programs.kustomize import check_kustomizations
 from hookrunner.modules import offline, traits
-from hookrunner.packages import channels, checksums
+from hookrunner.packages import channels, package_files
 from hookrunner.packages.package import parse_package
 from hookrunner.releases.records import record
 from hookrunner.testing import manifests as given
@@ -165,7 +165,7 @@ PARSERS: dict[str, Parser] = {
         (b"kubernetes: '>=1.28 <2'\nupgradesFrom: 1.x\ndata: [a.yaml]\ndescription: b\n",),
         "yaml",
     ),
-    "SHA256SUMS": Parser(lambda text: checksums.parse_checksums("coredns 1", text), (PackageError,), (CHECKSUMS,)),
+    "SHA256SUMS": Parser(lambda text: package_files.parse_checksums("coredns 1", text), (PackageError,), (CHECKSUMS,)),
     "release record": Parser(record.unpacked, (ReleaseFailed,), (RECORD,)),
     "module.yaml": Parser(
         lambda text: traits.parse(text, "m"),

@@ -133,7 +133,7 @@ def kubelet_domain(kubelet: str) -> str:
 
 
 def adopted_corefile(deployments: list[dict[str, Any]], configs: list[dict[str, str]]) -> str:
-    """The Corefile of a foreign CoreDNS that is about to be adopted; empty if there is none."""
+    """The Corefile of a foreign CoreDNS that is about to be adopted; empty without one."""
     if not instance()["spec"].get("adopt") or not deployments or deployments[0]["ours"]:
         return ""
     name = deployments[0]["config"]

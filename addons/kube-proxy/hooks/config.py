@@ -125,7 +125,7 @@ def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def api_server(spec: dict[str, Any], settings: dict[str, dict[str, str]], endpoints: list[dict[str, Any]]) -> str:
-    """The URL of the API server, by the first source that has one. Exits if there is none."""
+    """The URL of the API server, by the first source that has one. Exits if no source has it."""
     own, environ = spec.get("apiServer") or {}, os.environ
     if host := own.get("host"):
         return url(host, own.get("port", 6443))
@@ -147,7 +147,7 @@ def url(host: str, port: object) -> str:
 
 
 def line_of(key: str, text: str) -> str:
-    """The scalar of a key in a YAML text, wherever it stands; empty if there is none."""
+    """The scalar of a key in a YAML text, wherever it stands; empty without one."""
     line = re.search(rf"^[ \t-]*{key}:[ \t]*[\"']?([^\s\"'#]+)", text, re.MULTILINE)
     return line[1] if line else ""
 

@@ -75,7 +75,7 @@ def write(variable: str, document: object) -> None:
 
 
 def address_of(services: list[str]) -> str:
-    """The address of the Service kube-dns. Exits if there is none."""
+    """The address of the Service kube-dns. Exits without one."""
     try:
         return str(ip_address(services[0]))
     except IndexError:

@@ -1,19 +1,39 @@
-"""Builds packages that are kustomize directories, by `kubectl kustomize`.
+"""Builds packages that are kustomize directories, by `kubectl kustomize`, after a look at what they ask for.
 
 kubectl is in the image. There is no subset of kustomize of our own: the hash in a generated name is only right if
 everything else is. The program sees the package's files in an empty directory and has no environment.
+
+Everything that a kustomization names must be a file or a directory of the package, so that a build needs no network and
+its result follows from the package's digest. Helm charts and plugins run programs; kubectl has them switched off, and
+here the message says what to do instead. Keys are compared as Go's JSON decoder does, which ignores case.
+https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
 """
 
+import posixpath
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from hookrunner import redaction
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.programs.kustomization_checks import check_kustomizations
 from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 NAME = "kubectl kustomize"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""File names by which kustomize knows a directory."""
+
+_PATHS = ("resources", "bases", "components", "crds", "configurations", "patchesstrategicmerge")
+_PLUGINS = ("generators", "transformers", "validators")
+_WITH_PATH = ("patches", "patchesjson6902", "replacements", "openapi")
+_GENERATORS = ("configmapgenerator", "secretgenerator")
+_HELM = ("helmcharts", "helmglobals", "helmchartinflationgenerator")
+_NO_HELM = "Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
+_BUILTIN = "builtin"
+"""The apiVersion of kustomize's own plugins, which run no program."""
 
 
 async def build_kustomization(
@@ -52,3 +72,107 @@ def _write(files: Mapping[str, bytes], directory: Path) -> None:
         file = directory / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
+
+
+def check_kustomizations(files: Mapping[str, bytes]) -> None:
+    """Raises RenderFailed, naming file and key, if a kustomization of the package cannot be built from it alone."""
+    package = _PackageFiles(files, frozenset(parent for path in files for parent in _parents(path)))
+    for path in sorted(files):
+        if posixpath.basename(path) in KUSTOMIZATIONS:
+            for problem in _problems(path, package):
+                raise RenderFailed(f"{path}: {problem}")
+
+
+@dataclass(frozen=True, slots=True)
+class _PackageFiles:
+    """The files of a package, and all directories that they are in."""
+
+    files: Mapping[str, bytes]
+    directories: Container[str]
+
+    def problem_of(self, place: str) -> str:
+        """Why a normal path is nothing of the package; "" if it is."""
+        if place == ".." or place.startswith(("../", "/")):
+            return "leads outside of the package; copy it into the package"
+        if place != "." and place not in self.files and place not in self.directories:
+            return "is not in the package; what is elsewhere is not fetched, copy it into the package"
+        return ""
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _problems(path: str, package: _PackageFiles) -> Iterator[str]:
+    try:
+        found = list(documents(package.files[path], YAML_1_1))
+    except BadDocument as error:
+        yield str(error)
+        return
+    for content in found:
+        if not isinstance(content, dict):
+            yield f"a kustomization is a map, not {redaction.described(content)}"
+            return
+        for key, value in content.items():
+            problems = _key_problems(key.casefold(), value, posixpath.dirname(path), package)
+            yield from (f"{key}: {problem}" for problem in problems)
+
+
+def _key_problems(key: str, value: JSON, directory: str, package: _PackageFiles) -> Iterator[str]:
+    """What is wrong with a key's value; `key` in lowercase."""
+    if key in _HELM:
+        yield _NO_HELM
+    for named in _named(key, value):
+        place = posixpath.normpath(posixpath.join(directory, named))
+        if problem := package.problem_of(place):
+            yield f"'{named}' {problem}"
+        elif key in _PLUGINS:
+            yield from _plugin_problems(named, package.files.get(place, b""))
+    if key in _PLUGINS:
+        inline = (item for item in _list(value) if isinstance(item, str) and _is_inline(item))
+        yield from (problem for text in inline for problem in _plugin_problems("inline", text.encode(errors="replace")))
+
+
+def _named(key: str, value: JSON) -> Iterator[str]:
+    """The files and directories that a key names; `key` in lowercase."""
+    if key in (*_PATHS, *_PLUGINS):
+        yield from (item for item in _list(value) if isinstance(item, str) and not _is_inline(item))
+    elif key in _WITH_PATH:
+        yield from (path for item in _maps(value) if isinstance(path := item.get("path"), str))
+    elif key in _GENERATORS:
+        for item in _maps(value):
+            sources = [*_list(item.get("files")), *_list(item.get("envs")), item.get("env")]
+            yield from (source.rpartition("=")[2] for source in sources if isinstance(source, str))
+
+
+def _plugin_problems(name: str, text: bytes) -> Iterator[str]:
+    """A plugin must be one of kustomize's own; of others, an annotation may name a program or an image."""
+    try:
+        configured = list(documents(text, YAML_1_1))
+    except BadDocument as error:
+        yield f"'{name}': {error}"
+        return
+    if not configured:
+        yield f"'{name}' is no file with plugins; name files, not directories"
+    for plugin in configured:
+        if not isinstance(plugin, dict) or plugin.get("apiVersion") != _BUILTIN:
+            yield f"'{name}': only plugins with apiVersion builtin are run; do it by an executable in postRender"
+        elif str(plugin.get("kind")).casefold() in _HELM:
+            yield f"'{name}': {_NO_HELM}"
+
+
+def _is_inline(text: str) -> bool:
+    """Is it a document in place of a file's name?"""
+    return "\n" in text or text.lstrip().startswith("{")
+
+
+def _list(value: JSON) -> list[JSON]:
+    return value if isinstance(value, list) else []
+
+
+def _maps(value: JSON) -> Iterator[dict[str, JSON]]:
+    """The maps in a list, or the map itself, with keys in lowercase."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield {key.casefold(): inner for key, inner in item.items()}

@@ -6,12 +6,11 @@ it uses; `sh` sets the bound, because a process must not be forked from this one
 """
 
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hookrunner import log, redaction
 from hookrunner.errors import HookFailed, RenderFailed
@@ -58,11 +57,8 @@ class ProgramRunner:
     @contextmanager
     def directory(self) -> Iterator[Path]:
         """A new private directory, removed with all its files at the end of the `with`."""
-        path = Path(tempfile.mkdtemp(prefix="hookrunner-manifests-", dir=self._scratch))
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+        with TemporaryDirectory("", "hookrunner-manifests-", self._scratch, ignore_cleanup_errors=True) as path:
+            yield Path(path)
 
     async def run(self, program: Program, text: bytes = b"", hidden: frozenset[str] = frozenset()) -> str:
         """Run the program with `text` as its standard input, and return what it printed.

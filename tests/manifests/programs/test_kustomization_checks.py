@@ -3,7 +3,7 @@
 import pytest
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.programs.kustomization_checks import check_kustomizations
+from hookrunner.manifests.programs.kustomize import check_kustomizations
 from tests.tables import each
 
 FILES = {"base/kustomization.yaml": b"resources: [s.yaml]\n", "base/s.yaml": b"", "d.yaml": b"", "Corefile": b""}

@@ -49,7 +49,7 @@ def _mapping(lines: Lines, indent: int) -> dict[str, Any]:
     while lines and lines[0][0] == indent:
         content = lines.popleft()[1]
         if not (entry := _ENTRY.fullmatch(content)):
-            raise ValueError(f"line {content!r} is none of `key: value` and `- value`")
+            raise ValueError(f"line {content!r} is neither `key: value` nor `- value`")
         mapping[entry[1].strip('"')] = _scalar(entry[2]) if entry[2] else _nested(lines, indent)
     return mapping
 
