@@ -10,9 +10,10 @@ from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
@@ -66,11 +67,12 @@ class ReleaseLocator:
 
 
 class _Settled(NamedTuple):
-    """A release at rest, with its objects unless they have to be read."""
+    """A release at rest, with its objects unless they have to be read, and the options with which it was written."""
 
     module: Module
     head: Head
     objects: tuple[JSON, ...] | None
+    options: ReleaseOptions
 
 
 class DriftTracker:
@@ -83,13 +85,15 @@ class DriftTracker:
         self._heads: dict[str, Head] = {}
         self._settled: asyncio.Queue[_Settled] = asyncio.Queue()
 
-    def track(self, module: Module, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
-        """A module's release is at rest: watch it soon."""
+    def track(
+        self, module: Module, head: Head, options: ReleaseOptions, objects: tuple[JSON, ...] | None = None
+    ) -> None:
+        """A module's release is at rest: watch it soon. `options` are those with which its objects are written."""
         if head.unmanaged:
             self.forget(module)
         elif self._heads.get(head.name) != head:
             self._heads[head.name] = head
-            self._settled.put_nowait(_Settled(module, head, objects))
+            self._settled.put_nowait(_Settled(module, head, objects, options))
 
     def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
@@ -123,7 +127,9 @@ class DriftTracker:
             self._settled.put_nowait(settled)
             return
         if self._heads.get(module.name) is head:  # else it was written or deleted meanwhile
-            self._drift.track(_identity(head), objects, module.traits.drift)
+            options = settled.options
+            sent = [with_marks(obj, options.marks) for obj in objects] if options.of_addon else objects
+            self._drift.track(_identity(head), sent, module.traits.drift, options.respect_ignore)
 
 
 class Leftovers:

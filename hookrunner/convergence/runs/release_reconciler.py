@@ -123,7 +123,7 @@ class ReleaseReconciler:
         head = await self._helm.releases.rollback(*identity, revision, digest_, options)
         _log.info("release rolled back on request", module=head.name, revision=head.revision)
         _set_revision(state, head)
-        self.tracker.track(state.module, head)
+        self.tracker.track(state.module, head, options)
         return head
 
     def drift(self, state: ModuleState) -> tuple[ObjectDrift, ...]:
@@ -243,7 +243,7 @@ class ReleaseReconciler:
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.mark_repaired(identity, drifted)
-        self.tracker.track(state.module, head, objects)
+        self.tracker.track(state.module, head, self._options(state), objects)
 
     def _blueprint(self, state: ModuleState) -> Blueprint:
         """What the unit's release is made from."""

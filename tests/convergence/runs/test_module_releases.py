@@ -11,13 +11,16 @@ from hookrunner.convergence.runs.module_releases import DriftTracker, Leftovers,
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 from tests.convergence.site import module
 
 pytestmark = pytest.mark.looptime
+
+OPTIONS = ReleaseOptions()
+X: JSON = {"kind": "X", "metadata": {"name": "x"}}
 
 
 def head(name: str, namespace: str = "default", revision: int = 1, **more: Any) -> Head:
@@ -56,7 +59,7 @@ class Records(Releases):
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         self._answer()
-        return ({"of": head.revision},)
+        return ({"of": head.revision, "metadata": {}},)
 
 
 async def test_a_release_is_found_in_its_namespace_in_ours_and_in_an_earlier_one() -> None:
@@ -97,9 +100,11 @@ class Watched(Drift):
 
     def __init__(self) -> None:
         self.objects: dict[str, JSON] = {}
+        self.respected: dict[str, bool] = {}
 
     def track(self, identity: Any, objects: Iterable[JSON], mode: Any, respect_ignore: bool = False) -> None:
         self.objects[identity.name] = [*objects]
+        self.respected[identity.name] = respect_ignore
 
     def pause(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
@@ -124,11 +129,11 @@ async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
     a, b = module("a", 1), module("b", 1)
 
     def steps(tracker: DriftTracker) -> None:
-        tracker.track(a, head("a"), ({"kind": "X"},))
-        tracker.track(b, head("b", revision=7))
+        tracker.track(a, head("a"), OPTIONS, (X,))
+        tracker.track(b, head("b", revision=7), OPTIONS)
 
     tracker, watched = await tracked(Records(), steps)
-    assert watched == {"a": [{"kind": "X"}], "b": [{"of": 7}]}
+    assert watched == {"a": [X], "b": [{"of": 7, "metadata": {}}]}
     assert tracker.tracks(a)
 
 
@@ -136,25 +141,37 @@ async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_o
     a = module("a", 1)
 
     def steps(tracker: DriftTracker) -> None:
-        tracker.track(a, head("a"))
+        tracker.track(a, head("a"), OPTIONS)
         tracker.pause(ReleaseLocator(Records(), "default").identity(a))
-        tracker.track(a, head("a", revision=2))
+        tracker.track(a, head("a", revision=2), OPTIONS)
 
     _, watched = await tracked(Records(), steps)
-    assert watched == {"a": [{"of": 2}]}
+    assert watched == {"a": [{"of": 2, "metadata": {}}]}
 
 
 async def test_an_unmanaged_or_deleted_release_is_not_watched() -> None:
     a, b = module("a", 1), module("b", 1)
 
     def steps(tracker: DriftTracker) -> None:
-        tracker.track(a, head("a"))
-        tracker.track(a, head("a", unmanaged=True))
-        tracker.track(b, head("b"))
+        tracker.track(a, head("a"), OPTIONS)
+        tracker.track(a, head("a", unmanaged=True), OPTIONS)
+        tracker.track(b, head("b"), OPTIONS)
         tracker.forget(b)
 
     tracker, watched = await tracked(Records(), steps)
     assert (watched, tracker.tracks(a), tracker.tracks(b)) == ({}, False, False)
+
+
+async def test_objects_of_an_addon_have_their_marks_and_may_be_ignored() -> None:
+    options = ReleaseOptions(marks=ObjectMarks({"of": "a"}), respect_ignore=True)
+    watched = Watched()
+    tracker = DriftTracker(Records(), watched)
+    keeping = asyncio.create_task(tracker.keep())
+    tracker.track(module("a", 1), head("a"), options, (X,))
+    await asyncio.sleep(2)
+    keeping.cancel()
+    assert watched.objects == {"a": [{"kind": "X", "metadata": {"name": "x", "labels": {"of": "a"}}}]}
+    assert watched.respected == {"a": True}
 
 
 async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
@@ -162,12 +179,12 @@ async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
     records.error = ReleaseFailed("no")
     tracker = DriftTracker(records, watched)
     keeping = asyncio.create_task(tracker.keep())
-    tracker.track(module("a", 1), head("a"))
+    tracker.track(module("a", 1), head("a"), OPTIONS)
     await asyncio.sleep(2)
     assert watched.objects == {}
     records.error = None
     await asyncio.sleep(2)
-    assert watched.objects == {"a": [{"of": 1}]}
+    assert watched.objects == {"a": [{"of": 1, "metadata": {}}]}
     keeping.cancel()
 
 

@@ -182,6 +182,26 @@ async def test_object_that_is_deleted_by_hand_comes_back(things: World) -> None:
     await things.becomes("of-thing", text="hi", version="1.0.0")
 
 
+MAP = "/api/v1/namespaces/default/configmaps/of-thing"
+
+
+async def test_change_by_hand_is_undone_unless_the_object_is_ignored(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await reaches(things, "Current", "Current")
+    await things.ask("PATCH", MAP, {"data": {"text": "edited"}, "metadata": {"labels": {"hookrunner.io/addon": None}}})
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    marks = (await things.ask("GET", MAP, None))["metadata"]
+    assert (marks["labels"]["hookrunner.io/addon"], len(marks["ownerReferences"])) == ("thing.default.x", 1)
+    await things.ask(
+        "PATCH", MAP, {"data": {"text": "mine"}, "metadata": {"annotations": {"addons.k8s.io/ignore": ""}}}
+    )
+    await put(things, "y", version="9.9.9")
+    await reaches(things, "PackageError", "NotFound", "y")
+    assert await things.map("of-thing") == {"text": "mine", "version": "1.0.0"}
+
+
 async def test_unmanaged_instance_keeps_its_objects_and_is_left_alone(things: World) -> None:
     await start(things)
     await put(things)
