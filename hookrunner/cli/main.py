@@ -142,6 +142,7 @@ class _AddonCommands(LazyGroup):
         "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
         "crd": ("addons.addon_list", "addon_crd", "Print the definitions of the addons' kinds."),
         "render": ("addons.addon_render", "addon_render", "Print the objects for an instance, without a cluster."),
+        "abandon": ("addons.addon_abandon", "addon_abandon", "Stop managing an instance, and keep what it installed."),
         "lint": ("addons.addon_lint", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
         "test": ("addons.addon_test", "addon_test", "Run test cases of addons and of their hooks."),
     }
@@ -149,7 +150,7 @@ class _AddonCommands(LazyGroup):
 
 @click.group(cls=_AddonCommands)
 def addon() -> None:
-    """Look at addons; write, check and test them. Nothing here needs a cluster or a network.
+    """Look at addons; write, check and test them. Only `abandon` needs a cluster.
 
     \b
     hookrunner addon list --addons-dir addons                                     what there is

@@ -225,10 +225,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     @property
     def _marks(self) -> ObjectMarks:
-        kind, instance = self.addon.object, self.instance
-        owner = OwnerReference(kind.api_version, kind.kind, instance.name, instance.uid, instance.namespace)
-        labels = {ADDON_LABEL: instance.unit, f"discovery.addons.k8s.io/{self.addon.name}": ""}
-        return ObjectMarks(labels, owner)
+        return marks_of(self.addon, self.instance)
 
     def _require_open(self, obstacle: AddonObstacle | None) -> None:
         if obstacle:
@@ -276,6 +273,13 @@ class InstanceBlueprint(OwnBlueprint):
             scopes=parts.scopes,
             images=parts.images,
         )
+
+
+def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
+    """What each object of an instance gets when it is written."""
+    kind = addon.object
+    owner = OwnerReference(kind.api_version, kind.kind, instance.name, instance.uid, instance.namespace)
+    return ObjectMarks({ADDON_LABEL: instance.unit, f"discovery.addons.k8s.io/{addon.name}": ""}, owner)
 
 
 def _without_previous(values: JSON, key: str) -> JSON:
