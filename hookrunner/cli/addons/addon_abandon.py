@@ -75,11 +75,11 @@ def addon_abandon(target: str, namespace: str, kube_config: str, kube_context: s
     flags = {"kube-config": kube_config, "kube-context": kube_context}
     loaded = settings.load({flag: text for flag, text in flags.items() if text}, "")
     with quiet():
-        for line in run_to_end(_abandon_named(loaded, addon, name, namespace)):
+        for line in run_to_end(_abandon(loaded, addon, name, namespace)):
             echo(line)
 
 
-async def _abandon_named(loaded: Settings, addon: str, name: str, namespace: str) -> list[str]:
+async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> list[str]:
     """What was done, for a person. Raises BadInput, KubeError, ReleaseFailed."""
     async with _connect(loaded) as client:
         target = await _find(client, addon, name, namespace)
