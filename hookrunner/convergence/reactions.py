@@ -184,8 +184,9 @@ class ClusterReactions:
             state = self._states.get(finding.release)
             if state is None and is_unit_of_addon(finding.release):
                 continue  # the instance was removed meanwhile, with all that is known of it
-            self._states.notices.publish(_drift_notice(finding))
-            if state and self._releases.needs_repair(state, finding):
+            repairs = state is not None and self._releases.needs_repair(state, finding)
+            self._states.notices.publish(_drift_notice(finding, state, repairs))
+            if state and repairs:
                 cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"
                 self._requests.run_again(state, cause)
 
@@ -235,6 +236,12 @@ def _is_on(state: ModuleState) -> bool:
     return state.on
 
 
-def _drift_notice(finding: ObjectDrift) -> Notice:
+def _drift_notice(finding: ObjectDrift, state: ModuleState | None, repairs: bool) -> Notice:
+    """An instance that is set aside repairs nothing before its obstacle is gone."""
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
+    if state and state.module.addon:
+        text = f"{finding} {fate}"
+        if repairs and not state.set_aside:
+            return Notice(finding.release, "Repaired", f"{text}; it is applied again", bad=False)
+        return Notice(finding.release, "Drifted", text)
     return Notice(finding.release, "ModuleDrifted", f"{finding} {fate}")

@@ -113,7 +113,8 @@ class ModuleViews:
         state = self._sources.states[section]
         head = await self._sources.releases.rollback(state, revision)
         text = f"{section} is at revision {head.revision} now, until its values or its chart change"
-        notice = Notice(section, "ModuleRolledBack", f"on request: {text}", bad=False)
+        word = "RolledBack" if state.module.addon else "ModuleRolledBack"
+        notice = Notice(section, word, f"on request: {text}", bad=False)
         self._sources.states.notices.publish(notice)
         if state.on:
             self._sources.tasks.request(state, "Rollback")

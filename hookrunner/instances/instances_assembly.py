@@ -1,6 +1,7 @@
 """Puts together what looks after instances of addons, on top of convergence; nothing runs before `start`."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlue
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
@@ -57,6 +59,7 @@ class Instances:
     _convergence: Convergence
     _writer: StatusWriter
     _health: InstanceHealth
+    _reported: ReportedInstances
     _refresh: float
 
     def start(self, background: Background, built: Assembly) -> None:
@@ -65,7 +68,7 @@ class Instances:
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
         rollouts = RolloutWatch(self.registry.request, states.changed.notify)
-        reports = StatusReports(states, self.registry, writer, self._health, rollouts)
+        reports = StatusReports(states, self.registry, writer, self._health, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
         background.keep("objects of addons", partial(self._health.keep, states, self.registry))
@@ -140,6 +143,7 @@ class _BlueprintMaker:
         caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
         values = {name: offered.values for name, offered in offer.addons.items()}
         parts = self._blueprint_parts(caches)
+        reported = ReportedInstances(convergence.states.notices, time.monotonic)
 
         def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
             return InstanceBlueprint(addon, values[addon.name], instance, self._helm.namespace, parts)
@@ -147,11 +151,14 @@ class _BlueprintMaker:
         def forget(unit: str) -> None:
             self._writer.forget(unit)
             self._health.forget(unit)
+            reported.forget(unit)
 
         workshop = Workshop(values, make, client, self._parts.background, forget)
         registry = InstanceRegistry(caches, convergence.units, convergence.states.notices, workshop)
         crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
-        return Instances(registry, caches, crds, self._parts, convergence, self._writer, self._health, refresh)
+        return Instances(
+            registry, caches, crds, self._parts, convergence, self._writer, self._health, reported, refresh
+        )
 
     def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
         addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher

@@ -16,6 +16,7 @@ from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
+from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.model.addon_status import (
@@ -35,13 +36,14 @@ from kubetypes.json_values import JSON
 
 @dataclass(frozen=True, slots=True)
 class StatusReports:
-    """Reports the facts of all instances of `registry` to `writer`."""
+    """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events."""
 
     states: ModuleStates
     registry: InstanceRegistry
     writer: StatusWriter
     health: InstanceHealth
     rollouts: RolloutWatch
+    reported: ReportedInstances
 
     async def follow(self) -> None:
         """Report after each change of a unit, until cancelled. What has not changed is not written again."""
@@ -53,6 +55,7 @@ class StatusReports:
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""
         instance = live.blueprint.instance
+        self.reported.see(instance)
         if _is_undecided(live.state, live.blueprint):
             return
         status = self.writer.status_of(instance.unit) or instance.status
@@ -63,6 +66,7 @@ class StatusReports:
             return
         facts = replace(facts, timed_out=is_overdue(facts, time.time()))
         self.rollouts.judge(live, facts)
+        self.reported.take_in(instance, facts)
         self.writer.report(live.addon, instance, facts)
 
 

@@ -25,6 +25,7 @@ from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.releases.releases import Releases
 from tests.convergence.site import NOWHERE, module
+from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 
@@ -364,3 +365,18 @@ async def test_only_modules_that_lack_a_snapshot_are_tried_again_when_one_may_ha
     await asyncio.sleep(0)
     following.cancel()
     assert world.seen == ["retry a"]
+
+
+async def test_instance_tells_what_it_repairs_unless_its_runs_are_set_aside(world: World) -> None:
+    async def findings() -> AsyncIterator[ObjectDrift]:
+        yield finding(INSTANCE.name)
+        state.fail("suspended")
+        yield finding(INSTANCE.name)
+
+    state = world.states.add(INSTANCE, FakeBlueprint())
+    await world.after(1.0, world.cluster.follow_drift(findings()))
+    gone = "default/ConfigMap/x is gone"
+    assert [(notice.reason, notice.message) for notice in await world.states.notices.next_batch()] == [
+        ("Repaired", f"{gone}; it is applied again"),
+        ("Drifted", gone),
+    ]

@@ -90,6 +90,21 @@ async def test_failed_unit_is_tried_again_after_its_back_off(make_site: MakeSite
     assert (state.ready, blueprint.prepared) == (True, 2)
 
 
+async def test_runs_of_an_instance_make_no_events_of_modules(make_site: MakeSite) -> None:
+    """Its phases are its Events; only a deletion that fails has no phase of its own."""
+    blueprint = FakeBlueprint(blocked=HookFailed("no"))
+    site = make_site(hooks={"dns": {"h": AFTER_DELETE}})
+    state = await started(site, blueprint)
+    blueprint.blocked = None
+    await asyncio.sleep(10)
+    site.work.fails = {f"{DNS} afterDeleteHelm"}
+    deletion = asyncio.create_task(site.units.delete(state, "deleted by its user"))
+    await site.rests()
+    reasons = [notice.reason for notice in await site.states.notices.next_batch()]
+    assert reasons == ["DeleteFailed"]
+    deletion.cancel()
+
+
 async def test_global_value_runs_all_instances_once_and_another_edit_none(make_site: MakeSite) -> None:
     site = make_site(module("a", 10))
     await started(site)

@@ -136,7 +136,8 @@ class ModuleTasks:
     def _publish_adopted(self, state: ModuleState) -> None:
         if state.adopted:
             message = f"taken over: {some([*map(str, state.adopted)])}"
-            self._states.notices.publish(Notice(state.module.name, "ObjectsAdopted", message, bad=False))
+            word = "Adopted" if state.module.addon else "ObjectsAdopted"
+            self._states.notices.publish(Notice(state.module.name, word, message, bad=False))
 
     def _block(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
         """What it waits for brings another request."""
@@ -151,14 +152,22 @@ class ModuleTasks:
             _log.warn("module failed in a task that is no longer wanted", error=reason)
             return Dropped(reason)
         state.fail(reason, lacks_snapshot)
-        self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
+        self._publish_failure(state, order, reason)
         _log.error("module failed, will retry after a delay; other modules go on", error=reason)
         return Failed(reason, park=True)
 
+    def _publish_failure(self, state: ModuleState, order: ModuleTask, reason: str) -> None:
+        """Of an instance's run the phase of its status says more, and is an Event."""
+        if not state.module.addon:
+            self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
+        elif order.deletes:
+            self._states.notices.publish(Notice(order.module, "DeleteFailed", reason))
+
     def _retry_others(self, state: ModuleState) -> None:
         """Modules that were set aside meanwhile may have failed for want of just this one."""
-        message = f"{state.module.name} works again"
-        self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
+        if not state.module.addon:
+            message = f"{state.module.name} works again"
+            self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
         _log.info("module works again")
         for other in self._states.units:
             if other is not state and other.parked:

@@ -1,0 +1,93 @@
+"""The last known state of each instance: what gauges, `/readyz` and lists show. A change of it becomes Events.
+
+reported = ReportedInstances(notices, time.monotonic)
+reported.see(instance)                      # it exists
+reported.take_in(instance, facts)           # these facts hold from now on
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from hookrunner.convergence.events import Notices
+from hookrunner.instances.reports.instance_news import (
+    ReportedState,
+    announced_after,
+    news_of,
+    state_of_facts,
+    state_of_status,
+)
+from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addons import Instance
+
+
+@dataclass(eq=False, slots=True)
+class ReportedInstance:
+    """An instance and its state. `objects` says how many of its objects have each status, `behind_since` since when
+    (seconds of a monotonic clock) it is not Current, None while it is."""
+
+    instance: Instance
+    state: ReportedState
+    announced: ReportedState
+    behind_since: float | None
+    objects: Mapping[str, int] = field(default_factory=dict)
+    facts: InstanceFacts | None = None
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Addon, namespace and name, the labels of its metrics."""
+        return self.instance.addon, self.instance.namespace, self.instance.name
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, self.labels))
+
+    def replace(self, facts: InstanceFacts, state: ReportedState, now: float) -> None:
+        """These facts lead to this state."""
+        self.facts, self.state, self.announced = facts, state, announced_after(self.announced, state)
+        self.objects = Counter(report.status for report in facts.objects or ())
+        if state.is_current:
+            self.behind_since = None
+        elif self.behind_since is None:
+            self.behind_since = now
+
+    def meet(self, instance: Instance) -> None:
+        """Its object has changed."""
+        self.instance = instance
+
+
+class ReportedInstances:
+    """The states of all instances by unit. `clock` gives monotonic seconds."""
+
+    def __init__(self, notices: Notices, clock: Callable[[], float]) -> None:
+        self._notices = notices
+        self._clock = clock
+        self._reported: dict[str, ReportedInstance] = {}
+
+    def __iter__(self) -> Iterator[ReportedInstance]:
+        return iter(tuple(self._reported.values()))
+
+    def see(self, instance: Instance) -> ReportedInstance:
+        """An instance exists; until facts are known, its status says how it is."""
+        known = self._reported.get(instance.unit)
+        if known and known.instance.uid == instance.uid:
+            known.meet(instance)
+            return known
+        state = state_of_status(instance.status)
+        since = None if state.is_current else self._clock()
+        announced = announced_after(ReportedState(), state)
+        seen = self._reported[instance.unit] = ReportedInstance(instance, state, announced, since)
+        return seen
+
+    def take_in(self, instance: Instance, facts: InstanceFacts) -> None:
+        """These facts hold from now on; what is new in them becomes Events."""
+        known = self.see(instance)
+        if facts == known.facts:
+            return
+        state = state_of_facts(facts)
+        for notice in news_of(instance.unit, known.announced, state):
+            self._notices.publish(notice)
+        known.replace(facts, state, self._clock())
+
+    def forget(self, unit: str) -> None:
+        """The instance is gone, or left to its user."""
+        self._reported.pop(unit, None)
