@@ -1,0 +1,101 @@
+"""docs/addons.md and the README are true: their commands for addons run as they are written, on the sandbox, and print
+what the page says."""
+
+import asyncio
+import re
+import sys
+from asyncio.subprocess import DEVNULL, STDOUT
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.processes import tethered
+from tests.flows.waiting import PATIENCE, until
+from tests.test_docs_modules import environ, run
+
+pytestmark = pytest.mark.usefixtures("launcher")
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "addons.md").read_text()
+README = (ROOT / "README.md").read_text()
+START = re.compile(r"^    hookrunner (start --sandbox --simulate --addons-dir addons)\b", re.MULTILINE)
+CHANGES = re.compile(r"kubectl (apply|delete|patch)")
+"""Such a command is run once; one that looks may have to look again."""
+
+
+def commands(mark: str) -> list[tuple[str, str]]:
+    """The lines of the blocks `sh <mark>`: what to run, and what is in its output."""
+    blocks = re.findall(rf"^```sh {mark}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    found = [re.fullmatch(r"(.*\S) +# → (.+)", line) for block in blocks for line in block.splitlines()]
+    assert found
+    assert all(found), blocks
+    return [(match[1], match[2]) for match in found if match]
+
+
+def first_page() -> list[str]:
+    """The commands of the README's block about addons."""
+    block = README[README.index("**Addons**") :].split("```")[1]
+    return [line.partition("  #")[0].strip() for line in block.splitlines()[1:] if line]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A checkout as far as the commands see it."""
+    (tmp_path / "addons").symlink_to(ROOT / "addons")
+    return tmp_path
+
+
+@pytest.fixture
+async def env(directory: Path) -> AsyncIterator[dict[str, str]]:
+    """Variables of the second terminal; in the first one hookrunner has defined the addons' kinds."""
+    variables = environ(directory)
+    (page,), (readme,) = START.findall(PAGE), START.findall(README)
+    assert page == readme
+    program = tethered(sys.executable, "-m", "hookrunner")
+    with (directory / "log").open("wb") as log:
+        child = await asyncio.create_subprocess_exec(
+            *program, *page.split(), cwd=directory, env=variables, stdin=DEVNULL, stdout=log, stderr=STDOUT
+        )
+    try:
+        await until((directory / "kubeconfig").exists, "the sandbox")
+        await prints("kubectl get crd", "coredns.addons.x-k8s.io", directory, variables)
+        yield variables
+    finally:
+        child.terminate()
+        await child.wait()
+
+
+async def prints(line: str, words: str, directory: Path, env: dict[str, str]) -> None:
+    """Run a command, one that looks until it shows this."""
+    deadline = asyncio.get_running_loop().time() + (0 if CHANGES.match(line) else PATIENCE)
+    while words not in (text := await run(line, directory, env)):
+        late = asyncio.get_running_loop().time() >= deadline
+        assert not late, f"{line}\n{text}\n{(directory / 'log').read_text()[-2000:]}"
+
+
+async def test_first_addon_is_installed_changed_and_removed_as_the_page_says(
+    directory: Path, env: dict[str, str]
+) -> None:
+    for line, words in commands("live"):
+        await prints(line, words, directory, env)
+
+
+async def test_offline_commands_print_what_the_page_shows(directory: Path) -> None:
+    variables = environ(directory)
+    lines = commands("offline")
+    printed = await asyncio.gather(*(run(line, directory, variables) for line, _ in lines))
+    assert [words for (_, words), text in zip(lines, printed, strict=True) if words not in text] == []
+
+
+async def test_commands_of_the_first_page_succeed(directory: Path, env: dict[str, str]) -> None:
+    lines = first_page()
+    assert len(lines) == 6
+    assert await _failures(lines, directory, env) == []
+    await prints("kubectl get cluster-addons -A", "1.14.2", directory, env)
+
+
+async def _failures(lines: Sequence[str], directory: Path, env: dict[str, str]) -> list[str]:
+    """What those commands print that fail."""
+    printed = [await run(f"({line}) || echo failed: $?", directory, env | {"COLUMNS": "80"}) for line in lines]
+    return [text for text in printed if re.search(r"^failed: \d+$", text, re.MULTILINE)]
