@@ -147,6 +147,16 @@ def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
     return _condition("PatchesApplied", True, "Applied", f"{len(facts.fields.patches)} patches are applied")
 
 
+def unmatched_before(status: JSON) -> tuple[str, ...]:
+    """What a status says of patches without an object. After a restart with nothing to render only the status knows
+    it; what the patches do to another spec or version is found out by rendering."""
+    listed = status.get("conditions") if isinstance(status, dict) else None
+    known = [entry for entry in listed or () if isinstance(entry, dict) and entry.get("type") == "PatchesApplied"]
+    reported = [entry for entry in known if (entry.get("status"), entry.get("reason")) == ("False", "NoMatch")]
+    is_refused = isinstance(status, dict) and status.get("phase") == AddonPhase.PATCH_FAILED
+    return () if is_refused else tuple(str(entry.get("message") or "") for entry in reported)
+
+
 def _stamped(conditions: Iterable[dict[str, str]], previous: JSON, now: str, generation: int) -> list[JSON]:
     """The conditions with their generation and the time of their last transition."""
     listed = previous.get("conditions") if isinstance(previous, dict) else None

@@ -198,7 +198,8 @@ def _assemble(
     status = ModulesStatus(states, converge, shown, built.queues)
     views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
     events = EventWriter(parts.kube.patcher, states.notices, sources.config)
-    units = Units(requests, UnitMemory(store, built.engine, built.executor, hooks, runner, releases, parts.metrics))
+    memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, parts.metrics)
+    units = Units(requests, memory)
     return Convergence(status, views, releases, states, units, decisions, requests, helm, configured, events)
 
 

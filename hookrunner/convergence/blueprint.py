@@ -2,14 +2,16 @@
 ask it for a digest and for objects, and treat both alike. The blueprint of a module is here, that of an instance in
 `instances/`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from hookrunner.charts.chart_files import digest, scan
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, ReleaseFailed
+from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.values.section_store import SectionStore
@@ -66,6 +68,12 @@ class OwnBlueprint(Blueprint, Protocol):
 
     def target_instead(self, head: Head) -> int:
         """The revision to restore because this one was given up, 0 for none."""
+
+    def give(self) -> InstanceInput:
+        """What the unit's hooks are given besides values, at this moment."""
+
+    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """A hook has run and reports these conditions, in place of those that it reported before."""
 
     async def uninstall(self, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""

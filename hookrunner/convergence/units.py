@@ -8,6 +8,7 @@ come with its runs. `remove` is the one place that ends all of them: a new thing
 from dataclasses import dataclass
 
 from hookrunner.convergence.blueprint import OwnBlueprint
+from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.reactions import ModuleRequests
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
 from hookrunner.convergence.runs.module_runs import ModuleRunner
@@ -28,6 +29,7 @@ class UnitMemory:
     """What else knows units and remembers things of them."""
 
     store: SectionStore
+    values: HookValues
     engine: Engine
     executor: HookExecutor
     hooks: ModuleHooks
@@ -59,6 +61,7 @@ class Units:
         state = self._states.add(unit.module, unit.blueprint)
         name = unit.module.name
         self._memory.store.add(unit.module.section, unit.module.key, unit.schemas)
+        self._memory.values.add(name, unit.blueprint)
         self._memory.engine.open(own_queue(name), self._requests.tasks.carry_out)
         self._states.notices.begin(name, unit.object)
         state.decide(Decision(Choice.ON, "Addon"))
@@ -91,6 +94,7 @@ class Units:
         await memory.executor.forget_module(name)
         memory.releases.forget(state)
         memory.runner.forget(state)
+        memory.values.remove(name)
         memory.store.remove(state.module.section)
         memory.metrics.forget_module(name, own_queue(name))
         self._states.notices.end(name)

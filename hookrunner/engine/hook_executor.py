@@ -22,6 +22,7 @@ from hookrunner.hooks.workspace import Values
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.recorders import RunMetrics
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
@@ -39,13 +40,16 @@ _log, _apply_log = log.get("hook-run"), log.get("apply")
 
 
 class ValuesStore(Protocol):
-    """The values of modules, as their hooks read and change them."""
+    """The values of modules, as their hooks read and change them, and what hooks of addons report."""
 
     def files(self, module: str) -> Values:
-        """The values that a hook of the module reads."""
+        """The values that a hook of the module reads, and the instance if it is one of an addon."""
 
     async def keep(self, module: str, answer: Answer) -> bool:
         """Take the answer's patches; did the module's values change? Raises BadValues, KubeError."""
+
+    def report(self, module: str, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """Take what a hook of an addon reports, in place of what it reported before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +187,16 @@ class HookExecutor:
         return result.answer
 
     async def _keep(self, hook: Hook, order: HookRun, answer: Answer) -> None:
-        """Apply the patches of values that the hook asked for, last of all."""
-        if self._values is None or not (answer.config or answer.values):
-            return
+        """Apply the patches of values that the hook asked for and take its report, last of all."""
+        values = self._values
+        if values and (answer.config or answer.values):
+            await self._patch_values(values, hook, order, answer)
+        if values and answer.conditions is not None:
+            values.report(hook.module, hook.name, answer.conditions)
+
+    async def _patch_values(self, values: ValuesStore, hook: Hook, order: HookRun, answer: Answer) -> None:
         try:
-            changed = await self._values.keep(hook.module, answer)
+            changed = await values.keep(hook.module, answer)
         except (BadValues, KubeError) as error:
             raise PatchFailed(f"{hook.label}: its patch of values was refused: {error}") from error
         if changed:

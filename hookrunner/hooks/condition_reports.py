@@ -27,6 +27,29 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,198}[A-Za-z0-9_])?", re.ASCII)
 """Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (Condition)"""
 
 
+class ConditionReports:
+    """What the hooks of one instance have reported, each in its last run."""
+
+    def __init__(self) -> None:
+        self._by_hook: dict[str, tuple[HookCondition, ...]] = {}
+
+    def replace(self, hook: str, conditions: Sequence[HookCondition]) -> bool:
+        """A hook has run; does it report anything else than before?"""
+        before = self._by_hook.get(hook, ())
+        self._by_hook[hook] = tuple(conditions)
+        return before != self._by_hook[hook]
+
+    @property
+    def conditions(self) -> tuple[HookCondition, ...]:
+        """One condition of each type, by type: a status has no two. Of several hooks' the first one that is not healthy
+        counts, else the first, in the order of the hooks' names."""
+        reports = [condition for _, reported in sorted(self._by_hook.items()) for condition in reported]
+        by_type: dict[str, HookCondition] = {}
+        for condition in sorted(reports, key=lambda report: (report.type, report.healthy)):
+            by_type.setdefault(condition.type, condition)
+        return tuple(by_type.values())
+
+
 def parse(text: bytes) -> tuple[HookCondition, ...]:
     """The conditions of a file; the reason is the type if there is no other. Raises BadOutput with every problem."""
     try:

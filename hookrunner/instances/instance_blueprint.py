@@ -5,35 +5,36 @@ same: a request for a run. What closes a gate is kept for the status (`obstacle`
 change are not tried again by time, others with the back-off of modules.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import orjson
 
 from hookrunner import __version__
 from hookrunner.addons.addon_values import AddonValues, known_of
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
-from hookrunner.addons.package_directory import unpack_package
 from hookrunner.addons.run_obstacles import obstacle_of
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
     VersionRequest,
     check_operator,
     check_package,
-    package_obstacle,
-    resolve_version,
     untested_reason,
 )
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import PackageError, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.errors import ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.hooks.condition_reports import ConditionReports
+from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_rollbacks import GivenUp, attempt_digest, is_undone
+from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.manifests.sourced_object import VersionlessId
-from hookrunner.model.addon_status import AddonObstacle
-from hookrunner.model.addons import ACCEPT_DIGEST, ADDON_LABEL, Addon, Instance
+from hookrunner.model.addon_status import AddonObstacle, HookCondition
+from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import (
     NEVER_PRUNED,
     Capabilities,
@@ -44,9 +45,8 @@ from hookrunner.model.releases import (
     ReleaseOptions,
     RenderedChart,
 )
-from hookrunner.packages.channels import Channel, parse_channel
 from hookrunner.packages.package import Package
-from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from hookrunner.releases.releases import Releases
 from hookrunner.values.section import READ_ONLY
@@ -61,7 +61,7 @@ _ROOT_NAMESPACE = "default"
 class BlueprintParts:
     """What blueprints are made with. `look_around` gives what the gates look at, `open_source` the source of an addon's
     packages for a cluster of this version, `mark` gives an object our finalizer, `status_of` has a unit's status as
-    it was written last. Packages are unpacked below `unpacked`."""
+    it was written last. `on_report` is called when a hook reports something new."""
 
     store: SectionStore
     releases: Releases
@@ -70,11 +70,11 @@ class BlueprintParts:
     fetcher: PackageFetcher
     scopes: Scopes
     images: ImageSettings
-    unpacked: Path
     mark: Callable[[Addon, Instance], Awaitable[None]]
     look_around: Callable[[Addon], Awaitable[GateWorld]]
     open_source: Callable[[Addon, str], PackageSource]
     status_of: Callable[[str], JSON]
+    on_report: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,10 @@ class PreparedRun:
 
 
 class InstanceBlueprint(OwnBlueprint):
-    """One instance. `obstacle` is why its last run did not reach the objects, None if it did; `prepared` is what that
-    run began with, `installed` the head of its release then, `kept` what stays on purpose after its deletion,
-    `built` what this process has rendered last, `settled` the head since its last run without an error."""
+    """One instance. `packages` chooses its package, and is closed when the unit is removed. `obstacle` is why its last
+    run did not reach the objects, None if it did; `prepared` is what that run began with, `installed` the head of its
+    release then, `kept` what stays on purpose after its deletion, `built` what this process has rendered last,
+    `settled` the head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -104,6 +105,8 @@ class InstanceBlueprint(OwnBlueprint):
         self.built: BuiltRelease | None = None
         self.settled: Head | None = None
         self.given_up = GivenUp()
+        self.packages = PackageChoice(addon, parts.fetcher, parts.open_source)
+        self._reports = ConditionReports()
         self._values = values
         self._home = home
         self._parts = parts
@@ -130,23 +133,36 @@ class InstanceBlueprint(OwnBlueprint):
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
         capabilities = await parts.capabilities.get()
         request = self._version_request(capabilities)
-        source = parts.open_source(addon, capabilities.kube_version)
-        version = resolve_version(request, await _read_channel(source, instance.fields.channel))
-        if isinstance(version, AddonObstacle):
-            raise self._refusal(version)
-        package = await self._fetch(source, version)
+        chosen = await self.packages.choose(instance, self._status, request, self.installed)
+        if isinstance(chosen, AddonObstacle):
+            raise self._refusal(chosen)
+        version, package = chosen.version, chosen.package
         self._require_open(check_package(package.traits, request, version.version))
-        directory = await asyncio.to_thread(unpack_package, package, parts.unpacked)
         untested = untested_reason(package.traits, request, version.version)
         self._describe(version)
         await parts.mark(addon, instance)
-        self.prepared = PreparedRun(instance, version, package, directory, capabilities, untested)
+        self.prepared = PreparedRun(instance, version, package, chosen.directory, capabilities, untested)
         self.obstacle = None
 
     def explain(self, error: Exception) -> None:
         """Keep why a run has failed, unless a gate or the package has said it already."""
         if not isinstance(error, RunBlocked | RunPostponed):
             self.obstacle = obstacle_of(error, self._patched)
+
+    @property
+    def hook_conditions(self) -> tuple[HookCondition, ...]:
+        """What its hooks report of it, each condition once."""
+        return self._reports.conditions
+
+    def give(self) -> InstanceInput:
+        """The instance as it is now, and the directory of the package that the last run has chosen."""
+        directory = str(self.prepared.directory) if self.prepared else ""
+        return InstanceInput(orjson.dumps(self.instance.document), directory)
+
+    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """Keep what a hook reports, until it runs again."""
+        if self._reports.replace(hook, conditions):
+            self._parts.on_report()
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
@@ -242,17 +258,6 @@ class InstanceBlueprint(OwnBlueprint):
             self.addon.component, capabilities.kube_version, __version__, fields, installed, downgrade
         )
 
-    async def _fetch(self, source: PackageSource, version: ResolvedVersion) -> Package:
-        """Raises RunBlocked, RunPostponed."""
-        status = self._status
-        installed = str(status.get("digest") or "") if status.get("version") == version.version else ""
-        accepted = self.instance.annotations.get(ACCEPT_DIGEST, "")
-        request = PackageRequest(self.addon.component, version.version, version.digest, installed, accepted)
-        try:
-            return await self._parts.fetcher.fetch(source, request)
-        except PackageError as error:
-            raise self._refusal(package_obstacle(error)) from error
-
     def _describe(self, version: ResolvedVersion) -> None:
         """Raises BadValues."""
         previous = self.installed.version if self.installed else ""
@@ -288,14 +293,6 @@ def _without_previous(values: JSON, key: str) -> JSON:
     section = values[key]
     known = {name: value for name, value in section[READ_ONLY].items() if name != "previousVersion"}
     return {**values, key: {**section, READ_ONLY: known}}
-
-
-async def _read_channel(source: PackageSource, name: str) -> Channel | PackageError:
-    """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
-    try:
-        return parse_channel(name, await source.read_channel(name))
-    except PackageError as error:
-        return error
 
 
 def _content_key(changed: VersionlessId) -> str:

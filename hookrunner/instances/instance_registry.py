@@ -95,6 +95,12 @@ class InstanceRegistry:
         """Run one instance."""
         self._units.request(live.state, cause)
 
+    def ask_sources(self) -> None:
+        """Run all instances, which ask their sources again: it is time to."""
+        for live in self.live:
+            live.blueprint.packages.expire()
+        self.request_all("Source-Refresh")
+
     def _look_at(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
         if live:
@@ -146,6 +152,7 @@ class InstanceRegistry:
         if live.unit in self._live:  # else a crash came after that
             await run()
         del self._live[live.unit]
+        live.blueprint.packages.close()
         self._workshop.on_end(live.unit)
         self._ending.discard(live.unit)
         self.request_all("Instance-Removed")

@@ -17,7 +17,7 @@ from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
-from hookrunner.errors import HookrunnerError, StartRefused
+from hookrunner.errors import BadSetting, HookrunnerError, PackageError
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.finalizer import add_finalizer
 from hookrunner.instances.gate_world import GateViews, look_around
@@ -100,7 +100,7 @@ class Instances:
         """A run looks at its channel, and does nothing if that says what it said before."""
         while True:
             await asyncio.sleep(self._refresh)
-            self.registry.request_all("Source-Refresh")
+            self.registry.ask_sources()
 
 
 @asynccontextmanager
@@ -122,9 +122,9 @@ class _BlueprintMaker:
     ) -> None:
         addons, helm = settings.addons, convergence.helm
         try:
-            self._overrides = parse_overrides(addons.source, Path.cwd())
+            self._overrides = parse_overrides(addons.source, Path.cwd(), plain_http=addons.verify == "off")
         except ValueError as error:
-            raise StartRefused(f"--addon-source: {error}") from None
+            raise BadSetting(f"--addon-source: {error}") from None
         cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
         self._settings = settings
         self._parts = parts
@@ -180,15 +180,18 @@ class _BlueprintMaker:
             fetcher=self._fetcher,
             scopes=_scope,
             images=ImageSettings(addons.private_registry, addons.image_pull_secret),
-            unpacked=self._unpacked,
             mark=partial(add_finalizer, client),
             look_around=partial(look_around, views),
             open_source=self._open_source,
             status_of=self._writer.status_of,
+            on_report=self._convergence.states.changed.notify,
         )
 
     def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:
-        own = parse_location(addon.source, addon.directory)
+        try:
+            own = parse_location(addon.source, addon.directory, plain_http=self._settings.addons.verify == "off")
+        except ValueError as error:
+            raise PackageError("Malformed", f"source of the addon '{addon.name}': {error}") from None
         return self._opener.open(self._overrides.location_of(addon.name, own), kubernetes)
 
 

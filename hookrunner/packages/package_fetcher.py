@@ -16,6 +16,7 @@ Source: docs/packaging-addons.md
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from hookrunner import log
@@ -70,6 +71,15 @@ class PackageFetcher:
     async def read_from_cache(self, request: PackageRequest, digest: str) -> Package | None:
         """The package with a digest that was verified before, without any source; None if it is not cached."""
         return await asyncio.to_thread(self._cache.read, request.component, request.version, digest)
+
+    async def hold(self, package: Package) -> Path:
+        """The directory with the package's files, which stays until `release` was called as often. Raises PackageError
+        if it cannot be written."""
+        return await asyncio.to_thread(self._cache.hold, package)
+
+    def release(self, digest: str) -> None:
+        """End one `hold`."""
+        self._cache.release(digest)
 
     async def _fetch(self, source: PackageSource, request: PackageRequest) -> Package:
         if not source.is_remote:

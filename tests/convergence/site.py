@@ -10,6 +10,7 @@ from hookrunner.background import Background
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
+from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
@@ -248,7 +249,8 @@ class Site:
         requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
         self.cluster_reactions = ClusterReactions(requests, self.releases)
-        memory = UnitMemory(store, self.engine, NoExecutions(), hooks_, running, self.releases, metrics)
+        values = HookValues(store, self.config, {})
+        memory = UnitMemory(store, values, self.engine, NoExecutions(), hooks_, running, self.releases, metrics)
         self.units = Units(requests, memory)
         self.store, self.queues, self._turns = store, queues, turns
 

@@ -1,10 +1,13 @@
 """An instance of an addon as convergence sees it, without a package."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import ReleaseFailed
+from hookrunner.hooks.workspace import InstanceInput
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
 from kubetypes.json_values import JSON
@@ -30,6 +33,7 @@ class FakeBlueprint(OwnBlueprint):
     prepared: int = 0
     rendered: int = 0
     errors: list[str] = field(default_factory=list)
+    reports: dict[str, Sequence[HookCondition]] = field(default_factory=dict)
     uninstalled: list[str] = field(default_factory=list)
 
     async def prepare(self) -> None:
@@ -51,6 +55,12 @@ class FakeBlueprint(OwnBlueprint):
 
     def target_instead(self, head: Head) -> int:
         return self.target if head.revision == self.given_up else 0
+
+    def give(self) -> InstanceInput:
+        return InstanceInput(b"{}")
+
+    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
+        self.reports[hook] = conditions
 
     async def uninstall(self, head: Head) -> None:
         self.uninstalled.append(head.name)

@@ -1,10 +1,13 @@
 """The file behind CONDITIONS_PATH."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import condition_reports
+from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.model.addon_status import OWN_CONDITIONS, HookCondition
 from kubetypes.json_values import JSON
 from tests.tables import each
@@ -53,3 +56,23 @@ def test_what_is_no_json_is_refused_with_the_document() -> None:
 def test_a_hook_cannot_say_that_its_instance_is_ready(kind: str) -> None:
     with pytest.raises(BadOutput, match=f"type cannot be {kind}, which hookrunner itself reports"):
         parse({"type": kind, "status": "True"})
+
+
+def test_each_hook_reports_until_it_runs_again() -> None:
+    reports = ConditionReports()
+    a, b = HookCondition("A", "True", "A"), HookCondition("B", "True", "B")
+    assert reports.replace("first", (a,))
+    assert not reports.replace("first", (a,))
+    assert reports.replace("second", (b,))
+    assert [*reports.conditions] == [a, b]
+    assert reports.replace("first", ())
+    assert [*reports.conditions] == [b]
+
+
+def test_of_two_conditions_of_a_type_the_unhealthy_one_counts() -> None:
+    reports = ConditionReports()
+    bad, fine = HookCondition("A", "True", "Bad", healthy=False), HookCondition("A", "False", "Fine")
+    reports.replace("a", (fine,))
+    reports.replace("b", (bad,))
+    reports.replace("c", (replace(bad, reason="Later"),))
+    assert reports.conditions == (bad,)

@@ -59,6 +59,10 @@ async def test_refused_upgrade_changes_nothing(real: Client, namespace: str) -> 
     with pytest.raises(ReleaseFailed) as refused:
         await releases.reconcile(release(namespace, options, "d3", configmap("a", x="2"), invalid))
     assert refused.value.invalid == (f"{namespace}/Deployment/web",)
+    mistyped = WEB | {"spec": WEB["spec"] | {"replicas": "two"}}
+    with pytest.raises(ReleaseFailed, match="expected numeric") as refused:
+        await releases.reconcile(release(namespace, options, "d4", configmap("a", x="2"), mistyped))
+    assert refused.value.invalid == (f"{namespace}/Deployment/web",)
     head = await started(real).read_head("demo", namespace)
     assert (head and head.revision, head and head.status) == (1, "deployed")
     assert (await real.get(f"/api/v1/namespaces/{namespace}/configmaps/a"))["data"] == {"x": "1"}

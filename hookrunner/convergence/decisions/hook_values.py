@@ -5,13 +5,15 @@ and patched, never overwritten.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import Values
+from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
@@ -32,10 +34,25 @@ class HookValues:
         self._store = store
         self._config_map = config_map
         self._keys = {**keys, GLOBAL: GLOBAL}
+        self._instances: dict[str, OwnBlueprint] = {}
+
+    def add(self, unit: str, blueprint: OwnBlueprint) -> None:
+        """The hooks of this instance are given what its blueprint says, and report to it."""
+        self._instances[unit] = blueprint
+
+    def remove(self, unit: str) -> None:
+        """The instance is gone, and none of its hooks runs."""
+        self._instances.pop(unit, None)
 
     def files(self, module: str) -> Values:
-        """The two documents for a hook of this module, as bytes."""
-        return Values(*self._store.files(self._section(module)))
+        """The two documents for a hook of this module, as bytes, and the instance for a hook of an addon."""
+        instance = self._instances.get(module)
+        return Values(*self._store.files(self._section(module)), instance.give() if instance else None)
+
+    def report(self, module: str, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """A hook of an instance reports conditions."""
+        if instance := self._instances.get(module):
+            instance.report(hook, conditions)
 
     async def keep(self, module: str, answer: Answer) -> bool:
         """Apply an answer's patches, the lasting one first; have the values changed? Raises BadValues, KubeError."""

@@ -17,6 +17,9 @@ from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import ObjectId
 
 _AT_ONCE = 24
+_INVALID = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY))
+_WRONG_TYPE = "failed to create typed patch object"
+"""Source: https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go"""
 
 Result = TypeVar("Result")
 
@@ -76,9 +79,10 @@ def _failure(
 
 
 def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
-    """Does the API server refuse what the object says?"""
+    """Does the API server refuse what the object says? A field of a wrong type fails the conversion of a server-side
+    apply, which the API server takes for a fault of its own (status 500)."""
     cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
-    return isinstance(cause, ApiError) and cause.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+    return isinstance(cause, ApiError) and (cause.status in _INVALID or _WRONG_TYPE in str(cause))
 
 
 def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:

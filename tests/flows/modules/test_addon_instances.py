@@ -140,6 +140,15 @@ async def test_object_that_a_patch_has_spoilt_is_a_failed_patch(things: World) -
     assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
 
 
+async def test_field_of_a_wrong_type_is_a_failed_patch(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await put(things, patches=[PATCH | {"data": {"text": 3}}], version="2.0.0")
+    await reaches(things, "PatchFailed", "SchemaInvalid")
+    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
+
+
 async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
     things.write("addons/thing/addon.yaml", ADDON + "unmatchedPatches: warn\n")
     await start(things)
@@ -148,6 +157,10 @@ async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
     shown = await reaches(things, "Current", "Current")
     (condition,) = [entry for entry in shown["conditions"] if entry["type"] == "PatchesApplied"]
     assert (condition["status"], condition["reason"]) == ("False", "NoMatch")
+    await things.again()  # which renders nothing
+    await put(things, "y", version="9.9.9")
+    await reaches(things, "PackageError", "NotFound", "y")
+    assert await status(things) == shown
 
 
 async def test_package_for_a_newer_hookrunner_is_not_installed(things: World) -> None:

@@ -1,0 +1,152 @@
+"""Which package an instance gets: the version, by its spec and its channel, and the package's files as a directory.
+
+    choice = PackageChoice(addon, fetcher, open_source)
+    chosen = await choice.choose(instance, status, request, head)   # an AddonObstacle if it gets nothing
+    choice.close()                                              # when the instance is gone
+
+A remote source is asked when the spec has changed, when the cluster has another version, or when `expire` says that it
+is time (--addon-refresh). Other runs take what was chosen before; after a restart that is what the status says, if its
+package is still in the cache. So a restart with nothing to do asks no source.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
+from hookrunner.errors import PackageError
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase
+from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, Addon, Instance
+from hookrunner.model.releases import Head
+from hookrunner.packages.channels import Channel, parse_channel
+from hookrunner.packages.package import Package
+from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.source_locations import PackageSource
+from kubetypes.json_values import JSON
+
+_HELD = 2
+"""Packages whose directories stay: the present one, and the one before, which a hook may still read."""
+_SETTLED = frozenset((AddonPhase.CURRENT.value, AddonPhase.IN_PROGRESS.value))
+"""Phases in which the status says what the spec led to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPackage:
+    """A package, its version as it was found, and the directory with its files."""
+
+    version: ResolvedVersion
+    package: Package
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the answer of a source depends on, besides the source."""
+
+    uid: str
+    generation: int
+    kubernetes: str
+    accepted: str
+    reconcile: str
+
+
+class PackageChoice:
+    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a version."""
+
+    def __init__(
+        self, addon: Addon, fetcher: PackageFetcher, open_source: Callable[[Addon, str], PackageSource]
+    ) -> None:
+        self._addon = addon
+        self._fetcher = fetcher
+        self._open_source = open_source
+        self._last: tuple[_Question, ChosenPackage] | None = None
+        self._expired = False
+        self._held = deque[str]()
+
+    def expire(self) -> None:
+        """The next run asks the source again."""
+        self._expired = True
+
+    def close(self) -> None:
+        """Let go of the directories: no hook reads them any more."""
+        while self._held:
+            self._fetcher.release(self._held.popleft())
+
+    async def choose(
+        self, instance: Instance, status: JSON, request: VersionRequest, head: Head | None
+    ) -> ChosenPackage | AddonObstacle:
+        """The package for an instance with this status and this head of its release, or why it gets none."""
+        question = _question_of(instance, request)
+        try:
+            source = self._open_source(self._addon, request.kubernetes)
+            known = await self._recall(question, status, head) if source.is_remote else None
+            chosen = known or await self._ask(source, instance, status, request)
+        except PackageError as error:
+            return package_obstacle(error)
+        if isinstance(chosen, ChosenPackage):
+            self._last = question, chosen
+        return chosen
+
+    async def _recall(self, question: _Question, status: JSON, head: Head | None) -> ChosenPackage | None:
+        """What was chosen before for the same question, None if the source has to be asked."""
+        if self._expired:
+            return None
+        if self._last:
+            return self._last[1] if self._last[0] == question else None
+        if head is None or not _is_settled(status, question.generation, head):
+            return None
+        request = PackageRequest(self._addon.component, head.version)
+        package = await self._fetcher.read_from_cache(request, str(status.get("digest") or ""))
+        if package is None:
+            return None
+        channel, available = str(status.get("channel") or ""), str(status.get("availableVersion") or "")
+        return await self._held_one(ResolvedVersion(head.version, channel, package.digest, available), package)
+
+    async def _ask(
+        self, source: PackageSource, instance: Instance, status: JSON, request: VersionRequest
+    ) -> ChosenPackage | AddonObstacle:
+        """Raises PackageError."""
+        version = resolve_version(request, await _read_channel(source, instance.fields.channel))
+        if isinstance(version, AddonObstacle):
+            return version
+        package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
+        self._expired = False
+        return await self._held_one(version, package)
+
+    async def _held_one(self, version: ResolvedVersion, package: Package) -> ChosenPackage:
+        """The package in a directory that stays. Raises PackageError."""
+        directory = await self._fetcher.hold(package)
+        if package.digest in self._held:
+            self._held.remove(package.digest)
+            self._fetcher.release(package.digest)
+        self._held.append(package.digest)
+        if len(self._held) > _HELD:
+            self._fetcher.release(self._held.popleft())
+        return ChosenPackage(version, package, directory)
+
+
+def _question_of(instance: Instance, request: VersionRequest) -> _Question:
+    annotations = instance.annotations
+    accepted, reconcile = annotations.get(ACCEPT_DIGEST, ""), annotations.get(RECONCILE, "")
+    return _Question(instance.uid, instance.generation, request.kubernetes, accepted, reconcile)
+
+
+def _is_settled(status: JSON, generation: int, head: Head) -> bool:
+    """Does the status say what the present spec led to, and is just that installed?"""
+    said = status.get("observedGeneration"), status.get("version"), status.get("revision")
+    return status.get("phase") in _SETTLED and said == (generation, head.version, head.revision)
+
+
+def _package_request(addon: Addon, instance: Instance, status: JSON, version: ResolvedVersion) -> PackageRequest:
+    installed = str(status.get("digest") or "") if status.get("version") == version.version else ""
+    accepted = instance.annotations.get(ACCEPT_DIGEST, "")
+    return PackageRequest(addon.component, version.version, version.digest, installed, accepted)
+
+
+async def _read_channel(source: PackageSource, name: str) -> Channel | PackageError:
+    """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
+    try:
+        return parse_channel(name, await source.read_channel(name))
+    except PackageError as error:
+        return error
