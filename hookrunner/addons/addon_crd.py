@@ -9,8 +9,8 @@ Made instead of written, so that no kind lacks the status, its subresource or a 
 from collections.abc import Iterator, Mapping
 
 from hookrunner import safe_files
-from hookrunner.addons.files import common_fields
 from hookrunner.addons.files.definition_schemas import SELECTABLE_FIELDS, columns, spec_properties, status_schema
+from hookrunner.addons.instance_fields import SHAPES
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadAddon, BadChart
 from hookrunner.model.addons import CATEGORY, Addon
@@ -121,7 +121,7 @@ def _schema_problems(schema: Mapping[str, JSON]) -> Iterator[str]:
         yield "/properties must be a schema for each field"
         return
     for name in properties:
-        if name in common_fields.SHAPES:
+        if name in SHAPES:
             yield f"/properties/{name} is a field that every addon has; use another name"
         elif name == READ_ONLY:
             yield f"/properties/{name} is what hookrunner says about the instance in its values; use another name"

@@ -4,7 +4,7 @@ import pytest
 
 from hookrunner.addons.addon_crd import make_definition, read_definitions, read_spec_schema
 from hookrunner.addons.files.addon_file import read_addon
-from hookrunner.addons.files.common_fields import SHAPES
+from hookrunner.addons.instance_fields import SHAPES
 from hookrunner.errors import BadAddon
 from tests.addons.conftest import MakeTree, addon
 from tests.tables import each

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from hookrunner.addons.addon_values import KnownOfInstance
-from hookrunner.addons.files.common_fields import SHAPES, WITH_DEFAULT_IN_FILE
+from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE
 from hookrunner.hooks.workspace import InstancePaths
 from hookrunner.model.addon_status import OWN_CONDITIONS, REASONS
 

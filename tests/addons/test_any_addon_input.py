@@ -10,9 +10,8 @@ from jsonschema import Draft202012Validator
 import hookrunner.addons
 from hookrunner.addons.files.addon_file import parse_document, to_addon
 from hookrunner.addons.files.addon_file_rules import FILE, OBJECT, REQUIREMENTS
-from hookrunner.addons.files.common_fields import SHAPES
 from hookrunner.addons.gates import GateWorld, closed_gate
-from hookrunner.addons.instance_fields import read_instance
+from hookrunner.addons.instance_fields import SHAPES, read_instance
 from hookrunner.errors import BadAddon
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon, instance_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookrunner import log, safe_files
 from hookrunner.addons.files.addon_file_rules import FILE, file_problems
-from hookrunner.addons.files.common_fields import parse_fields
+from hookrunner.addons.instance_fields import parse_fields
 from hookrunner.errors import BadAddon
 from hookrunner.model.addons import Addon, AddonObject, CommonFields, Placeholder, RequiredObject, Requirements
 from hookrunner.model.modules import camel

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import get_args
 
-from hookrunner.addons.files.common_fields import SHAPES, WITH_DEFAULT_IN_FILE, text_problems
+from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE, text_problems
 from hookrunner.model.addons import CrdOrigin, Downgrade, Instances, Scope, UnmatchedPatches
 from hookrunner.model.modules import Drift
 from hookrunner.modules import traits

@@ -10,7 +10,7 @@ Sources: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cus
 from collections.abc import Mapping
 from typing import get_args
 
-from hookrunner.addons.files.common_fields import TIMEOUT
+from hookrunner.addons.instance_fields import TIMEOUT
 from hookrunner.model.addons import CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
 from kubetypes.json_values import JSON
