@@ -20,13 +20,12 @@ from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest
 from hookrunner.manifests.images import redirect_images
+from hookrunner.manifests.kustomize import build_kustomization
 from hookrunner.manifests.object_metadata import Scopes, fill_namespaces, label_value, scopes_of, set_labels
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
-from hookrunner.manifests.programs.kustomize import build_kustomization
-from hookrunner.manifests.programs.post_render import post_render
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner, post_render
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId, read_objects, split_lists
 from hookrunner.model.releases import RenderedChart, RenderRequest
 from hookrunner.packages.channels import version_order

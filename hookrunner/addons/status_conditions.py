@@ -1,15 +1,32 @@
-"""Makes the status of an instance of what is known about it: phase, errors, conditions. Pure; the writer is elsewhere.
+"""Makes the status of an instance of what is known about it: phase, errors, conditions. Says in the words of the status
+why a run failed. Pure; the writer is elsewhere.
 
     healthy  is True exactly in the phase Current, when Ready is True; errors are then empty
     Available  says that what is installed works, even if the desired state is not reached
+
+What a user wrote and has to change stalls; what may pass by itself is retried with the back-off. An error that no rule
+names is a fault of hookrunner: its text stays in the log, since it may quote a value.
 
 A condition keeps the time of its last transition as long as its status stays, so that equal facts give an equal status.
 Sources: docs/addons.md#status, https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md,
 https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from hookrunner.addons.version_resolver import package_obstacle
+from hookrunner.errors import (
+    BadHookConfig,
+    BadPatch,
+    BadValues,
+    HookFailed,
+    HookrunnerError,
+    KubeError,
+    PackageError,
+    PatchFailed,
+    ReleaseFailed,
+    internal,
+)
 from hookrunner.model.addon_status import OWN_CONDITIONS, AddonObstacle, AddonPhase, InstanceFacts, ObjectReport
 from kubetypes.json_values import JSON
 
@@ -18,6 +35,8 @@ _ALWAYS = ("healthy", "errors", "observedGeneration")
 _MOST_ERRORS = 50
 _LONGEST_ERROR = 2000
 _NOT_STARTED = AddonObstacle(AddonPhase.APPLYING, "Applying", "nothing is installed yet")
+_HOOKS = (HookFailed, PatchFailed, BadHookConfig)
+_WRITING = (ReleaseFailed, KubeError)
 
 
 def make_status(facts: InstanceFacts, previous: JSON, now: str) -> dict[str, JSON]:
@@ -196,3 +215,24 @@ def _counts(objects: Sequence[ObjectReport] | None) -> JSON:
         return None
     total, current = len(objects), len(_of(objects, "Current"))
     return {"total": total, "current": current, "ready": f"{current}/{total}"}
+
+
+def obstacle_of(error: Exception, patched: Collection[str] = ()) -> AddonObstacle:
+    """Why a run failed. `patched` are the objects that the instance's patches have changed, as `ReleaseFailed.invalid`
+    names objects: if the API server has refused the content of one of them, the patch is the cause."""
+    match error:
+        case PackageError():
+            return package_obstacle(error)
+        case BadPatch():
+            return AddonObstacle(AddonPhase.PATCH_FAILED, error.reason, str(error))
+        case ReleaseFailed() if set(error.invalid) & set(patched):
+            return AddonObstacle(AddonPhase.PATCH_FAILED, "SchemaInvalid", str(error))
+        case BadValues():
+            return AddonObstacle(AddonPhase.RENDER_FAILED, "SpecInvalid", str(error))
+    if isinstance(error, _HOOKS):
+        return AddonObstacle(AddonPhase.RENDER_FAILED, "HookFailed", str(error))
+    if isinstance(error, _WRITING):
+        return AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", str(error))
+    if isinstance(error, HookrunnerError):
+        return AddonObstacle(AddonPhase.RENDER_FAILED, "RenderFailed", str(error))
+    return AddonObstacle(AddonPhase.INTERNAL_ERROR, "InternalError", f"{internal(error)}; please report it")

@@ -1,8 +1,8 @@
 """Turns rendered templates into what a release is made of: objects in the order in which Helm installs kinds, Helm
 hooks, notes and a manifest.
 
-The texts are read by `manifests/documents.py`. Lists are taken apart. Labels are set on objects and hooks, not on what
-lies inside them. Release records keep the manifest as `manifests/yaml_writer.py` writes it.
+The texts are read by `manifests/sourced_object.py`. Lists are taken apart. Labels are set on objects and hooks, not on
+what lies inside them. Release records keep the manifest as `manifests/yaml_writer.py` writes it.
 """
 
 import re

@@ -16,7 +16,7 @@ from hookrunner.addons.addon_values import AddonValues, known_of
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
-from hookrunner.addons.run_obstacles import obstacle_of
+from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
     VersionRequest,

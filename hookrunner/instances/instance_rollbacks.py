@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from hookrunner.addons.run_obstacles import obstacle_of
+from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.addon_status import AddonPhase, InstanceFacts
 from hookrunner.model.addons import RECONCILE, Instance

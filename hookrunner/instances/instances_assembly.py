@@ -30,13 +30,12 @@ from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.kube.back_off import exponential
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
-from hookrunner.packages.package_fetcher import PackageFetcher
+from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
 from hookrunner.packages.source_locations import PackageSource, parse_location, parse_overrides
-from hookrunner.packages.source_opener import SourceOpener
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings

@@ -13,7 +13,6 @@ from hookrunner.addons.build_request import BuildRequest
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
-from hookrunner.addons.package_directory import unpack_package
 from hookrunner.errors import BadChart, BadPatch, BadValues, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
@@ -24,6 +23,7 @@ from hookrunner.packages.channels import parse_channel
 from hookrunner.packages.directory_source import PACKAGES, DirectorySource
 from hookrunner.packages.names import is_channel
 from hookrunner.packages.package import PACKAGE_FILE, Package
+from hookrunner.packages.package_cache import unpack_package
 from hookrunner.packages.source_locations import DirectoryLocation, parse_location
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node

@@ -11,6 +11,8 @@ absent; it never changes, and what is read is checked against its name, so that 
 Beyond the bound the least recently used entries are deleted, but none that is in use. Several processes may share a
 cache: a user of an entry holds a shared lock on its directory (flock), and only the holder of an exclusive one deletes
 it. The kernel drops the locks of a process that is killed.
+
+`unpack_package` writes a package, cached or not, where Helm's engine renders its chart and hooks read its files.
 Source: flock(2)
 """
 
@@ -24,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 from hookrunner import log, safe_files
 from hookrunner.errors import PackageError
@@ -251,3 +254,26 @@ def _size(entry: Path) -> int:
             with suppress(OSError):
                 total += -(-os.lstat(Path(directory, name)).st_size // _BLOCK) * _BLOCK
     return total
+
+
+def unpack_package(package: Package, parent: Path) -> Path:
+    """The directory with the package's files below `parent`, written if it does not exist yet. Raises OSError.
+
+    A directory with the digest's name is complete, because it is moved there when all its files are written. Who owns
+    the parent removes it.
+    """
+    directory = parent / package.digest.replace(":", "-") / package.component
+    if directory.is_dir():
+        return directory
+    parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(mkdtemp(prefix=".partial-", dir=parent))
+    try:
+        for path, data in package.files.items():
+            file = partial / package.component / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        with suppress(OSError):  # another run has unpacked the same files meanwhile
+            os.rename(partial, directory.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return directory

@@ -1,5 +1,8 @@
 """The one way to a package: from the cache, or from its source and verified.
 
+    async with HttpsReader() as reader:
+        opener = SourceOpener(reader, client, timeout=60.0)
+        source = opener.open(parse_location("https://example.com/addons", base), kubernetes="v1.34.2")
     fetcher = PackageFetcher(cache, "digest", metrics)
     package = await fetcher.fetch(source, PackageRequest("coredns", "1.14.6", pin="sha256:…"))
 
@@ -11,6 +14,9 @@ Directories and objects of the cluster are trusted: who may write there may do m
 over a network must be pinned, by the package's own `SHA256SUMS` or by the digest in the channel. The list protects
 against damage and mixed versions, not against the server; the digest in a channel from another place does. So a remote
 package whose digest differs from the one that is installed under the same version is refused.
+
+One reader serves all web servers, so that unchanged channels stay known from one run to the next. Without a client, as
+offline commands have none, objects of the cluster are a source that is down, and the message says why.
 Source: docs/packaging-addons.md
 """
 
@@ -21,15 +27,49 @@ from weakref import WeakValueDictionary
 
 from hookrunner import log
 from hookrunner.errors import PackageError
+from hookrunner.kube.client import Client
 from hookrunner.metrics.names import Metrics
+from hookrunner.packages.cluster_source import ClusterSource
+from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
-from hookrunner.packages.source_locations import PackageSource
+from hookrunner.packages.source_locations import (
+    ClusterLocation,
+    DirectoryLocation,
+    PackageSource,
+    SourceLocation,
+    WebLocation,
+)
 from hookrunner.settings.addons import Verification
 
 _LOG = log.get("packages.fetcher")
 _GONE = frozenset({"Unreachable", "NotFound"})
 """Reasons for which the installed package is used from the cache, so that its settings can still change."""
+
+
+class SourceOpener:
+    """Makes sources. `timeout` are seconds for one channel or package of a web server; 0 is no limit."""
+
+    def __init__(self, reader: HttpsReader, client: Client | None, timeout: float) -> None:
+        self._reader = reader
+        self._client = client
+        self._timeout = timeout
+
+    def open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
+        """The source at a location, for a cluster of this version. Raises PackageError with the reason Unreachable for
+        objects of a cluster without one."""
+        match location:
+            case DirectoryLocation(path):
+                return DirectorySource(path)
+            case WebLocation(url):
+                return HttpsSource(url, self._reader, kubernetes, self._timeout)
+            case ClusterLocation():
+                if self._client is None:
+                    text = "needs a cluster; name a directory or a web server with --addon-source"
+                    raise PackageError("Unreachable", f"the source {location} {text}")
+                return ClusterSource(location, self._client)
 
 
 @dataclass(frozen=True, slots=True)

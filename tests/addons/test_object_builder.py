@@ -10,12 +10,12 @@ from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_
 from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
-from hookrunner.addons.package_directory import unpack_package
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, BadPatch, RenderFailed
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.package_cache import unpack_package
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import own_environment

@@ -1,4 +1,4 @@
-"""Status: phase, errors and conditions of what is known."""
+"""Status: phase, errors and conditions of what is known, and the errors of a run in its words."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.addons.status_conditions import make_status
+from hookrunner.addons.status_conditions import make_status, obstacle_of
+from hookrunner.errors import (
+    BadChart,
+    BadOutput,
+    BadPatch,
+    BadValues,
+    Denied,
+    HookFailed,
+    PackageError,
+    PatchFailed,
+    ReleaseFailed,
+    RenderFailed,
+    Unreachable,
+)
 from hookrunner.model.addon_status import (
     OWN_CONDITIONS,
     REASONS,
@@ -239,3 +252,40 @@ def test_healthy_is_current_is_ready_is_without_errors(
 @pytest.mark.parametrize("phase", AddonPhase)
 def test_every_phase_has_its_reasons(phase: AddonPhase) -> None:
     assert REASONS[phase]
+
+
+@each(
+    ("error", "phase", "reason", "progress"),
+    [
+        (PackageError("DigestChanged", "text"), "PackageError", "DigestChanged", "stalled"),
+        (PackageError("Unreachable", "text"), "PackageError", "Unreachable", "reconciling"),
+        (PackageError("NoVersion", "text"), "VersionMismatch", "NoVersion", "stalled"),
+        (BadPatch("NoMatch", "text"), "PatchFailed", "NoMatch", "stalled"),
+        (BadValues("coredns", ["text"]), "RenderFailed", "SpecInvalid", "stalled"),
+        (HookFailed("text"), "RenderFailed", "HookFailed", "reconciling"),
+        (BadOutput("text"), "RenderFailed", "HookFailed", "reconciling"),
+        (PatchFailed("text"), "RenderFailed", "HookFailed", "reconciling"),
+        (RenderFailed("text"), "RenderFailed", "RenderFailed", "reconciling"),
+        (BadChart("text"), "RenderFailed", "RenderFailed", "reconciling"),
+        (ReleaseFailed("text"), "Applying", "ApplyFailed", "reconciling"),
+        (Unreachable("text"), "Applying", "ApplyFailed", "reconciling"),
+        (Denied(403, "Forbidden", "text"), "Applying", "ApplyFailed", "reconciling"),
+    ],
+)
+def test_each_error_has_its_phase_and_reason(error: Exception, phase: str, reason: str, progress: str) -> None:
+    obstacle = obstacle_of(error)
+    assert (obstacle.phase.value, obstacle.reason, obstacle.progress) == (phase, reason, progress)
+    assert "text" in obstacle.message
+
+
+def test_an_object_that_a_patch_has_spoilt_is_a_failed_patch() -> None:
+    error = ReleaseFailed("refused", invalid=["dns/Deployment/a"])
+    assert obstacle_of(error, ["dns/Deployment/a"]).reason == "SchemaInvalid"
+    assert obstacle_of(error, ["dns/Service/a"]).reason == "ApplyFailed"
+
+
+def test_a_fault_of_ours_quotes_no_value() -> None:
+    obstacle = obstacle_of(KeyError("secret"))
+    assert (obstacle.phase.value, obstacle.progress) == ("InternalError", "stalled")
+    assert obstacle.message.startswith("internal error: KeyError")
+    assert "secret" not in obstacle.message

@@ -10,7 +10,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.linting.addon_linter import AddonLinter
 from hookrunner.linting.findings import ADDON_CODES, Finding
 from hookrunner.linting.hook_linter import Linter
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import own_environment

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.manifests.programs.program_runner import ProgramLimits, ProgramRunner
+from hookrunner.manifests.program_runner import ProgramLimits, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children

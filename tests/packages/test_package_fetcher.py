@@ -11,9 +11,8 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.package_cache import PackageCache
-from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
 from hookrunner.packages.source_locations import ClusterLocation, parse_location
-from hookrunner.packages.source_opener import SourceOpener
 from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
 from tests.packages.web_place import Answer, WebPlace, web_place
 

@@ -13,8 +13,8 @@ from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, BadPatch, PackageError, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
+from hookrunner.manifests.kustomize import check_kustomizations
 from hookrunner.manifests.patches import parse_patch
-from hookrunner.manifests.programs.kustomize import check_kustomizations
 from hookrunner.modules import offline, traits
 from hookrunner.packages import channels, package_files
 from hookrunner.packages.package import parse_package

@@ -16,7 +16,7 @@ from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.addon_linter import AddonLinter, LintedAddons
 from hookrunner.linting.hook_linter import Linter
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings

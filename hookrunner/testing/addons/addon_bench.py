@@ -20,7 +20,6 @@ from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest, ImageSettings
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
-from hookrunner.addons.package_directory import unpack_package
 from hookrunner.addons.version_resolver import (
     VersionRequest,
     check_operator,
@@ -31,7 +30,7 @@ from hookrunner.addons.version_resolver import (
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
 from hookrunner.manifests.object_metadata import scopes_of
-from hookrunner.manifests.programs.program_runner import ProgramRunner
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
@@ -39,6 +38,7 @@ from hookrunner.model.releases import Capabilities
 from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import Package
+from hookrunner.packages.package_cache import unpack_package
 from hookrunner.packages.source_locations import (
     DirectoryLocation,
     SourceOverrides,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hookrunner import redaction
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.programs.program_runner import Program, ProgramRunner
+from hookrunner.manifests.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents

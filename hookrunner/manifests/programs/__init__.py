@@ -1,1 +1,0 @@
-"""Steps of a build that run programs: kustomize, and the executables of `postRender`."""
