@@ -117,6 +117,10 @@ class Convergence:
                     source.expect()
         self._decisions.configuration.adopt()
 
+    async def wait_for_converge(self) -> None:
+        """Wait until the first converge is over."""
+        await self._requests.converge.converged.wait()
+
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
         requests, helm = self._requests, self._helm

@@ -20,9 +20,9 @@ from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
-from hookrunner.instances.finalizer import remove_finalizer
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceEvent, InstanceGone
+from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
 from hookrunner.model.addons import Addon, Instance

@@ -19,12 +19,12 @@ from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import BadSetting, HookrunnerError, PackageError
 from hookrunner.instances.addon_offer import AddonOffer
-from hookrunner.instances.finalizer import add_finalizer
 from hookrunner.instances.gate_world import GateViews, look_around
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
-from hookrunner.instances.instance_informer import InstanceCache, follow_instances
+from hookrunner.instances.instance_informer import InstanceCache, InstancesListed, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.removal import VanishedInstances, add_finalizer
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
@@ -82,6 +82,15 @@ class Instances:
         async with aclosing(follow_instances(self._parts.kube.watches, cache)) as events:
             async for event in events:
                 self.registry.take_in(cache.addon, event)
+                if isinstance(event, InstancesListed):
+                    name = f"vanished instances of {cache.addon.name}"
+                    self._parts.background.keep(name, partial(self._purge, cache), ends=True)
+
+    async def _purge(self, cache: InstanceCache) -> None:
+        """Purge what instances have left that vanished while no process ran."""
+        await self._convergence.wait_for_converge()
+        helm, notices = self._convergence.helm, self._convergence.states.notices
+        await VanishedInstances(helm.releases, notices, helm.namespace).purge(cache)
 
     async def _define(self, addon: Addon) -> None:
         """Apply the definition of a kind, however long that takes; what exists is followed meanwhile only if it is."""

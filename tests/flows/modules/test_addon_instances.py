@@ -195,6 +195,19 @@ async def test_object_that_is_deleted_by_hand_comes_back(things: World) -> None:
     await things.becomes("of-thing", text="hi", version="1.0.0")
 
 
+async def test_instance_that_vanished_while_no_process_ran_is_purged(things: World) -> None:
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    await reaches(things, "Current", "Current")
+    await things.stop()
+    await things.ask("PATCH", f"{THINGS}/x", {"metadata": {"finalizers": None}})
+    await things.ask("DELETE", f"{THINGS}/x", None)
+    await start(things)
+    await things.until(things.releases, [], "releases")
+    assert await things.maps() == {}
+
+
 MAP = "/api/v1/namespaces/default/configmaps/of-thing"
 
 

@@ -1,0 +1,141 @@
+"""What makes sure that nothing is left of instances: the finalizer, and the purge of those that vanished."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.convergence.events import Notices
+from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unreachable
+from hookrunner.instances.instance_informer import InstanceCache
+from hookrunner.instances.removal import VanishedInstances, add_finalizer, remove_finalizer, vanished
+from hookrunner.kube.client import ApiCall
+from hookrunner.model.addons import FINALIZER
+from hookrunner.model.events import ObjectSeen, Report, Synced
+from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
+from hookrunner.model.resources import key_of
+from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
+from tests.instances.samples import ADDON, document, instance
+
+pytestmark = pytest.mark.looptime
+
+
+@dataclass
+class Server:
+    """Has one object. `conflicts` writes are refused because someone else was quicker."""
+
+    metadata: JSON
+    conflicts: int = 0
+    error: Exception | None = None
+    writes: list[JSON] = field(default_factory=list)
+
+    async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 0.0) -> Any:
+        if self.metadata is None:
+            raise NotFound(404, "NotFound", "gone")
+        return {"metadata": self.metadata}
+
+    async def send(self, call: ApiCall) -> bytes:
+        if self.error:
+            raise self.error
+        if self.conflicts:
+            self.conflicts -= 1
+            raise Conflict(409, "Conflict", "changed meanwhile")
+        self.writes.append(call.body["metadata"]["finalizers"])
+        return orjson.dumps({"metadata": self.metadata})
+
+
+def server(*finalizers: str, uid: str = "u-1", **more: Any) -> Any:
+    return Server({"uid": uid, "resourceVersion": "7", "finalizers": [*finalizers]}, **more)
+
+
+async def test_finalizer_is_added_beside_others() -> None:
+    api = server("other/one")
+    await add_finalizer(api, ADDON, instance())
+    assert api.writes == [["other/one", FINALIZER]]
+
+
+async def test_finalizer_that_is_known_costs_no_request() -> None:
+    unreachable: Any = None
+    await add_finalizer(unreachable, ADDON, instance(finalizers=[FINALIZER]))
+
+
+async def test_finalizer_is_removed_after_conflicts() -> None:
+    api = server("other/one", FINALIZER, conflicts=3)
+    await remove_finalizer(api, ADDON, instance())
+    assert api.writes == [["other/one"]]
+
+
+async def test_conflicts_end_some_time() -> None:
+    with pytest.raises(Conflict):
+        await remove_finalizer(server(FINALIZER, conflicts=9), ADDON, instance())
+
+
+async def test_another_object_of_the_name_keeps_its_finalizer() -> None:
+    api = server(FINALIZER, uid="u-2")
+    await remove_finalizer(api, ADDON, instance())
+    assert api.writes == []
+    with pytest.raises(NotFound, match="another object"):
+        await add_finalizer(api, ADDON, instance())
+
+
+async def test_missing_right_is_named() -> None:
+    text = 'dnses "x" is forbidden: User "hookrunner" cannot patch resource "dnses" in API group "addons.x-k8s.io"'
+    refused = Denied(403, "Forbidden", text, raw=text)
+    with pytest.raises(Denied, match=r"no right to set the finalizer of instances: add .*dnses"):
+        await add_finalizer(server(error=refused), ADDON, instance())
+
+
+class Records(Releases):
+    """These releases. `errors` are raised one after the other, before anything works."""
+
+    def __init__(self, heads: Iterable[Head], *errors: Exception) -> None:
+        self.heads = {head.name: head for head in heads}
+        self.errors = [*errors]
+        self.options = ReleaseOptions()
+
+    async def list_heads(self, namespace: str) -> dict[str, Head]:
+        return {**self.heads}
+
+    async def tear_down(
+        self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
+    ) -> tuple[KeptObject, ...]:
+        if self.errors:
+            raise self.errors.pop(0)
+        self.options = options
+        del self.heads[name]
+        return ()
+
+
+def head(name: str, **more: Any) -> Head:
+    return Head(name, "home", 1, "deployed", **{"owned": True, "addon": name, **more})
+
+
+def cache(*names: str, is_listed: bool = True) -> InstanceCache:
+    """These instances are known."""
+    made = InstanceCache(ADDON)
+    seen: list[Report] = [ObjectSeen(None, key_of(obj), obj, "1") for obj in map(document, names)]
+    assert len([*made.read([*seen, Synced("1")] if is_listed else seen)]) == len(names) + is_listed
+    return made
+
+
+def test_release_without_its_instance_is_vanished() -> None:
+    heads = {name: head(name) for name in ("dns.default.x", "dns.default.y", "other.default.y")}
+    heads["module"] = head("module", addon="")
+    heads["dns.default.foreign"] = head("dns.default.foreign", owned=False)
+    assert [gone.name for gone in vanished(heads, cache("x"))] == ["dns.default.y"]
+
+
+def test_nothing_is_vanished_before_the_instances_are_listed() -> None:
+    assert vanished({"dns.default.y": head("dns.default.y")}, cache(is_listed=False)) == []
+
+
+async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None:
+    refused = ReleaseFailed("ConfigMap a is not gone after 60 s"), Unreachable("the server is away")
+    records, notices = Records([head("dns.default.x"), head("dns.default.y")], *refused), Notices()
+    await VanishedInstances(records, notices, "home").purge(cache("x"))
+    assert [*records.heads] == ["dns.default.x"]
+    assert records.options.of_addon
+    assert records.options.respect_ignore
