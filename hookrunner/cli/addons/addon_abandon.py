@@ -18,8 +18,8 @@ from hookrunner.addons.instance_fields import read_instance
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
-from hookrunner.instances.finalizer import remove_finalizer
 from hookrunner.instances.instance_blueprint import marks_of
+from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup
