@@ -108,6 +108,7 @@ class Instances:
         """A run looks at its channel, and does nothing if that says what it said before."""
         while True:
             await asyncio.sleep(self._refresh)
+            self._convergence.helm.capabilities.forget()  # the cluster may have another version now
             self.registry.ask_sources()
 
 

@@ -133,6 +133,7 @@ def test_of_two_modules_with_one_name_the_first_counts_and_the_other_is_shown(tr
         ("001-module-1", "'module-1' name should be in kebab-case .* consider renaming to 'module1'"),
         ("module_one", "consider renaming to 'module-one'"),
         ("MyModule", "consider renaming to 'my-module'"),
+        ("coredns.kube-system.default", "consider renaming to 'coredns-kube-system-default'"),  # an instance's unit
         ("001-global", "no module can be called 'global'"),
     ],
 )

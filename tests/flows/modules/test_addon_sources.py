@@ -1,0 +1,111 @@
+"""Instances whose packages come over the network, and the flags that say where, for whom and how."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import pytest
+from aiohttp import web
+
+from hookrunner.packages.package import parse_package
+from tests.flows.modules.test_addon_instances import ADDON, MANIFEST, SPEC, THINGS, channel, put, reaches, start, status
+from tests.flows.modules.world import World
+
+CONTAINER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: of-thing}
+spec: {containers: [{name: a, image: registry.k8s.io/pause:3.10}]}
+"""
+
+
+@dataclass
+class Server:
+    """Files by path, and the paths that were asked for."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    base: str = ""
+
+    def put(self, version: str) -> None:
+        """A package, and a channel that leads to it."""
+        files = {"objects.yaml": MANIFEST.format(version=version), "package.yaml": "description: a ConfigMap\n"}
+        digest = parse_package("thing", version, {path: text.encode() for path, text in files.items()}).digest
+        self.files |= {f"/packages/thing/{version}/{path}": text for path, text in files.items()}
+        sums = "".join(f"{sha256(text.encode()).hexdigest()}  {path}\n" for path, text in files.items())
+        self.files[f"/packages/thing/{version}/SHA256SUMS"] = sums
+        self.files["/stable"] = f'manifests:\n- {{version: {version}, digest: "{digest}"}}\n'
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        self.requests.append(request.path)
+        text = self.files.get(request.path)
+        return web.Response(status=404) if text is None else web.Response(text=text)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    server.put("1.0.0")
+    yield server
+    await runner.cleanup()
+
+
+@pytest.fixture
+def things(world: World, server: Server) -> World:
+    """An addon that is fetched."""
+    world.write("addons/thing/addon.yaml", f"{ADDON}source: {server.base}\n")
+    world.write("addons/thing/openapi/spec.yaml", SPEC)
+    cache = f"--addon-cache-dir={world.directory / 'cache'}"
+    world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", cache)
+    return world
+
+
+async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server: Server) -> None:
+    await start(things)
+    await put(things)
+    before = await reaches(things, "Current", "Current")
+    assert "/stable" in server.requests
+    server.requests.clear()
+    await things.again()
+    await put(things, "y", text="other")
+    await reaches(things, "Applying", "ApplyFailed", "y")
+    assert server.requests == ["/stable"], "what y has asked for"
+    assert await status(things) == before
+
+
+async def test_channel_that_moves_is_followed_at_the_next_look(things: World, server: Server) -> None:
+    things.operator.flags += ("--addon-refresh=300ms",)
+    await start(things)
+    await put(things)
+    await things.becomes("of-thing", text="hi", version="1.0.0")
+    server.put("2.0.0")
+    await things.becomes("of-thing", text="hi", version="2.0.0")
+
+
+async def test_instance_in_a_namespace_that_is_not_allowed_is_left_alone(things: World) -> None:
+    things.operator.flags += ("--addon-namespaces=kube-system",)
+    await start(things)
+    await put(things)
+    await reaches(things, "Conflict", "Namespace")
+    assert await things.maps() == {}
+
+
+async def test_images_come_from_the_private_registry(world: World) -> None:
+    for path, text in (("addon.yaml", ADDON), ("openapi/spec.yaml", SPEC), ("channels/stable", channel("1.0.0"))):
+        world.write(f"addons/thing/{path}", text)
+    world.write("addons/thing/channels/packages/thing/1.0.0/objects.yaml", CONTAINER)
+    flags = ("--private-registry=registry.example.com/mirror", "--image-pull-secret=pull")
+    world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", *flags)
+    await start(world)
+    await put(world)
+
+    async def image() -> tuple[str, list[dict[str, str]]]:
+        spec = ((await world.ask("GET", world.path("of-thing", "pods"), None)) or {}).get("spec")
+        return (spec["containers"][0]["image"], spec["imagePullSecrets"]) if spec else ("", [])
+
+    await world.until(image, ("registry.example.com/mirror/pause:3.10", [{"name": "pull"}]), "the image")
+    assert await world.ask("GET", f"{THINGS}/x", None)
