@@ -1,0 +1,80 @@
+"""CoreDNS is installed under the chart's ServiceAccount, with the rights that docs/operations.md names and no more."""
+
+import asyncio
+import re
+import subprocess
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.fakes.chart import CHART, ROOT
+from tests.flows.operator import Operator, oops
+from tests.flows.waiting import until
+
+PAGE = (ROOT / "docs" / "operations.md").read_text()
+INSTANCE = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system/coredns/default"
+DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/watch-hookrunner/token"
+
+
+def page_values() -> Any:
+    """The values that the page has for CoreDNS."""
+    (block,) = re.findall(r"^```yaml\n(addons: .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return yaml.safe_load(block)
+
+
+def install(helm: Path, cluster: OwnCluster, directory: Path, values: Any) -> None:
+    (file := directory / "values.yaml").write_text(yaml.safe_dump(values))
+    where = ("--namespace", "default", "--kubeconfig", str(cluster.kubeconfig), "--values", str(file))
+    done = subprocess.run(
+        [str(helm), "upgrade", "--install", "watch", str(CHART), *where], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("launcher")
+async def test_coredns_needs_the_rights_that_the_page_names(
+    helm: Path, own_cluster: OwnCluster, tmp_path: Path
+) -> None:
+    values = page_values()
+    one_less = {"rules": [rule for rule in values["rbac"]["rules"] if rule["apiGroups"] != ["policy"]]}
+    await asyncio.to_thread(install, helm, own_cluster, tmp_path, values | {"rbac": one_less})
+    token = own_cluster.create(ACCOUNT, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
+    account = write_kubeconfig(tmp_path / "account", Access(own_cluster.url, own_cluster.ca, token))
+    flags = (f"--addons-dir={ROOT / 'addons'}", "--addons=coredns", "--namespace=default", "--modules-dir=:")
+    operator = Operator(tmp_path, account, flags)
+    (tmp_path / "hooks").mkdir()
+    operator.start()
+    try:
+        await _offered(own_cluster)
+        example = str(ROOT / "addons" / "coredns" / "example.yaml")
+        await asyncio.to_thread(own_cluster.kubectl, "apply", "--filename", example)
+        await until(lambda: "poddisruptionbudgets" in _errors(own_cluster), "the missing right")
+        assert own_cluster.request("GET", DEPLOYMENT).status == HTTPStatus.NOT_FOUND
+        await asyncio.to_thread(install, helm, own_cluster, tmp_path, values)
+        await until(lambda: _status(own_cluster).get("phase") == "InProgress", "CoreDNS, which has no nodes here")
+        assert own_cluster.request("GET", DEPLOYMENT).status == HTTPStatus.OK
+        assert "right" not in _errors(own_cluster)
+        refused = [record for record in operator.logs() if "forbidden" in str(record)]
+        assert [record for record in refused if "poddisruptionbudgets" not in str(record)] == []
+    finally:
+        await operator.stop()
+    assert oops(operator.logs()) == []
+
+
+async def _offered(cluster: OwnCluster) -> None:
+    path = INSTANCE.rpartition("/")[0]
+    await until(lambda: cluster.request("GET", path).status == HTTPStatus.OK, "the kind")
+
+
+def _status(cluster: OwnCluster) -> Any:
+    return cluster.request("GET", INSTANCE).body.get("status") or {}
+
+
+def _errors(cluster: OwnCluster) -> str:
+    return " ".join(_status(cluster).get("errors") or ())
