@@ -38,7 +38,7 @@ class ImageSettings:
 class BuildRequest:
     """Everything that the objects of one revision are made from.
 
-    `directory` has the package's files, as `unpack_package` writes them. `values` has the keys `global` and the
+    `directory` has the package's files (`packages/package_cache.py`). `values` has the keys `global` and the
     addon's. `namespace` is for objects of namespaced kinds that name none; `scopes` asks the cluster which kinds
     these are. `install` says that there is no earlier revision. `quotes`: errors may repeat values, as
     for authors at their own terminal.

@@ -12,7 +12,7 @@ Beyond the bound the least recently used entries are deleted, but none that is i
 cache: a user of an entry holds a shared lock on its directory (flock), and only the holder of an exclusive one deletes
 it. The kernel drops the locks of a process that is killed.
 
-`unpack_package` writes a package, cached or not, where Helm's engine renders its chart and hooks read its files.
+Offline commands have no cache: they write packages with `unpack_package` to a directory of their own.
 Source: flock(2)
 """
 
@@ -26,7 +26,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 from hookrunner import log, safe_files
 from hookrunner.errors import PackageError
@@ -148,11 +147,7 @@ class PackageCache:
         draft = self._directory / f"{_DRAFT}{os.urandom(8).hex()}"
         draft.mkdir(0o700)
         try:
-            for path, data in package.files.items():
-                file = draft / path
-                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                with open(safe_files.create_file(file, 0o400), "wb") as opened:
-                    opened.write(data)
+            _write_files(package, draft)
             return _rename_locked(draft, self._entry(package.digest))
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -257,23 +252,18 @@ def _size(entry: Path) -> int:
 
 
 def unpack_package(package: Package, parent: Path) -> Path:
-    """The directory with the package's files below `parent`, written if it does not exist yet. Raises OSError.
-
-    A directory with the digest's name is complete, because it is moved there when all its files are written. Who owns
-    the parent removes it.
-    """
-    directory = parent / package.digest.replace(":", "-") / package.component
-    if directory.is_dir():
-        return directory
-    parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(mkdtemp(prefix=".partial-", dir=parent))
-    try:
-        for path, data in package.files.items():
-            file = partial / package.component / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-        with suppress(OSError):  # another run has unpacked the same files meanwhile
-            os.rename(partial, directory.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    """The directory with the package's files below `parent`, written if it does not exist yet. Raises OSError. For one
+    user of `parent`, who removes it."""
+    directory = parent / package.digest.removeprefix("sha256:") / package.component
+    if not directory.is_dir():
+        directory.mkdir(0o700, parents=True)
+        _write_files(package, directory)
     return directory
+
+
+def _write_files(package: Package, directory: Path) -> None:
+    for path, data in package.files.items():
+        file = directory / path
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(safe_files.create_file(file, 0o400), "wb") as opened:
+            opened.write(data)
