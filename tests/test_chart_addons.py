@@ -38,7 +38,7 @@ VARIANTS = {
     "plain": (),
     "all rights": ("--set", "addons.clusterAdmin=true"),
     "some addons": ("--set", "addons.names={coredns,web},addons.kinds.web.plural=webs"),
-    "before the network": ("--set", "hostNetwork=true,kubernetesEndpoint.host=10.0.0.1,tolerations[0].operator=Exists"),
+    "before the network": ("--set", "hostNetwork=true,kubernetesEndpoint.host=10.0.0.1,webhooks.admission=true"),
     "beside modules": ("--set", "modules.enabled=true,modules.clusterAdmin=true,webhooks.admission=true"),
     "first objects": ("--set-json", f"addons.instances=[{json.dumps(FIRST)}]"),
 }
