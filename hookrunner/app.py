@@ -18,7 +18,7 @@ from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assemble_engine
 from hookrunner.engine.workers import Queues
-from hookrunner.errors import BadConfig, StartRefused
+from hookrunner.errors import BadConfig, BadSetting, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -214,7 +214,7 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
         async with asyncio.TaskGroup() as group:
             yield group
     except BaseExceptionGroup as raised:
-        refused, other = raised.split(StartRefused)
+        refused, other = raised.split((StartRefused, BadSetting))
         if refused is None or other is not None:
             raise
         raise refused.exceptions[0] from None

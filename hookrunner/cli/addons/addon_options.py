@@ -91,7 +91,7 @@ def read_files(directories: tuple[Path, ...], source: str = "") -> AddonFiles:
     """The addons in directories; `source` is that of --addon-source. Raises click.BadParameter, StartRefused."""
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     try:
-        overrides = parse_overrides(source, Path.cwd())
+        overrides = parse_overrides(source, Path.cwd(), plain_http=loaded.addons.verify == "off")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--addon-source") from None
     with quiet():

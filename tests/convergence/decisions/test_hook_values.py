@@ -1,0 +1,55 @@
+"""The values of modules and instances as their hooks see them; patches of the ConfigMap are tested in tests/flows."""
+
+import asyncio
+
+from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.decisions.hook_values import HookValues
+from hookrunner.hooks.workspace import InstanceInput
+from hookrunner.model.addon_status import HookCondition
+from hookrunner.model.operations import Answer, ValuesOperation
+from hookrunner.values.section_store import SectionStore
+from tests.convergence.site import NO_SCHEMAS
+from tests.convergence.units import INSTANCE, FakeBlueprint
+
+DNS = INSTANCE.name
+CONDITION = HookCondition("ConflictsWith", "True", "Cilium")
+
+
+class NoConfig(ConfigObject):
+    """It is empty."""
+
+    def __init__(self) -> None:
+        self.writing = asyncio.Lock()
+
+
+def values() -> HookValues:
+    """Those of one module and of one instance."""
+    store = SectionStore({}, {"myModule": NO_SCHEMAS})
+    store.add(DNS, "dns", NO_SCHEMAS)
+    return HookValues(store, NoConfig(), {"my-module": "myModule"})
+
+
+def test_hook_of_an_instance_is_given_what_its_blueprint_says() -> None:
+    known = values()
+    known.add(DNS, FakeBlueprint())
+    assert known.files(DNS).instance == InstanceInput(b"{}")
+    assert known.files("my-module").instance is None
+
+
+def test_report_reaches_the_blueprint_of_its_instance_until_that_is_gone() -> None:
+    known, blueprint = values(), FakeBlueprint()
+    known.add(DNS, blueprint)
+    known.report(DNS, "a.sh", (CONDITION,))
+    known.report("my-module", "b.sh", (CONDITION,))
+    assert blueprint.reports == {"a.sh": (CONDITION,)}
+    known.remove(DNS)
+    known.report(DNS, "a.sh", ())
+    assert blueprint.reports == {"a.sh": (CONDITION,)}
+    assert known.files(DNS).instance is None
+
+
+async def test_patch_of_an_instance_stays_in_its_own_section() -> None:
+    known = values()
+    assert await known.keep(DNS, Answer(values=(ValuesOperation("add", "/dns/x", 1),)))
+    assert b'"x":1' in known.files(DNS).values
+    assert b'"x":1' not in known.files("my-module").values
