@@ -16,7 +16,7 @@ from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
-from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, RunBlocked, internal
+from hookrunner.errors import BadHookConfig, HookrunnerError, ReleaseFailed, RunBlocked, RunPostponed, internal
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
@@ -108,6 +108,8 @@ class ModuleTasks:
             await self._take_steps(state, order)
         except RunBlocked as error:
             return self._block(state, order, str(error))
+        except RunPostponed as error:
+            return self._put_off(state, order, str(error))
         except HookrunnerError as error:
             return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, MissingSnapshot))
         except Exception as error:
@@ -144,6 +146,14 @@ class ModuleTasks:
         state.fail(reason)
         _log.info("unit waits until its inputs change", reason=reason)
         return Dropped(reason)
+
+    def _put_off(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+        """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one."""
+        if not _is_wanted(state, order):
+            return Dropped(reason)
+        _log.log("debug" if state.error == reason else "info", "unit waits", reason=reason)
+        state.fail(reason)
+        return Failed(reason, park=True)
 
     def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors

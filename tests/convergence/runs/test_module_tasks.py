@@ -12,7 +12,7 @@ from hookrunner.convergence.runs.module_runs import ModuleRemover, ModuleRunner,
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
-from hookrunner.errors import HookFailed
+from hookrunner.errors import HookFailed, RunPostponed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Adoption
@@ -108,6 +108,18 @@ async def test_a_failed_module_runs_again_after_its_back_off(world: World) -> No
     (first, _), (second, _) = world.attempts
     assert second - first >= 5
     assert (world.states["a"].error, world.states["a"].ready) == ("", True)
+
+
+async def test_a_run_that_is_postponed_is_tried_again_and_is_no_failure(world: World) -> None:
+    world.runs.broken["a"] = RunPostponed("waiting for a Service")
+    world.run("a")
+    await asyncio.sleep(30)
+    assert len(world.seen) > 1
+    assert world.states["a"].error == "waiting for a Service"
+    assert "module_run_errors_total{" not in world.metrics.exposition().decode()
+    del world.runs.broken["a"]
+    await asyncio.sleep(60)
+    assert world.states["a"].ready
 
 
 async def test_a_request_ends_the_back_off_of_a_failed_module(world: World) -> None:
