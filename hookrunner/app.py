@@ -204,6 +204,7 @@ async def _assemble(
     if offer is None:
         return built, webhooks, modules.start
     live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
+    views.add_addons(live.status)
     return built, webhooks, live.start
 
 

@@ -16,6 +16,12 @@ from hookrunner.web.module_routes import Modules
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
 
+class AddonStatus(Protocol):
+    """`instances.reports.instances_status.InstancesStatus`, imported only if there are addons."""
+
+    def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+
 class ModuleStatus(Protocol):
     """`convergence.status.ModuleStatus`, which is imported only if there are modules: that costs 0.1 s."""
 
@@ -35,6 +41,7 @@ class StatusViews:
         self._engine: Status | None = None
         self._webhooks: LazyWebhooks | None = None
         self._modules: ModuleStatus | None = None
+        self._addons: AddonStatus | None = None
         self._module_views: Modules | None = None
         self._left_out = ""
 
@@ -46,6 +53,10 @@ class StatusViews:
         """Show the modules."""
         self._modules = status
         self._module_views = views
+
+    def add_addons(self, status: AddonStatus) -> None:
+        """Show the instances of addons."""
+        self._addons = status
 
     def add_engine(self, status: Status, hooks: Catalog, webhooks: LazyWebhooks) -> None:
         """Show the engine and the webhooks. From now on hooks count as loaded, so modules must be added before."""
@@ -59,7 +70,7 @@ class StatusViews:
         state = {"hooks": (loaded, self._left_out if loaded else "hooks are being loaded")}
         if self._background:
             state["background"] = self._background.condition()
-        for part in (self._engine, self._webhooks, self._modules):
+        for part in (self._engine, self._webhooks, self._modules, self._addons):
             if part:
                 state |= part.conditions()
         return self._conditions.of(state)

@@ -3,6 +3,7 @@ ask it for a digest and for objects, and treat both alike. The blueprint of a mo
 `instances/`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, ReleaseFailed
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart, RenderRequest
@@ -74,6 +76,9 @@ class OwnBlueprint(Blueprint, Protocol):
 
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         """A hook has run and reports these conditions, in place of those that it reported before."""
+
+    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
+        """Measure a step of a run."""
 
     async def uninstall(self, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""

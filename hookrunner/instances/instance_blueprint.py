@@ -6,6 +6,7 @@ change are not tried again by time, others with the back-off of modules.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +34,9 @@ from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.manifests.sourced_object import VersionlessId
-from hookrunner.model.addon_status import AddonObstacle, HookCondition
+from hookrunner.metrics.addons import RunStep
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition
 from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import (
     NEVER_PRUNED,
@@ -64,6 +67,7 @@ class BlueprintParts:
     it was written last. `on_report` is called when a hook reports something new."""
 
     store: SectionStore
+    metrics: Metrics
     releases: Releases
     capabilities: ClusterCapabilities
     builder: ObjectBuilder
@@ -105,7 +109,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.built: BuiltRelease | None = None
         self.settled: Head | None = None
         self.given_up = GivenUp()
-        self.packages = PackageChoice(addon, parts.fetcher, parts.open_source)
+        self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
         self._reports = ConditionReports()
         self._values = values
         self._home = home
@@ -148,6 +152,12 @@ class InstanceBlueprint(OwnBlueprint):
         """Keep why a run has failed, unless a gate or the package has said it already."""
         if not isinstance(error, RunBlocked | RunPostponed):
             self.obstacle = obstacle_of(error, self._patched)
+        if self.obstacle and self.obstacle.phase not in (AddonPhase.PENDING, AddonPhase.SUSPENDED):
+            self._parts.metrics.addon_run_errors.inc(*self.instance.labels, self.obstacle.reason)
+
+    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
+        """Measure a step of a run."""
+        return self._parts.metrics.time_addon_step(self.instance.labels, step)
 
     @property
     def hook_conditions(self) -> tuple[HookCondition, ...]:
@@ -173,7 +183,8 @@ class InstanceBlueprint(OwnBlueprint):
         """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, and RunBlocked if one of them
         needs a newer hookrunner."""
         run = self._ready
-        self.built = await self._parts.builder.build(replace(self._request(run), install=is_first))
+        with self.time_step("render"):
+            self.built = await self._parts.builder.build(replace(self._request(run), install=is_first))
         request, version = self._version_request(run.capabilities), run.version.version
         self._require_open(check_operator(self.built.min_operator, request, version))
         return self.built.rendered

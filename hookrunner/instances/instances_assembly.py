@@ -25,6 +25,7 @@ from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, InstancesListed, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import VanishedInstances, add_finalizer
+from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
@@ -52,6 +53,7 @@ class Instances:
     """What looks after instances: `start` begins with the definitions of their kinds."""
 
     registry: InstanceRegistry
+    status: InstancesStatus
     _caches: dict[str, InstanceCache]
     _crds: Crds
     _parts: Parts
@@ -152,7 +154,9 @@ class _BlueprintMaker:
         caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
         values = {name: offered.values for name, offered in offer.addons.items()}
         parts = self._blueprint_parts(caches)
-        reported = ReportedInstances(convergence.states.notices, time.monotonic)
+        reported = ReportedInstances(convergence.states.notices, self._parts.metrics, time.monotonic)
+        status = InstancesStatus(reported, time.monotonic)
+        status.export(self._parts.metrics)
 
         def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
             return InstanceBlueprint(addon, values[addon.name], instance, self._helm.namespace, parts)
@@ -166,7 +170,7 @@ class _BlueprintMaker:
         registry = InstanceRegistry(caches, convergence.units, convergence.states.notices, workshop)
         crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
         return Instances(
-            registry, caches, crds, self._parts, convergence, self._writer, self._health, reported, refresh
+            registry, status, caches, crds, self._parts, convergence, self._writer, self._health, reported, refresh
         )
 
     def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
@@ -183,6 +187,7 @@ class _BlueprintMaker:
         runner = ProgramRunner(self._parts.children, self._unpacked)
         return BlueprintParts(
             store=self._convergence.store,
+            metrics=self._parts.metrics,
             releases=helm.releases,
             capabilities=helm.capabilities,
             builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),

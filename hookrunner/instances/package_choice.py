@@ -11,11 +11,13 @@ package is still in the cache. So a restart with nothing to do asks no source.
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
 from hookrunner.errors import PackageError
+from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, Addon, Instance
 from hookrunner.model.releases import Head
@@ -51,12 +53,22 @@ class _Question:
     reconcile: str
 
 
+def _unmeasured(_step: RunStep) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class PackageChoice:
-    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a version."""
+    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a version;
+    `timed` measures a step."""
 
     def __init__(
-        self, addon: Addon, fetcher: PackageFetcher, open_source: Callable[[Addon, str], PackageSource]
+        self,
+        addon: Addon,
+        fetcher: PackageFetcher,
+        open_source: Callable[[Addon, str], PackageSource],
+        timed: Callable[[RunStep], AbstractContextManager[None]] = _unmeasured,
     ) -> None:
+        self._timed = timed
         self._addon = addon
         self._fetcher = fetcher
         self._open_source = open_source
@@ -107,10 +119,12 @@ class PackageChoice:
         self, source: PackageSource, instance: Instance, status: JSON, request: VersionRequest
     ) -> ChosenPackage | AddonObstacle:
         """Raises PackageError."""
-        version = resolve_version(request, await _read_channel(source, instance.fields.channel))
+        with self._timed("resolve"):
+            version = resolve_version(request, await _read_channel(source, instance.fields.channel))
         if isinstance(version, AddonObstacle):
             return version
-        package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
+        with self._timed("fetch"):
+            package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
         self._expired = False
         return await self._held_one(version, package)
 

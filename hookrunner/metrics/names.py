@@ -1,7 +1,7 @@
 """Every metric that hookrunner exports about itself: one row each, with name, labels, buckets and meaning.
 
 Names and labels up to `kubernetes_client_*` are shell-operator's, with its mistakes corrected (docs/differences.md);
-the last block is ours; those of modules are in `modules.py`. `{}` in a name is where the prefix goes.
+the last block is ours; those of modules are in `modules.py`, of addons in `addons.py`. `{}` in a name is the prefix.
 Each row of `Metrics` is a live family on a `Metrics` object. Gauges of states are not written but read at the scrape
 (`from_function`). Series of module hooks have the label `module` besides, as in addon-operator.
 
@@ -19,6 +19,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
+from hookrunner.metrics.addons import AddonMetrics
 from hookrunner.metrics.exposition import pieces, sample_names
 from hookrunner.metrics.modules import ModuleMetrics
 from hookrunner.metrics.series import (
@@ -43,7 +44,7 @@ _REQUESTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 1
 _LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
 
-class Metrics(ModuleMetrics):
+class Metrics(ModuleMetrics, AddonMetrics):
     """All families under one prefix, and the text of `/metrics`.
 
     Raises StartRefused for a prefix that no metric name may start with.
@@ -199,13 +200,6 @@ class Metrics(ModuleMetrics):
         "Metrics operations of a hook that were refused: beyond a bound, or in conflict with what is there.",
         optional=MODULE,
     )
-
-    addon_package_fetches = counter(
-        "{}addon_package_fetches_total",
-        ("source", "result"),
-        "Packages of addons that were asked for: read, fetched, cached, or the reason why one cannot be used.",
-    )
-    addon_package_cache_bytes = gauge("{}addon_package_cache_bytes", (), "Size of the packages in the cache.")
 
     webhook_reviews = counter(
         "{}webhook_reviews_total",

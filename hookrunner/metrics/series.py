@@ -78,6 +78,10 @@ class Family:
             index = self._labels.index(label)
             self._drop(lambda key: key[index] == value)
 
+    def forget_prefix(self, values: LabelValues) -> None:
+        """Drop all series whose label values begin with these."""
+        self._drop(lambda key: key[: len(values)] == values)
+
     def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
         raise NotImplementedError
 

@@ -198,6 +198,11 @@ class Instance:
         return str(self.document["metadata"].get("namespace") or "")
 
     @property
+    def labels(self) -> tuple[str, str, str]:
+        """Addon, namespace and name, as labels of metrics."""
+        return self.addon, self.namespace, self.name
+
+    @property
     def uid(self) -> str:
         """The UID, empty in a file."""
         return str(self.document["metadata"].get("uid") or "")

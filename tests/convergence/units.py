@@ -1,12 +1,14 @@
 """An instance of an addon as convergence sees it, without a package."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import ReleaseFailed
 from hookrunner.hooks.workspace import InstanceInput
+from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
@@ -61,6 +63,9 @@ class FakeBlueprint(OwnBlueprint):
 
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         self.reports[hook] = conditions
+
+    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def uninstall(self, head: Head) -> None:
         self.uninstalled.append(head.name)

@@ -7,6 +7,7 @@ does: its tasks wait in a queue of its own, and the engine's workers bring them 
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
@@ -275,7 +276,8 @@ class ModuleRunner:
         await self._definitions.apply(state)
         for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
             await self._webhooks.register(state, kind)
-        await self._hooks.run(state, BindingType.BEFORE_HELM)
+        with state.blueprint.time_step("hooks") if state.blueprint else nullcontext():
+            await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.module.chart:
             await self._releases.reconcile(state)
         before = self._store.document(state.module.section)

@@ -7,7 +7,7 @@ decided before anything is rendered, so that `genCA` or `now` in a template do n
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
@@ -214,7 +214,8 @@ class ReleaseReconciler:
     async def _upgrade(self, state: ModuleState, head: Head | None, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
-            with self._timed(self._operation("upgrade"), state):
+            timed = state.blueprint.time_step("apply") if state.blueprint else nullcontext()
+            with self._timed(self._operation("upgrade"), state), timed:
                 settled = await self._helm.releases.reconcile(wanted)
         except ReleaseFailed as error:
             await self._finish(state, await self._rollbacks.after_error(state, error, head, wanted))

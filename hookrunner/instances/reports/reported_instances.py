@@ -1,6 +1,6 @@
 """The last known state of each instance: what gauges, `/readyz` and lists show. A change of it becomes Events.
 
-reported = ReportedInstances(notices, time.monotonic)
+reported = ReportedInstances(notices, metrics, time.monotonic)
 reported.see(instance)                      # it exists
 reported.take_in(instance, facts)           # these facts hold from now on
 """
@@ -17,6 +17,7 @@ from hookrunner.instances.reports.instance_news import (
     state_of_facts,
     state_of_status,
 )
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import InstanceFacts
 from hookrunner.model.addons import Instance
 
@@ -36,7 +37,7 @@ class ReportedInstance:
     @property
     def labels(self) -> tuple[str, str, str]:
         """Addon, namespace and name, the labels of its metrics."""
-        return self.instance.addon, self.instance.namespace, self.instance.name
+        return self.instance.labels
 
     def __str__(self) -> str:
         return "/".join(filter(None, self.labels))
@@ -58,8 +59,9 @@ class ReportedInstance:
 class ReportedInstances:
     """The states of all instances by unit. `clock` gives monotonic seconds."""
 
-    def __init__(self, notices: Notices, clock: Callable[[], float]) -> None:
+    def __init__(self, notices: Notices, metrics: Metrics, clock: Callable[[], float]) -> None:
         self._notices = notices
+        self._metrics = metrics
         self._clock = clock
         self._reported: dict[str, ReportedInstance] = {}
 
@@ -90,4 +92,5 @@ class ReportedInstances:
 
     def forget(self, unit: str) -> None:
         """The instance is gone, or left to its user."""
-        self._reported.pop(unit, None)
+        if known := self._reported.pop(unit, None):
+            self._metrics.forget_addon(known.labels)

@@ -7,6 +7,7 @@ import pytest
 from hookrunner.addons.status_conditions import make_status
 from hookrunner.convergence.events import Notices
 from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import (
     REASONS,
     AddonObstacle,
@@ -34,7 +35,7 @@ def obstructed(phase: AddonPhase, reason: str, message: str = "no") -> InstanceF
 async def heard(*states: InstanceFacts, status: JSON = None) -> list[tuple[str, str]]:
     """Reasons and messages of the Events of an instance that has these states in turn."""
     notices = Notices()
-    reported = ReportedInstances(notices, lambda: 0.0)
+    reported = ReportedInstances(notices, Metrics(), lambda: 0.0)
     about = instance(status=status)
     for facts in states:
         reported.take_in(about, facts)
@@ -96,7 +97,9 @@ async def test_error_is_told_once_and_again_with_another_message(phase: AddonPha
 
 async def test_closed_gate_is_no_warning() -> None:
     notices = Notices()
-    ReportedInstances(notices, lambda: 0.0).take_in(instance(), obstructed(AddonPhase.PENDING, "Waiting", "waits"))
+    ReportedInstances(notices, Metrics(), lambda: 0.0).take_in(
+        instance(), obstructed(AddonPhase.PENDING, "Waiting", "waits")
+    )
     _, waiting = await notices.next_batch()
     assert (waiting.reason, waiting.message, waiting.bad) == ("Waiting", "waits", False)
 
@@ -115,7 +118,7 @@ async def test_patch_that_is_left_out_is_told() -> None:
 
 async def test_object_that_is_created_again_begins_anew() -> None:
     notices = Notices()
-    reported = ReportedInstances(notices, lambda: 0.0)
+    reported = ReportedInstances(notices, Metrics(), lambda: 0.0)
     for about in (instance(), instance(uid="u-2")):
         reported.take_in(about, WORKS)
     assert [notice.reason for notice in await notices.next_batch()] == ["Applied", "Healthy"] * 2

@@ -1,0 +1,69 @@
+"""What is shown of all instances: the condition `addons` of `/readyz`, and gauges at each scrape. Reading changes
+nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import LabelValues
+from hookrunner.model.status import one_line, some
+
+LONG = 30.0
+"""Seconds for which an instance may not be Current before `/readyz` names it."""
+
+_Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+
+
+class InstancesStatus:
+    """Views of all instances. `clock` gives the seconds in which `reported` counts."""
+
+    def __init__(self, reported: ReportedInstances, clock: Callable[[], float]) -> None:
+        self._reported = reported
+        self._clock = clock
+
+    def conditions(self) -> dict[str, tuple[bool, str]]:
+        """Names instances that have not been Current for a while. They make nothing unready: a Pod that is restarted
+        repairs no addon."""
+        return {"addons": (True, some([_trouble(known) for known in self._reported if self._is_late(known)], "; "))}
+
+    def export(self, metrics: Metrics) -> None:
+        """Let the gauges be read at each scrape."""
+        metrics.addon_info.from_function(self._infos)
+        metrics.addon_phase.from_function(self._phases)
+        metrics.addon_healthy.from_function(self._healthy)
+        metrics.addon_objects.from_function(self._objects)
+        metrics.addon_update_available.from_function(self._updates)
+
+    def _is_late(self, known: ReportedInstance) -> bool:
+        return known.behind_since is not None and self._clock() - known.behind_since >= LONG
+
+    def _infos(self) -> _Samples:
+        for known in self._reported:
+            if known.state.version:
+                yield (*known.labels, known.state.version, known.state.channel), 1
+
+    def _phases(self) -> _Samples:
+        for known in self._reported:
+            if known.state.phase:
+                yield (*known.labels, known.state.phase.value), 1
+
+    def _healthy(self) -> _Samples:
+        for known in self._reported:
+            yield known.labels, known.state.is_current
+
+    def _objects(self) -> _Samples:
+        for known in self._reported:
+            for status, number in known.objects.items():
+                yield (*known.labels, status), number
+
+    def _updates(self) -> _Samples:
+        for known in self._reported:
+            if known.state.available:
+                yield (*known.labels, known.state.available), 1
+
+
+def _trouble(known: ReportedInstance) -> str:
+    state = known.state
+    text = f"{state.phase or 'not reconciled yet'}{f' ({state.reason})' * bool(state.reason)}"
+    return one_line(f"{known}: {text}: {state.message}" if state.message else f"{known}: {text}")
