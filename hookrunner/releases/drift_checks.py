@@ -95,10 +95,18 @@ class RecheckQueue:
                 async with asyncio.timeout_at(self._heap[0][0] if self._heap else None):
                     await self._changed.wait()
                     continue
+            if object_id := self._take_due():
+                return object_id
+
+    def _take_due(self) -> ObjectId | None:
+        """Remove the earliest object if it is due. `discard` may have removed the one that was waited for."""
+        now = asyncio.get_running_loop().time()
+        while self._heap and self._heap[0][0] <= now:
             due, _, object_id = heapq.heappop(self._heap)
             if self._due.get(object_id) == due:
                 del self._due[object_id]
                 return object_id
+        return None
 
 
 _AMOUNTS = frozenset(
