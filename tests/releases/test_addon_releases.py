@@ -71,6 +71,20 @@ async def test_object_of_another_client_is_refused_in_the_dry_run(releases: Rele
     assert (refused.value.invalid, await world.history()) == ((), [])
 
 
+async def test_field_that_the_server_has_filled_in_may_be_set_later(releases: Releases, world: World) -> None:
+    """In the dry run it still is a field of the creation, which no manifest had."""
+    service: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "a"},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    await releases.reconcile(addon("d1", service))
+    sticky = service | {"spec": {**service["spec"], "sessionAffinity": "ClientIP"}}
+    assert (await releases.reconcile(addon("d2", sticky))).changed == 1
+    assert (await world.client.get("/api/v1/namespaces/default/services/a"))["spec"]["sessionAffinity"] == "ClientIP"
+
+
 async def test_interrupted_install_with_its_own_namespace_goes_on(releases: Releases, world: World) -> None:
     """The record of the first attempt names a namespace that does not exist."""
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ours"}}

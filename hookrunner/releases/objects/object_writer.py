@@ -9,6 +9,7 @@ Which objects may be adopted is said in `object_owners`, what an addon's objects
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Literal
 
@@ -188,11 +189,7 @@ class ObjectWriter:
             disputes = apply_refusals.disputes(error.raw)
             if not disputes:
                 raise NotFound(error.status, error.reason, str(error)) from error
-            adopted = order.adopts(metadata)
-            foreign = [
-                dispute for dispute in disputes if not adopted and not apply_refusals.sets(order.last, dispute.field)
-            ]
-            if foreign:
+            if foreign := [] if order.adopts(metadata) else [*filter(partial(_is_foreign, order), disputes)]:
                 raise ReleaseFailed(_describe_disputes(foreign)) from error
         return await self._apply(order, metadata["uid"], replace(_options(order), force=True))
 
@@ -233,6 +230,13 @@ class ObjectWriter:
 
 def _options(order: ObjectWrite) -> WriteOptions:
     return replace(_OPTIONS, dry_run=order.dry_run)
+
+
+def _is_foreign(order: ObjectWrite, dispute: apply_refusals.Dispute) -> bool:
+    """Is it about a field that was not ours before? A dry run does not take over what the creation has set, so that
+    defaults of the API server still count as set by `helm`."""
+    is_default = order.dry_run and dispute.manager == MANAGER
+    return not is_default and not apply_refusals.sets(order.last, dispute.field)
 
 
 def _describe_disputes(foreign: list[apply_refusals.Dispute]) -> str:
