@@ -12,7 +12,7 @@ from typing import Any
 
 from hookrunner.cli.debug import ask as ask_debug
 from tests.flows.operator import Operator
-from tests.flows.waiting import PATIENCE, until
+from tests.flows.waiting import INTERVAL, PATIENCE, until
 
 Ask = Callable[[str, str, object], Awaitable[Any]]
 
@@ -116,14 +116,16 @@ class World:
         """Wait until a ConfigMap holds just this."""
         await self.until(lambda: self.map(name), data, f"data of {name}")
 
-    async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str) -> None:
+    async def until(
+        self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, interval: float = INTERVAL
+    ) -> None:
         """Wait until something asked for anew is what is wanted."""
         last: list[object] = []
         try:
             async with asyncio.timeout(PATIENCE):
                 while (found := await get()) != wanted:
                     last[:] = [found]
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(interval)
         except TimeoutError:
             raise TimeoutError(f"{what}: wanted {wanted}, is {last}\n{self.operator.story()}") from None
 
