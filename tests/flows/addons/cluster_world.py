@@ -1,0 +1,100 @@
+"""The world of a story about addons on a real control plane: what users do with kubectl and helm, and what they see."""
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kubetypes.json_values import JSON
+from tests.controlplane.cluster import Cluster
+from tests.controlplane.tools import find_tool
+from tests.faults.proxy import Proxy
+from tests.flows.modules.world import World
+
+ADDONS = Path(__file__).parents[3] / "addons"
+GROUP = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system"
+MARKED = (
+    *("deployments", "daemonsets", "configmaps", "services", "serviceaccounts", "secrets", "roles", "rolebindings"),
+    *("clusterroles", "clusterrolebindings", "apiservices", "poddisruptionbudgets"),
+)
+"""Kinds of objects that the shipped addons install."""
+
+_INTERVAL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWorld:
+    """`world` has the operator behind the proxy; users ask the API server directly."""
+
+    cluster: Cluster
+    proxy: Proxy
+    world: World
+
+    async def kubectl(self, *words: str, text: str = "") -> str:
+        """What kubectl prints. Raises RequestFailed."""
+        return await asyncio.to_thread(self.cluster.kubectl, *words, input=text)
+
+    async def helm(self, *words: str) -> Any:
+        """What helm prints as JSON, of releases in hookrunner's namespace."""
+        environ = dict(os.environ, KUBECONFIG=str(self.cluster.kubeconfig))
+        command = [str(find_tool("helm")), *words, "--namespace", self.world.namespace, "--output=json"]
+        done = await asyncio.to_thread(subprocess.run, command, env=environ, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str) -> None:
+        """Wait as the world does, and ask less often: each question is a connection of its own."""
+        await self.world.until(get, wanted, what, _INTERVAL)
+
+    async def install(self, addon: str, path: str, spec: JSON) -> None:
+        """Apply an addon's example with this spec, as soon as the kind is served."""
+
+        name = f"{path.split('/')[-2]}.addons.x-k8s.io"
+        place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+
+        async def is_established() -> bool:
+            definition: dict[str, Any] = await self.read(place)
+            conditions = (definition.get("status") or {}).get("conditions") or ()
+            return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
+
+        await self.until(is_established, True, name)
+        example = yaml.safe_load((ADDONS / addon / "example.yaml").read_text())
+        await self.kubectl("apply", "-f", "-", text=json.dumps(example | {"spec": spec}))
+
+    async def read(self, path: str) -> Any:
+        """An object, empty if it does not exist."""
+        return await self.world.ask("GET", path, None) or {}
+
+    async def change(self, path: str, spec: JSON) -> None:
+        """Change the spec of an instance, and wait until its status is about that."""
+        changed = await self.world.ask("PATCH", path, {"spec": spec})
+        generation = changed["metadata"]["generation"]
+
+        async def is_seen() -> bool:
+            return bool((await self.status(path)).get("observedGeneration", 0) >= generation)
+
+        await self.until(is_seen, True, f"the status of generation {generation} of {path}")
+
+    async def status(self, path: str) -> Any:
+        """The status of an instance, empty without one."""
+        return (await self.read(path)).get("status") or {}
+
+    async def reaches(self, path: str, wanted: Mapping[str, JSON]) -> Any:
+        """Wait until the status of an instance has these fields; all of it then."""
+
+        async def present() -> dict[str, JSON]:
+            shown = await self.status(path)
+            return {key: shown.get(key) for key in wanted}
+
+        await self.until(present, dict(wanted), f"status of {path}")
+        return await self.status(path)
+
+    async def marked(self, unit: str) -> list[str]:
+        """Everything in the cluster that is marked as installed by an instance."""
+        words = ("get", ",".join(MARKED), "-A", "-o", "name", "-l", f"hookrunner.io/addon={unit}")
+        return sorted((await self.kubectl(*words)).split())

@@ -1,0 +1,148 @@
+"""The same life for each shipped addon on a real control plane: installed, changed, robbed of its workloads, upgraded,
+downgraded, deleted, installed again. Its images never run, since the node is a fake one; what they would answer is
+missing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from kubetypes.json_values import JSON
+from tests.flows.addons.cluster_world import GROUP, ClusterWorld
+
+HEALTHY = {"phase": "Current", "healthy": True}
+NO_ANSWER = {"phase": "InProgress", "healthy": False}
+DNS_SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: kube-dns, namespace: kube-system}
+spec: {selector: {k8s-app: none}, ports: [{name: dns, port: 53, protocol: UDP}]}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """An addon's spec and what it is changed by; the object that has `shows` then; its versions by
+    default and after the upgrade; the status that it gets here, and what the reason names."""
+
+    addon: str
+    plural: str
+    spec: JSON
+    change: JSON
+    seen_in: str
+    shows: str
+    versions: tuple[str, str]
+    status: JSON
+    obstacle: str = ""
+
+
+LIVES = [
+    Life(
+        "coredns", "coredns", {}, {"replicas": 2}, "deployment/coredns", '"replicas":2', ("1.14.6", "1.15.0"), HEALTHY
+    ),
+    Life(
+        "kube-proxy",
+        "kubeproxies",
+        {"apiServer": {"host": "192.0.2.1"}},
+        {"mode": "nftables"},
+        "configmap/kube-proxy",
+        "nftables",
+        ("1.36.1", "1.36.3"),
+        HEALTHY,
+    ),
+    Life(
+        "nodelocaldns",
+        "nodelocaldns",
+        {},
+        {"localIP": "169.254.20.11"},
+        "configmap/node-local-dns",
+        "169.254.20.11",
+        ("1.26.7", "1.26.8"),
+        HEALTHY,
+    ),
+    Life(
+        "metrics-server",
+        "metricsservers",
+        {},
+        {"kubelet": {"insecureTLS": True}},
+        "deployment/metrics-server",
+        "--kubelet-insecure-tls=true",
+        ("0.8.1", "0.9.0"),
+        NO_ANSWER,
+        "APIService",
+    ),
+    Life(
+        "dashboard",
+        "dashboards",
+        {},
+        {"settings": {"clusterName": "harbour"}},
+        "configmap/kubernetes-dashboard-web-settings",
+        "harbour",
+        ("7.13.0", "7.14.0"),
+        HEALTHY,
+    ),
+]
+
+
+@pytest.fixture(params=LIVES, ids=lambda life: str(life.addon))
+def life(request: pytest.FixtureRequest) -> Life:
+    """One addon's."""
+    found: Life = request.param
+    return found
+
+
+async def test_addon_lives(there: ClusterWorld, life: Life) -> None:
+    path, unit = f"{GROUP}/{life.plural}/default", f"{life.addon}.kube-system.default"
+    before, after = life.versions
+    there.world.operator.flags += (f"--addons={life.addon}",)
+    await there.world.start()
+    if life.addon == "nodelocaldns":
+        await there.kubectl("apply", "-f", "-", text=DNS_SERVICE)
+    await there.install(life.addon, path, life.spec)
+    await there.reaches(path, {**life.status, "version": before})
+    await there.until(lambda: is_named(there, path, life.obstacle), True, life.obstacle)
+
+    await there.change(path, life.change)
+    await there.reaches(path, {**life.status, "version": before})
+    assert life.shows in await seen(there, life)
+
+    robbed = await workloads(there, unit)
+    await there.kubectl("delete", "deployments,daemonsets", "-A", "-l", f"hookrunner.io/addon={unit}", "--wait=false")
+    await there.until(lambda: are_back(there, unit, robbed), True, "the workloads")
+    await there.reaches(path, life.status)
+
+    await there.change(path, {"version": after})
+    await there.reaches(path, {**life.status, "version": after})
+    await there.change(path, {"version": None})
+    await there.reaches(path, {**life.status, "version": before})
+
+    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
+    assert (await there.marked(unit), await there.world.releases()) == ([], [])
+    await there.install(life.addon, path, life.spec)
+    await there.reaches(path, {**life.status, "version": before})
+    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
+
+
+async def is_named(there: ClusterWorld, path: str, obstacle: str) -> bool:
+    """Do the errors of an instance name this?"""
+    return obstacle in " ".join((await there.status(path))["errors"])
+
+
+async def seen(there: ClusterWorld, life: Life) -> str:
+    """The object that shows the change."""
+    namespace = "kubernetes-dashboard" if life.addon == "dashboard" else "kube-system"
+    return (await there.kubectl("get", life.seen_in, "-n", namespace, "-o", "jsonpath={.spec}{.data}")).strip()
+
+
+async def workloads(there: ClusterWorld, unit: str) -> dict[str, Any]:
+    """The UID of each Deployment and DaemonSet of an instance, by name."""
+    words = ("-A", "-l", f"hookrunner.io/addon={unit}")
+    columns = "-o=custom-columns=:.kind,:.metadata.name,:.metadata.uid"
+    lines = await there.kubectl("get", "deployments,daemonsets", *words, columns, "--no-headers")
+    return {f"{kind}/{name}": uid for kind, name, uid in map(str.split, lines.splitlines())}
+
+
+async def are_back(there: ClusterWorld, unit: str, robbed: dict[str, Any]) -> bool:
+    """Are there others under the same names?"""
+    present = await workloads(there, unit)
+    return present.keys() == robbed.keys() and not set(present.values()) & set(robbed.values())

@@ -1,0 +1,72 @@
+"""What users of an addon go through, with stock kubectl and helm on a real control plane."""
+
+from signal import SIGKILL
+
+from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
+
+DNS = f"{GROUP}/coredns/default"
+UNIT = "coredns.kube-system.default"
+DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+HEALTHY = {"phase": "Current", "healthy": True}
+KEPT_AWAY = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "coredns", "namespace": "kube-system"},
+    "spec": {"template": {"spec": {"hostname": "names"}}},
+}
+
+
+async def template(there: ClusterWorld) -> tuple[str, str]:
+    """Image and host name of CoreDNS' Pods."""
+    spec = (await there.read(DEPLOYMENT))["spec"]["template"]["spec"]
+    return spec["containers"][0]["image"].rpartition(":")[2], spec.get("hostname", "")
+
+
+async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -> None:
+    """Applied, patched, upgraded while hookrunner is killed, given a patch without a match, deleted."""
+    await there.world.start()
+    await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=60s")
+    await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=60s")
+    await there.kubectl("apply", "-f", str(ADDONS / "coredns/example.yaml"))
+    await there.kubectl("wait", "--for=condition=Ready", "coredns/default", "-n", "kube-system", "--timeout=60s")
+    assert (await there.kubectl("get", "cluster-addons", "-A")).splitlines()[1].split()[1:5] == [
+        "coredns.addons.x-k8s.io/default",
+        "1.14.6",
+        "Current",
+        "true",
+    ]
+
+    await there.change(DNS, {"patches": [KEPT_AWAY]})
+    await there.reaches(DNS, HEALTHY)
+    assert await template(there) == ("v1.14.6", "names")
+
+    record = f"secrets/sh.helm.release.v1.{UNIT}.v3"
+    there.proxy.stall(record)
+    await there.world.ask("PATCH", DNS, {"spec": {"channel": "next"}})
+    await there.proxy.seen(record)  # the objects are written, and the record does not say so yet
+    assert f"{UNIT}.v3 pending-upgrade" in await there.world.releases()
+    await there.world.operator.stop(SIGKILL)
+    there.proxy.resume()
+    await there.world.start()
+    await there.reaches(DNS, {**HEALTHY, "version": "1.15.0", "channel": "next"})
+    assert await template(there) == ("v1.15.0", "names")
+
+    before = (await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()
+    there.world.writes()
+    await there.change(DNS, {"patches": [KEPT_AWAY | {"metadata": {"name": "other", "namespace": "kube-system"}}]})
+    shown = await there.reaches(DNS, {"phase": "PatchFailed", "healthy": False, "version": "1.15.0"})
+    assert "other" in shown["errors"][0]
+    assert [line for line in there.world.writes() if "coredns/default/status" not in line] == []
+    assert ((await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()) == before
+
+    (release,) = await there.helm("list")
+    assert (release["name"], release["status"]) == (UNIT, "deployed")
+    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
+    assert (await there.marked(UNIT), await there.world.releases(), await there.helm("list")) == ([], [], [])
+
+    async def is_told() -> bool:
+        return "Deleting" in await there.kubectl(
+            "get", "events", "-n", "kube-system", "-o", "jsonpath={.items[*].reason}"
+        )
+
+    await there.until(is_told, True, "the Event")
