@@ -70,3 +70,28 @@ async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -
         )
 
     await there.until(is_told, True, "the Event")
+
+
+NOWHERE = {"replicas": 1, "progressDeadlineSeconds": 5, "template": {"spec": {"nodeSelector": {"disk": "none"}}}}
+
+
+async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterWorld) -> None:
+    """Its Pods fit on no node."""
+    there.world.operator.flags += ("--addons=coredns",)
+    await there.world.start()
+    await there.install("coredns", DNS, {})
+    await there.reaches(DNS, {**HEALTHY, "version": "1.14.6"})
+    await there.change(DNS, {"version": "1.15.0", "patches": [KEPT_AWAY | {"spec": NOWHERE}]})
+    await there.reaches(DNS, {"phase": "RolledBack", "healthy": False, "version": "1.14.6"})
+    assert await template(there) == ("v1.14.6", "")
+
+    async def are_ready() -> bool:
+        return bool((await there.read(DEPLOYMENT))["status"].get("readyReplicas") == 1)
+
+    await there.until(are_ready, True, "the Pods")
+    await there.world.stop()
+    await there.world.start()
+    await there.change(DNS, {"version": "1.15.0", "patches": []})
+    await there.reaches(DNS, {**HEALTHY, "version": "1.15.0"})
+    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
+    assert (await there.marked(UNIT), await there.world.releases()) == ([], [])
