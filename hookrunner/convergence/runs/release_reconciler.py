@@ -176,7 +176,7 @@ class ReleaseReconciler:
             await self._finish(state, settled)
             return
         inputs, rendered = await self._compute_digest(state, head)
-        current = digest_to_reach(state, head, inputs)
+        current = digest_to_reach(state.blueprint, head, inputs) if state.blueprint else inputs
         if settled and current in (settled.digest, self._known_digest(settled)):
             await self._finish(state, await self._rollbacks.if_given_up(state, settled, inputs, self._options(state)))
             return

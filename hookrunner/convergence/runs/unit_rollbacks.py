@@ -7,6 +7,7 @@ has failed, so that this one is not repeated before the user changes something.
 """
 
 from hookrunner import log
+from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.runs.module_releases import DriftTracker
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed
@@ -18,12 +19,12 @@ from hookrunner.releases.rollout import ROLLED_BACK
 _log = log.get("helm")
 
 
-def digest_to_reach(state: ModuleState, head: Head | None, digest: str) -> str:
+def digest_to_reach(blueprint: OwnBlueprint, head: Head | None, digest: str) -> str:
     """The digest that the release should have: that of the failed attempt, if the head was restored in place of it and
     nothing has changed since; else the one that the unit's inputs have now."""
-    if state.blueprint is None or head is None or head.note != ROLLED_BACK:
+    if head is None or head.note != ROLLED_BACK:
         return digest
-    failed = state.blueprint.attempt_digest(digest)
+    failed = blueprint.attempt_digest(digest)
     return failed if head.digest == failed else digest
 
 
