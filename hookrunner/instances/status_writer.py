@@ -145,16 +145,19 @@ class StatusWriter:
             report.settle(status)
 
     async def _look_for_subresource(self, report: _Report) -> None:
-        """The object is gone, or its kind has no status."""
-        addon = report.addon
+        """The object is gone, another has its name by now, or its kind has no status."""
+        addon, instance = report.addon, report.instance
         try:
-            ref = _ref(addon, report.instance)
-            await writes.read_metadata(self._client, ObjectRef(ref.resource, ref.namespace, ref.name))
+            ref = _ref(addon, instance)
+            live = await writes.read_metadata(self._client, ObjectRef(ref.resource, ref.namespace, ref.name))
         except NotFound:
             self._drop(report)
         except KubeError:
             report.put_off(asyncio.get_running_loop().time())
         else:
+            if live["uid"] != instance.uid:
+                self._drop(report)
+                return
             self._without_status.add(addon.name)
             for unit in [unit for unit, other in self._reports.items() if other.addon.name == addon.name]:
                 self.forget(unit)

@@ -25,10 +25,10 @@ UNIT = "dns.default.x"
 
 @dataclass
 class Server:
-    """Takes statuses, unless `error` says why not; `exists` says whether the object itself can be read."""
+    """Takes statuses, unless `error` says why not; `uid` is that of the object itself, empty without one."""
 
     error: KubeError | None = None
-    exists: bool = True
+    uid: str = "u-1"
     calls: list[ApiCall] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
 
@@ -40,9 +40,9 @@ class Server:
         return orjson.dumps(call.body)
 
     async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 0.0) -> Any:
-        if not self.exists:
+        if not self.uid:
             raise NotFound(404, "NotFound", "gone")
-        return {"metadata": {"name": "x"}}
+        return {"metadata": {"name": "x", "uid": self.uid}}
 
     @property
     def phases(self) -> list[str]:
@@ -128,7 +128,7 @@ async def test_unreachable_server_gets_the_latest_status_when_it_is_back(world: 
 
 @pytest.mark.parametrize("error", [Conflict(409, "Conflict", "uid"), NotFound(404, "NotFound", "no")], ids=type)
 async def test_object_that_is_gone_gets_no_status(world: World, error: KubeError) -> None:
-    world.server.error, world.server.exists = error, False
+    world.server.error, world.server.uid = error, ""
     await world.report(WAITING)
     await asyncio.sleep(100)
     assert (len(world.server.calls), world.writer.status_of(UNIT)) == (1, None)
@@ -136,6 +136,14 @@ async def test_object_that_is_gone_gets_no_status(world: World, error: KubeError
 
 async def test_object_that_was_created_again_gets_its_own_status_at_once(world: World) -> None:
     await world.report(WAITING)
+    await world.report(WAITING, instance(uid="u-2"))
+    assert [call.body["metadata"]["uid"] for call in world.server.calls] == ["u-1", "u-2"]
+
+
+async def test_object_created_again_after_a_write_found_none_gets_its_status(world: World) -> None:
+    world.server.error, world.server.uid = NotFound(404, "NotFound", "gone"), "u-2"
+    await world.report(WAITING)
+    world.server.error = None
     await world.report(WAITING, instance(uid="u-2"))
     assert [call.body["metadata"]["uid"] for call in world.server.calls] == ["u-1", "u-2"]
 

@@ -314,7 +314,8 @@ async def test_refused_credentials_are_reported_with_their_origin_and_advice(
 async def test_watches_survive_a_killed_server_without_loss(
     own_cluster: OwnCluster, metrics: Metrics, compacted: bool
 ) -> None:
-    """Compacted, its versions are gone too: 410 from a server with an empty watch cache."""
+    """Compacted, its versions are gone too: 410 from a server with an empty watch cache. A server whose new cache was
+    filled after "after" had been created may answer 410 without that, so a relist is no failure there."""
     async with client_of(own_cluster.kubeconfig, metrics) as client:
         maps = Thing(client, "default")
         await maps.create("before")
@@ -328,4 +329,4 @@ async def test_watches_survive_a_killed_server_without_loss(
             await maps.create("after")
             reports = await hear(batches, "WatchRestored")
             reports += [] if {"after", "Added after"} & {*reports} else await hear(batches, "Added after")
-            assert ("Synced" in reports) == compacted
+            assert "Synced" in reports or not compacted
