@@ -12,7 +12,8 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
 import asyncio
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -186,6 +187,16 @@ async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
 async def read_list(client: Client, ref: ObjectRef, options: ListOptions = _LIST_DEFAULTS) -> JSON:
     """A list of objects, or a page of one, as the server sends it; `ref` names no object."""
     return await client.get(ref.path, options.params, METADATA_LIST if options.metadata_only else JSON_TYPE)
+
+
+async def read_pages(client: Client, ref: ObjectRef, options: ListOptions) -> AsyncGenerator[list[JSON], None]:
+    """The objects of a list, `options.limit` at a time; a page is asked for when the one before has been used."""
+    while True:
+        page = await read_list(client, ref, options)
+        yield page.get("items") or []
+        options = dataclasses.replace(options, page_token=page["metadata"].get("continue", ""))
+        if not options.page_token:
+            return
 
 
 async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: float) -> str:

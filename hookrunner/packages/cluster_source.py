@@ -16,7 +16,7 @@ import base64
 import binascii
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import aclosing
 
 from hookrunner.errors import ApiError, Denied, KubeError, NotFound, PackageError
 from hookrunner.kube import writes
@@ -109,16 +109,13 @@ class ClusterSource:
     async def _list(self, what: str, options: ListOptions) -> AsyncIterator[JSON]:
         """The objects that `options` describe, by pages."""
         of_namespace = ObjectRef(self._resource, self._namespace)
-        while True:
-            try:
-                page = await writes.read_list(self._client, of_namespace, options)
-            except KubeError as error:
-                raise self._unreachable(f"{what} in {self.location}", error) from error
-            for obj in page.get("items") or ():
-                yield obj
-            options = replace(options, page_token=page["metadata"].get("continue", ""))
-            if not options.page_token:
-                return
+        try:
+            async with aclosing(writes.read_pages(self._client, of_namespace, options)) as pages:
+                async for page in pages:
+                    for obj in page:
+                        yield obj
+        except KubeError as error:
+            raise self._unreachable(f"{what} in {self.location}", error) from error
 
     def _unreachable(self, what: str, error: KubeError) -> PackageError:
         mend = f"; hookrunner needs the rights get, list and watch on {self._resource.plural} there"

@@ -17,6 +17,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from hookrunner import log
@@ -189,7 +190,7 @@ class Crds:
         """Write every object unchanged; how many there were. A write of another client in between does the same."""
         storage = next(version["name"] for version in crd["spec"]["versions"] if version["storage"])
         resource = next(candidate for candidate in resources(crd) if candidate.api_version.endswith(f"/{storage}"))
-        turn, page_token, count = asyncio.Semaphore(_AT_ONCE), "", 0
+        turn, count = asyncio.Semaphore(_AT_ONCE), 0
 
         async def rewrite(obj: JSON) -> None:
             metadata = obj["metadata"]
@@ -200,13 +201,11 @@ class Crds:
                 except (NotFound, Conflict):
                     return
 
-        while True:
-            options = ListOptions(limit=_PAGE, page_token=page_token)
-            page = await writes.read_list(self._client, ObjectRef(resource), options)
-            await asyncio.gather(*map(rewrite, page["items"]))
-            count += len(page["items"])
-            if not (page_token := page["metadata"].get("continue", "")):
-                return count
+        async with aclosing(writes.read_pages(self._client, ObjectRef(resource), ListOptions(limit=_PAGE))) as pages:
+            async for page in pages:
+                await asyncio.gather(*map(rewrite, page))
+                count += len(page)
+        return count
 
     async def _put(self, crd: JSON) -> JSON:
         return (await writes.replace(self._client, _ref(crd), crd, _OPTIONS)).json
