@@ -17,7 +17,7 @@ from itertools import count
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.errors import Conflict, Denied, KubeError, NotFound, ReleaseFailed
+from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import exponential
@@ -27,8 +27,8 @@ from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
 from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, ReleaseOptions
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
 
-_ATTEMPTS = 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds until a purge that failed is repeated, doubled with each failure in a row."""
 
@@ -52,27 +52,22 @@ async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> 
 async def _change(
     client: Client, addon: Addon, instance: Instance, change: Callable[[Sequence[str]], list[str]]
 ) -> None:
-    """Change the list as it is now; again if someone else was quicker. Raises NotFound for another object of the
-    name."""
-    ref = ObjectRef(addon.object.resource, instance.namespace, instance.name)
-    for attempt in range(1, _ATTEMPTS + 1):
-        metadata = await writes.read_metadata(client, ref)
+    """Change the list as it is now. Raises NotFound for another object of the name."""
+
+    def patch_of(metadata: JSON) -> JSON | None:
         if metadata.get("uid") != instance.uid:
             raise NotFound(404, "NotFound", f"{instance.unit}: another object has its name now")
         before = metadata.get("finalizers") or []
-        if (after := change(before)) == before:
-            return
-        patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": after}}
-        try:
-            await writes.merge_patch(client, ref, patch)
-        except Conflict:
-            if attempt == _ATTEMPTS:
-                raise
-        except Denied as error:
-            rule = refusals.rbac_rule(addon.object.resource, ["patch"])
-            raise refusals.explain_rights(error, "set the finalizer of instances", rule) from error
-        else:
-            return
+        after = change(before)
+        version = metadata["resourceVersion"]
+        return None if after == before else {"metadata": {"resourceVersion": version, "finalizers": after}}
+
+    try:
+        ref = ObjectRef(addon.object.resource, instance.namespace, instance.name)
+        await writes.patch_metadata(client, ref, patch_of)
+    except Denied as error:
+        rule = refusals.rbac_rule(addon.object.resource, ["get", "patch"])
+        raise refusals.explain_rights(error, "set the finalizer of instances", rule) from error
 
 
 @dataclass(frozen=True, slots=True)

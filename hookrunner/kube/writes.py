@@ -13,13 +13,13 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 import orjson
 
-from hookrunner.errors import KubeError, NotFound
+from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, ApiCall, Client
 from hookrunner.model.resources import Resource
@@ -38,6 +38,8 @@ _DELETE = ("DELETE", JSON_TYPE)
 
 _FIRST_LOOK = 0.05
 """Seconds before the second look at an object that is being deleted."""
+_PATCH_ATTEMPTS = 5
+"""Until another client's changes that come between are a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,25 @@ async def read(client: Client, ref: ObjectRef, timeout: float = 60.0) -> JSON:
 async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
     """The `metadata` of the object, read alone. Raises NotFound."""
     return (await client.get(ref.path, accept=METADATA))["metadata"]
+
+
+async def patch_metadata(
+    client: Client, ref: ObjectRef, patch_of: Callable[[JSON], JSON | None], options: WriteOptions = _DEFAULTS
+) -> bool:
+    """Patch the object with what `patch_of` makes of its metadata; again if another client was quicker. The patch names
+    the resourceVersion that it was made for; None is no patch. Was it patched? Raises NotFound, and Conflict after five
+    attempts."""
+    for attempt in range(1, _PATCH_ATTEMPTS + 1):
+        patch = patch_of(await read_metadata(client, ref))
+        try:
+            if patch is not None:
+                await merge_patch(client, ref, patch, options)
+        except Conflict:
+            if attempt == _PATCH_ATTEMPTS:
+                raise
+        else:
+            return patch is not None
+    raise AssertionError("the last attempt returns or raises")
 
 
 async def read_list(client: Client, ref: ObjectRef, options: ListOptions = _LIST_DEFAULTS) -> JSON:

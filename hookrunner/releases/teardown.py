@@ -33,7 +33,6 @@ from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")
-_ATTEMPTS = 5
 _AT_ONCE = 8
 _ENOUGH = 20
 """Objects of each kind that are looked at: one that counts is enough to keep the namespace."""
@@ -162,20 +161,17 @@ class Teardown:
         return f"it contains {some(contents)}" if contents else ""
 
     async def _abandon(self, target: ObjectId, identity: ReleaseId, marks: ObjectMarks) -> bool:
-        for _ in range(_ATTEMPTS):
-            try:
-                ref = await self._ref(target)
-                patch = without_marks(await writes.read_metadata(self._client, ref), identity, marks)
-                return patch is not None and await self._patch(ref, patch)
-            except (NotFound, UnknownKind):
-                return False
-            except Conflict:
-                continue
-        raise ReleaseFailed("another client keeps writing it", brief=True)
+        def patch_of(metadata: JSON) -> JSON | None:
+            return without_marks(metadata, identity, marks)
 
-    async def _patch(self, ref: ObjectRef, patch: JSON) -> bool:
-        await writes.merge_patch(self._client, ref, patch, WriteOptions(FIELD_MANAGER, metadata_only=True))
-        return True
+        try:
+            ref = await self._ref(target)
+            options = WriteOptions(FIELD_MANAGER, metadata_only=True)
+            return await writes.patch_metadata(self._client, ref, patch_of, options)
+        except (NotFound, UnknownKind):
+            return False
+        except Conflict:
+            raise ReleaseFailed("another client keeps writing it", brief=True) from None
 
     async def _ref(self, target: ObjectId) -> ObjectRef:
         resource = await self._kinds.resolve(target.api_version, target.kind)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from hookrunner.errors import KubeError, NotFound
+from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.writes import DeleteOptions, ListOptions, ObjectRef, WriteOptions
@@ -63,6 +63,47 @@ async def test_each_way_to_write_has_its_method_and_content_type() -> None:
         ("PATCH", "application/json-patch+json"),
         ("DELETE", "application/json"),
     ]
+
+
+async def test_pages_are_read_until_the_server_names_no_other() -> None:
+    server = Server({"metadata": {"continue": "t"}, "items": [pod("u1")]}, {"metadata": {}, "items": None})
+    pages = [page async for page in writes.read_pages(server.client, POD, ListOptions("app=web", limit=1))]
+    assert pages == [[pod("u1")], []]
+    assert [params for _, params in server.lists] == [
+        {"labelSelector": "app=web", "limit": "1"},
+        {"labelSelector": "app=web", "limit": "1", "continue": "t"},
+    ]
+
+
+class Contested(Server):
+    """Refuses the first `conflicts` patches, as another client was quicker."""
+
+    conflicts = 0
+
+    async def send(self, call: ApiCall) -> bytes:
+        self.calls.append(call)
+        if len(self.calls) <= self.conflicts:
+            raise Conflict(409, "Conflict", "the object has been modified")
+        return b"{}"
+
+
+@pytest.mark.parametrize(("conflicts", "is_patched"), [(0, True), (4, True), (5, False)])
+async def test_metadata_is_patched_as_it_is_now_at_most_five_times(conflicts: int, is_patched: bool) -> None:
+    server = Contested(*(pod(resourceVersion=str(number)) for number in range(10)))
+    server.conflicts = conflicts
+    patching = writes.patch_metadata(server.client, POD, lambda metadata: metadata["resourceVersion"])
+    if is_patched:
+        assert await patching
+    else:
+        with pytest.raises(Conflict):
+            await patching
+    assert [call.body for call in server.calls] == [str(number) for number in range(min(conflicts + 1, 5))]
+
+
+async def test_metadata_without_a_patch_is_only_read() -> None:
+    server = Server(pod())
+    assert not await writes.patch_metadata(server.client, POD, lambda _: None)
+    assert (server.reads, server.calls) == (1, [])
 
 
 async def test_options_become_parameters() -> None:
