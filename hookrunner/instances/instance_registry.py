@@ -7,11 +7,9 @@ An instance that is deleted keeps its unit until everything is removed; only the
 one. What happens meanwhile is in the cache, and looked at again at the end.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 
 from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
@@ -23,15 +21,12 @@ from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceEvent, InstanceGone
 from hookrunner.instances.removal import remove_finalizer
-from hookrunner.kube.back_off import exponential
+from hookrunner.kube.back_off import repeat_until_done
 from hookrunner.kube.client import Client
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.resources import ObjectReference
 from hookrunner.model.status import some
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-"""Seconds between two attempts to remove a finalizer, doubled with each failure in a row."""
 
 _log = log.get("addons.instances")
 
@@ -168,15 +163,15 @@ class InstanceRegistry:
 
     async def _let_go(self, live: LiveUnit) -> None:
         """Remove the finalizer, however long that takes."""
-        for failures in count():
-            try:
-                await remove_finalizer(self._workshop.client, live.addon, live.blueprint.instance)
-            except KubeError as error:
-                _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
-                self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))
-                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
-            else:
-                return
+
+        def report(error: Exception) -> None:
+            _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
+            self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))
+
+        async def remove() -> None:
+            await remove_finalizer(self._workshop.client, live.addon, live.blueprint.instance)
+
+        await repeat_until_done(remove, (KubeError,), report)
 
 
 def to_module(addon: Addon, instance: Instance) -> Module:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,7 +29,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.kube.back_off import exponential
+from hookrunner.kube.back_off import repeat_until_done
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.packages.https_reader import HttpsReader
@@ -41,9 +40,6 @@ from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
 from kubetypes.openapi import builtin_kinds
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until definitions that were refused are applied again, doubled with each failure in a row."""
 
 _log = log.get("addons.instances")
 
@@ -96,15 +92,14 @@ class Instances:
 
     async def _define(self, addon: Addon) -> None:
         """Apply the definition of a kind, however long that takes; what exists is followed meanwhile only if it is."""
-        for failures in count():
-            try:
-                definitions = await asyncio.to_thread(read_definitions, addon)
-                await self._crds.ensure(definitions, {})
-            except HookrunnerError as error:
-                _log.error("definition of an addon is not applied yet", addon=addon.name, error=str(error))
-                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
-            else:
-                return
+
+        def report(error: Exception) -> None:
+            _log.error("definition of an addon is not applied yet", addon=addon.name, error=str(error))
+
+        async def define() -> None:
+            await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})
+
+        await repeat_until_done(define, (HookrunnerError,), report)
 
     async def _look_at_sources(self) -> None:
         """A run looks at its channel, and does nothing if that says what it said before."""

@@ -10,17 +10,15 @@ process dies. Both are changes of a list that others change too, so they name th
 A user may take the finalizer away while no process runs. Then only the release's record knows what is left.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.back_off import exponential
+from hookrunner.kube.back_off import repeat_until_done
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
@@ -28,9 +26,6 @@ from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, ReleaseOp
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until a purge that failed is repeated, doubled with each failure in a row."""
 
 _log = log.get("addons.instances")
 
@@ -80,16 +75,15 @@ class VanishedInstances:
 
     async def purge(self, cache: InstanceCache) -> None:
         """Purge those of one addon, however long that takes. Its instances have been listed."""
-        for failures in count():
-            try:
-                heads = vanished(await self.releases.list_heads(self.home), cache)
-                for head in heads:
-                    await self._purge(head, cache)
-            except (KubeError, ReleaseFailed) as error:
-                _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=str(error))
-                await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
-            else:
-                return
+
+        def report(error: Exception) -> None:
+            _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=str(error))
+
+        async def purge_all() -> None:
+            for head in vanished(await self.releases.list_heads(self.home), cache):
+                await self._purge(head, cache)
+
+        await repeat_until_done(purge_all, (KubeError, ReleaseFailed), report)
 
     async def _purge(self, head: Head, cache: InstanceCache) -> None:
         if cache.get(head.name):  # it was created again meanwhile

@@ -20,7 +20,7 @@ the next probe comes sooner.
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from http import HTTPStatus
 from typing import Self, TypeAlias
 
@@ -29,6 +29,8 @@ from kubetypes.timers import TICK
 
 _MOST_STEPS = 64
 """More would overflow; every caller's longest pause is reached long before."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""Seconds between two attempts of `repeat_until_done`."""
 
 
 def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:
@@ -40,6 +42,21 @@ def look_pauses(first: float) -> Iterator[float]:
     """Seconds between looks at something that will happen soon: the first pause, then each half as long again as the
     one before, up to a second."""
     return (exponential(first, 1.0, looks, 1.5) for looks in itertools.count())
+
+
+async def repeat_until_done(
+    attempt: Callable[[], Awaitable[None]], errors: tuple[type[Exception], ...], report: Callable[[Exception], None]
+) -> None:
+    """Make attempts until one ends without one of these errors, however long that takes. `report` gets each of them;
+    the pause after it is a second at first, doubled with each failure in a row, up to a minute."""
+    for failures in itertools.count():
+        try:
+            await attempt()
+        except errors as error:
+            report(error)
+            await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
+        else:
+            return
 
 
 def jitter(seconds: float) -> float:

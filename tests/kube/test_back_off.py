@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from hookrunner.kube.back_off import Outage, TokenBucket, exponential
+from hookrunner.errors import KubeError
+from hookrunner.kube.back_off import Outage, TokenBucket, exponential, repeat_until_done
 from tests.tables import each
 
 pytestmark = pytest.mark.looptime
@@ -142,3 +143,24 @@ def test_pauses_double_up_to_the_longest() -> None:
 
 def test_pauses_grow_by_another_factor() -> None:
     assert [exponential(1.0, 3.0, failures, 1.5) for failures in range(4)] == [1.0, 1.5, 2.25, 3.0]
+
+
+async def test_an_attempt_is_repeated_with_growing_pauses_until_one_is_done() -> None:
+    times, reported = list[float](), list[Exception]()
+
+    async def attempt() -> None:
+        times.append(now())
+        if len(times) < 9:
+            raise KubeError(f"attempt {len(times)}")
+
+    await repeat_until_done(attempt, (KubeError,), reported.append)
+    assert times == [0, 1, 3, 7, 15, 31, 63, 123, 183]
+    assert [str(error) for error in reported] == [f"attempt {number}" for number in range(1, 9)]
+
+
+async def test_an_error_that_is_not_named_ends_the_attempts() -> None:
+    async def attempt() -> None:
+        raise ValueError("a mistake in the code")
+
+    with pytest.raises(ValueError, match="a mistake"):
+        await repeat_until_done(attempt, (KubeError,), lambda error: None)
