@@ -21,7 +21,7 @@ from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceEvent, InstanceGone
 from hookrunner.instances.removal import remove_finalizer
-from hookrunner.kube.back_off import repeat_until_done
+from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.modules import Module, Traits
@@ -171,7 +171,7 @@ class InstanceRegistry:
         async def remove() -> None:
             await remove_finalizer(self._workshop.client, live.addon, live.blueprint.instance)
 
-        await repeat_until_done(remove, (KubeError,), report)
+        await retry_forever(remove, (KubeError,), report)
 
 
 def to_module(addon: Addon, instance: Instance) -> Module:

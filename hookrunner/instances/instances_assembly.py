@@ -29,7 +29,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.kube.back_off import repeat_until_done
+from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.packages.https_reader import HttpsReader
@@ -99,7 +99,7 @@ class Instances:
         async def define() -> None:
             await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})
 
-        await repeat_until_done(define, (HookrunnerError,), report)
+        await retry_forever(define, (HookrunnerError,), report)
 
     async def _look_at_sources(self) -> None:
         """A run looks at its channel, and does nothing if that says what it said before."""

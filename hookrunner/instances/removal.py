@@ -18,7 +18,7 @@ from hookrunner.convergence.events import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.back_off import repeat_until_done
+from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
@@ -83,7 +83,7 @@ class VanishedInstances:
             for head in vanished(await self.releases.list_heads(self.home), cache):
                 await self._purge(head, cache)
 
-        await repeat_until_done(purge_all, (KubeError, ReleaseFailed), report)
+        await retry_forever(purge_all, (KubeError, ReleaseFailed), report)
 
     async def _purge(self, head: Head, cache: InstanceCache) -> None:
         if cache.get(head.name):  # it was created again meanwhile

@@ -30,7 +30,7 @@ from kubetypes.timers import TICK
 _MOST_STEPS = 64
 """More would overflow; every caller's longest pause is reached long before."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-"""Seconds between two attempts of `repeat_until_done`."""
+"""Seconds between two attempts of `retry_forever`."""
 
 
 def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:
@@ -44,7 +44,7 @@ def look_pauses(first: float) -> Iterator[float]:
     return (exponential(first, 1.0, looks, 1.5) for looks in itertools.count())
 
 
-async def repeat_until_done(
+async def retry_forever(
     attempt: Callable[[], Awaitable[None]], errors: tuple[type[Exception], ...], report: Callable[[Exception], None]
 ) -> None:
     """Make attempts until one ends without one of these errors, however long that takes. `report` gets each of them;

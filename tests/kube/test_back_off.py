@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from hookrunner.errors import KubeError
-from hookrunner.kube.back_off import Outage, TokenBucket, exponential, repeat_until_done
+from hookrunner.kube.back_off import Outage, TokenBucket, exponential, retry_forever
 from tests.tables import each
 
 pytestmark = pytest.mark.looptime
@@ -153,7 +153,7 @@ async def test_an_attempt_is_repeated_with_growing_pauses_until_one_is_done() ->
         if len(times) < 9:
             raise KubeError(f"attempt {len(times)}")
 
-    await repeat_until_done(attempt, (KubeError,), reported.append)
+    await retry_forever(attempt, (KubeError,), reported.append)
     assert times == [0, 1, 3, 7, 15, 31, 63, 123, 183]
     assert [str(error) for error in reported] == [f"attempt {number}" for number in range(1, 9)]
 
@@ -163,4 +163,4 @@ async def test_an_error_that_is_not_named_ends_the_attempts() -> None:
         raise ValueError("a mistake in the code")
 
     with pytest.raises(ValueError, match="a mistake"):
-        await repeat_until_done(attempt, (KubeError,), lambda error: None)
+        await retry_forever(attempt, (KubeError,), lambda error: None)
