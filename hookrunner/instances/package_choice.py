@@ -21,7 +21,7 @@ from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, Addon, Instance
 from hookrunner.model.releases import Head
-from hookrunner.packages.channels import Channel, parse_channel
+from hookrunner.packages.channels import Channel
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
 from hookrunner.packages.source_locations import PackageSource
@@ -120,13 +120,20 @@ class PackageChoice:
     ) -> ChosenPackage | AddonObstacle:
         """Raises PackageError."""
         with self._timed("resolve"):
-            version = resolve_version(request, await _read_channel(source, instance.fields.channel))
+            version = resolve_version(request, await self._read_channel(source, instance.fields.channel))
         if isinstance(version, AddonObstacle):
             return version
         with self._timed("fetch"):
             package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
         self._expired = False
         return await self._held_one(version, package)
+
+    async def _read_channel(self, source: PackageSource, name: str) -> Channel | PackageError:
+        """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
+        try:
+            return await self._fetcher.read_channel(source, name)
+        except PackageError as error:
+            return error
 
     async def _held_one(self, version: ResolvedVersion, package: Package) -> ChosenPackage:
         """The package in a directory that stays. Raises PackageError."""
@@ -156,11 +163,3 @@ def _package_request(addon: Addon, instance: Instance, status: JSON, version: Re
     installed = str(status.get("digest") or "") if status.get("version") == version.version else ""
     accepted = instance.annotations.get(ACCEPT_DIGEST, "")
     return PackageRequest(addon.component, version.version, version.digest, installed, accepted)
-
-
-async def _read_channel(source: PackageSource, name: str) -> Channel | PackageError:
-    """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
-    try:
-        return parse_channel(name, await source.read_channel(name))
-    except PackageError as error:
-        return error

@@ -41,6 +41,11 @@ class AddonMetrics(Rows):
         "{}addon_run_errors_total", (*INSTANCE, "reason"), "Runs that failed, by the reason that the status shows."
     )
 
+    addon_channel_reads = counter(
+        "{}addon_channel_reads_total",
+        ("source", "result"),
+        "Channels of addons that were asked for: read, or the reason why one cannot be used.",
+    )
     addon_package_fetches = counter(
         "{}addon_package_fetches_total",
         ("source", "result"),

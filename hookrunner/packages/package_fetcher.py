@@ -1,4 +1,4 @@
-"""The one way to a package: from the cache, or from its source and verified.
+"""The one way to a package: from the cache, or from its source and verified. Channels are read here too, and counted.
 
     async with HttpsReader() as reader:
         opener = SourceOpener(reader, client, timeout=60.0)
@@ -29,6 +29,7 @@ from hookrunner import log
 from hookrunner.errors import PackageError
 from hookrunner.kube.client import Client
 from hookrunner.metrics.names import Metrics
+from hookrunner.packages.channels import Channel, parse_channel
 from hookrunner.packages.cluster_source import ClusterSource
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.https_reader import HttpsReader
@@ -93,6 +94,18 @@ class PackageFetcher:
         self._metrics = metrics
         metrics.addon_package_cache_bytes.from_function(lambda: [((), cache.size)])
         self._locks = WeakValueDictionary[tuple[str, str, str], asyncio.Lock]()
+
+    async def read_channel(self, source: PackageSource, name: str) -> Channel:
+        """A channel, read anew. Raises PackageError, which a metric and the log also tell: with an exact version in the
+        spec no status does."""
+        try:
+            channel = parse_channel(name, await source.read_channel(name))
+        except PackageError as error:
+            self._metrics.addon_channel_reads.inc(source.location, error.reason)
+            _LOG.warn("channel not usable", location=source.location, reason=error.reason, error=str(error))
+            raise
+        self._metrics.addon_channel_reads.inc(source.location, "read")
+        return channel
 
     async def fetch(self, source: PackageSource, request: PackageRequest) -> Package:
         """A package that may be used. Raises PackageError with every reason but NoChannel."""

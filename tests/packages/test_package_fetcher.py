@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,21 @@ async def test_a_package_is_fetched_once(fetcher: PackageFetcher, place: WebPlac
     for result in ("fetched", "cached"):
         assert f'addon_package_fetches_total{{result="{result}",source="{place.base}"}} 1' in text
     assert "addon_package_cache_bytes 12288" in text
+
+
+async def test_channels_are_counted_by_what_came_of_them(
+    fetcher: PackageFetcher, place: WebPlace, metrics: Metrics
+) -> None:
+    place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
+    place.put_channel("odd", b"manifests: 3\n")
+    for name in ("stable", "odd", "gone"):
+        with suppress(PackageError):
+            await fetcher.read_channel(place.source, name)
+    lines = [
+        line for line in metrics.exposition().decode().splitlines() if line.startswith("addon_channel_reads_total")
+    ]
+    expected = ("Malformed", "NoChannel", "read")
+    assert lines == [f'addon_channel_reads_total{{result="{result}",source="{place.base}"}} 1' for result in expected]
 
 
 async def test_a_pinned_package_that_is_cached_costs_no_request(fetcher: PackageFetcher, place: WebPlace) -> None:
