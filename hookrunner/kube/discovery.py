@@ -91,6 +91,10 @@ class Discovery:
         if asyncio.get_running_loop().time() - answer.asked_at >= _FRESH:
             self._answers.pop(api_version, None)
 
+    def renew(self, api_version: str) -> None:
+        """Ask again next time, however fresh the answer is: a definition of this version is served since just now."""
+        self._answers.pop(api_version, None)
+
     async def _ask(self, api_version: str, answer: _Answer, known: float) -> None:
         """Fill the answer, unless another caller has just done so, also while we waited for our turn."""
         now = asyncio.get_running_loop().time

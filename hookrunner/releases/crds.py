@@ -145,7 +145,7 @@ class Crds:
             await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
         except AlreadyExists:
             return False
-        await wait_for_serving(self._client, crd, self._deadline)
+        await self._serve(crd)
         return True
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
@@ -158,7 +158,12 @@ class Crds:
                 update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
         if update is not None or pending_reason(existing):
-            await wait_for_serving(self._client, crd, self._deadline)
+            await self._serve(crd)
+
+    async def _serve(self, crd: JSON) -> None:
+        """Wait until it is served. Watches of its kind, which ask discovery, then begin at once."""
+        await wait_for_serving(self._client, crd, self._deadline)
+        self._kinds.renew(crd)
 
     async def _migrate_objects(self, existing: JSON, update: JSON, removed: set[str]) -> JSON:
         """Migrate all objects from versions that are removed; the update to send afterwards."""

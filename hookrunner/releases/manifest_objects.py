@@ -122,6 +122,11 @@ class KindResolver:
                 return defined
             raise
 
+    def renew(self, crd: JSON) -> None:
+        """The server serves this definition since just now: drop cached kinds of its versions, which may lack it."""
+        for resource in resources(crd):
+            self._discovery.renew(resource.api_version)
+
     def forget(self, api_version: str) -> None:
         """Drop cached kinds of this version, because the server answered 404: the next time it is asked again."""
         self._discovery.forget(api_version)

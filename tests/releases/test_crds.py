@@ -41,6 +41,16 @@ async def test_a_definition_is_created_with_labels_and_served_at_once(crds: Crds
     assert (await client.get("/apis/x.io/v1/things"))["items"] == []
 
 
+async def test_kind_is_known_at_once_that_was_unknown_a_moment_before(client: Client) -> None:
+    """Else the watch of an addon whose group another addon shares would begin with a loss and a pause."""
+    discovery = Discovery(client)
+    crds = Crds(client, KindResolver(discovery), deadline=5)
+    await crds.ensure([definition("v1")], LABELS)
+    assert (await discovery.resolve("x.io/v1", "Thing")).plural == "things"
+    await crds.ensure([definition("v1", kind="Other")], LABELS)
+    assert (await discovery.resolve("x.io/v1", "Other")).plural == "others"
+
+
 @pytest.mark.parametrize("spec", [None, [], {"group": "x.io"}, {"group": "x.io", "names": {}, "versions": {"v1": 1}}])
 async def test_a_definition_that_defines_nothing_is_refused_by_its_name(crds: Crds, spec: Any) -> None:
     with pytest.raises(ReleaseFailed, match=r"things\.x\.io: it needs spec\.group, spec\.names"):
