@@ -10,7 +10,7 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_runs import ModuleTasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher

@@ -16,7 +16,9 @@ from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRemover, ModuleRunner, ModuleTasks
+from hookrunner.convergence.runs.module_remover import ModuleRemover
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules

@@ -1,0 +1,190 @@
+"""Runs and deletions of units as tasks: requests for them, their attempts, and what a failed attempt leads to.
+
+Several units may run side by side, one unit never does: its tasks wait in a queue of its own, and the engine's workers
+bring them to `ModuleTasks.carry_out`. The steps of an attempt are in `module_runner.py` and `module_remover.py`.
+"""
+
+from collections.abc import Callable
+
+from hookrunner import log
+from hookrunner.convergence.events import Notice
+from hookrunner.convergence.runs.module_remover import ModuleRemover
+from hookrunner.convergence.runs.module_runner import ModuleRunner
+from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.engine.run_gate import MissingSnapshot
+from hookrunner.engine.workers import Queues
+from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.modules import Choice
+from hookrunner.model.status import some
+from hookrunner.model.tasks import Done, Dropped, Failed, ModuleTask, Outcome, own_queue
+
+_log = log.get("modules")
+
+
+class ModuleTasks:
+    """Runs and deletes modules. A failure sets the module aside, with a back-off, and lets its hooks go on. `now` gives
+    the monotonic seconds in which patience is measured."""
+
+    def __init__(
+        self,
+        states: ModuleStates,
+        steps: tuple[ModuleRunner, ModuleRemover],
+        queues: Queues,
+        metrics: Metrics,
+        clock: Callable[[], float],
+    ) -> None:
+        self.now = clock
+        self._activation = ""
+        self._states = states
+        self._runner, self._remover = steps
+        self._queues = queues
+        self._metrics = metrics
+
+    @property
+    def activation(self) -> str:
+        """What caused the present converge, empty for most."""
+        return self._activation
+
+    def label(self, activation: str) -> None:
+        """Tasks from now on carry this activation, which is a label of metrics."""
+        self._activation = activation
+
+    def count_round(self, seconds: float) -> None:
+        """A round over all modules has ended, after so many seconds."""
+        self._metrics.convergence_seconds.add(seconds, self._activation)
+        self._metrics.convergence_total.inc(self._activation)
+
+    def request(self, state: ModuleState, cause: str) -> None:
+        """Run a module: once more if it runs now, and at once if it waits for its next attempt."""
+        state.request(self.now())
+        self._enqueue(ModuleTask("ModuleRun", state.module.name, cause, self._activation))
+
+    async def request_adoption(self, state: ModuleState) -> None:
+        """Run a module once with the right to take over objects; returns when that run has succeeded or failed."""
+        state.request_adoption(self.now())
+        self._enqueue(ModuleTask("ModuleRun", state.module.name, "Adopt", self._activation))
+        while state.adopting:
+            await self._states.changed.next()
+
+    def request_deletion(self, state: ModuleState, cause: str) -> None:
+        """Delete a module; why it could not run does not matter any more."""
+        state.request_deletion(self.now())
+        self._enqueue(ModuleTask("ModuleDelete", state.module.name, cause, self._activation))
+
+    def retry_now(self, name: str) -> None:
+        """End a module's back-off: what it failed for may be repaired."""
+        self._queues[own_queue(name)].hurry(("", name))
+
+    async def carry_out(self, order: ModuleTask) -> Outcome:
+        """One attempt."""
+        state = self._states[order.module]
+        with log.bound(module=order.module, task=order.name, cause=order.cause):
+            if not _is_wanted(state, order):
+                state.drop_requests()
+            elif state.turn or order.deletes:
+                return await self._attempt(state, order)
+            else:  # it waits for its turn, which brings another task
+                state.postpone()
+            self._states.changed.notify()
+            return Done()
+
+    async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
+        began, failed_before = self.now(), state.parked
+        state.begin(began, order.activation)
+        try:
+            await self._take_steps(state, order)
+        except RunBlocked as error:
+            return self._block(state, order, str(error))
+        except RunPostponed as error:
+            return self._put_off(state, order, str(error))
+        except HookrunnerError as error:
+            return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, MissingSnapshot))
+        except Exception as error:
+            self._fail(state, order, internal(error))
+            raise
+        else:
+            state.succeed(self.now())
+            if failed_before:
+                self._retry_others(state)
+            return Done()
+        finally:
+            if not order.deletes:
+                self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
+            state.end_attempt(self.now())
+            self._publish_adopted(state)
+            self._states.changed.notify()
+
+    async def _take_steps(self, state: ModuleState, order: ModuleTask) -> None:
+        try:
+            await (self._remover if order.deletes else self._runner).run(state)
+        except Exception as error:
+            if state.blueprint:
+                state.blueprint.explain(error)
+            raise
+
+    def _publish_adopted(self, state: ModuleState) -> None:
+        if state.adopted:
+            message = f"taken over: {some([*map(str, state.adopted)])}"
+            word = "Adopted" if state.module.addon else "ObjectsAdopted"
+            self._states.notices.publish(Notice(state.module.name, word, message, bad=False))
+
+    def _block(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+        """What it waits for brings another request."""
+        state.fail(reason)
+        _log.info("unit waits until its inputs change", reason=reason)
+        return Dropped(reason)
+
+    def _put_off(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+        """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one."""
+        if not _is_wanted(state, order):
+            return Dropped(reason)
+        _log.log("debug" if state.error == reason else "info", "unit waits", reason=reason)
+        state.fail(reason)
+        return Failed(reason, park=True)
+
+    def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
+        counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
+        counter.inc(order.module)
+        if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
+            _log.warn("module failed in a task that is no longer wanted", error=reason)
+            return Dropped(reason)
+        state.fail(reason, lacks_snapshot)
+        self._publish_failure(state, order, reason)
+        _log.error("module failed, will retry after a delay; other modules go on", error=reason)
+        return Failed(reason, park=True)
+
+    def _publish_failure(self, state: ModuleState, order: ModuleTask, reason: str) -> None:
+        """Of an instance's run the phase of its status says more, and is an Event."""
+        if not state.module.addon:
+            self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
+        elif order.deletes:
+            self._states.notices.publish(Notice(order.module, "DeleteFailed", reason))
+
+    def _retry_others(self, state: ModuleState) -> None:
+        """Modules that were set aside meanwhile may have failed for want of just this one."""
+        if not state.module.addon:
+            message = f"{state.module.name} works again"
+            self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
+        _log.info("module works again")
+        for other in self._states.units:
+            if other is not state and other.parked:
+                self.retry_now(other.module.name)
+
+    def _enqueue(self, order: ModuleTask) -> None:
+        """Add a task to the module's queue, unless the last one there does the same. A run that has begun does not: it
+        may have read what is outdated now. A deletion that has begun does."""
+        queue = self._queues[order.queue]
+        tasks = [task for task in queue if task.order.lanes == order.lanes]
+        last = tasks[-1] if tasks else None
+        if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
+            self._queues.enqueue(order)
+        queue.hurry(("", order.module))
+
+
+def _is_wanted(state: ModuleState, order: ModuleTask) -> bool:
+    """Is there still something to do? A task may come too late: the module was switched on or off while it waited, or
+    another task has deleted it."""
+    if order.deletes:
+        return state.decision.choice is Choice.OFF and state.live
+    return state.decision.choice is Choice.ON
