@@ -12,7 +12,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
-from hookrunner.web.module_routes import Modules
+from hookrunner.web.views.module_routes import Modules
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
 

@@ -40,7 +40,7 @@ class ViewSources:
 
 
 class ModuleViews:
-    """The endpoint's `web.modules.Modules`."""
+    """The endpoint's `web.views.module_routes.Modules`."""
 
     def __init__(self, sources: ViewSources) -> None:
         self._sources = sources

@@ -30,7 +30,7 @@ from hookrunner.web.formats import (
     rfc3339,
     snapshots_json,
 )
-from hookrunner.web.module_routes import Find, module_routes, value_routes
+from hookrunner.web.views.module_routes import Find, module_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
 

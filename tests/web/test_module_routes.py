@@ -11,7 +11,8 @@ from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import ModuleDump, SnapshotDump
 from hookrunner.web.debug import Parameters, Views, application
-from hookrunner.web.module_routes import Find, GraphForm, Layer
+from hookrunner.web.views.module_routes import Find, GraphForm
+from hookrunner.web.views.section_routes import Layer
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
