@@ -43,6 +43,15 @@ def read_definitions(addon: Addon) -> list[JSON]:
             return []
 
 
+def read_object_schema(addon: Addon) -> JSON:
+    """The schema of the addon's objects in the version that is offered, {} if someone else defines the kind. Raises
+    BadAddon."""
+    definitions = [crd for crd in read_definitions(addon) if crd["metadata"].get("name") == addon.object.crd_name]
+    versions = [version for crd in definitions for version in crd["spec"].get("versions") or ()]
+    schemas = [version.get("schema") or {} for version in versions if version.get("name") == addon.object.version]
+    return schemas[0].get("openAPIV3Schema") or {} if schemas else {}
+
+
 def read_spec_schema(addon: Addon) -> dict[str, JSON]:
     """The schema of the kind's own fields, checked; without the file it has no fields. Raises BadAddon with everything
     that is wrong. The API server checks the rest when the definition is applied."""

@@ -8,14 +8,17 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookrunner.addons.addon_crd import read_object_schema
 from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest
 from hookrunner.addons.files.addon_file import ADDON_FILE
+from hookrunner.addons.files.definition_rules import unchecked_rules
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
+from hookrunner.charts.chart_files import CRDS
 from hookrunner.errors import BadChart, BadPatch, BadValues, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
-from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
+from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml
 from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.modules.offline import stock_capabilities
@@ -27,7 +30,7 @@ from hookrunner.packages.package_cache import unpack_package
 from hookrunner.packages.source_locations import DirectoryLocation, parse_location
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node
-from hookrunner.values.schemas.schema_files import Schemas
+from hookrunner.values.schemas.schema_files import SPEC, Schemas
 from kubetypes.json_values import JSON
 
 
@@ -131,6 +134,16 @@ def _describes(node: Node, path: Sequence[str]) -> bool:
             return node.additional not in (None, False)
         node = inner
     return True
+
+
+def check_rules(addon: Addon) -> Iterator[ModuleRemark]:
+    """Remarks on rules in CEL that are not checked without an API server."""
+    is_generated = addon.object.crd == "generated"
+    for unchecked in unchecked_rules(read_object_schema(addon)):
+        inside_spec = pointers.text(unchecked.path[2:])
+        place = in_yaml(addon.directory / SPEC, inside_spec) if is_generated else START
+        text = f"the rule `{unchecked.rule.strip()}` is not checked here: {unchecked.reason}"
+        yield ModuleRemark(SPEC if is_generated else CRDS, place, "rule-unchecked", text)
 
 
 async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, scratch: Path) -> list[ModuleRemark]:

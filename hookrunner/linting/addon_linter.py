@@ -14,7 +14,13 @@ from hookrunner.addons.files.addon_file import ADDON_FILE, parse_document
 from hookrunner.addons.files.addon_file_rules import FILE
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.errors import BadAddon, BadValues
-from hookrunner.linting.addon_checks import check_build, check_placeholders, check_source, default_instance
+from hookrunner.linting.addon_checks import (
+    check_build,
+    check_placeholders,
+    check_rules,
+    check_source,
+    default_instance,
+)
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding
 from hookrunner.linting.hook_linter import Linter
@@ -68,6 +74,7 @@ class AddonLinter:
             return [refusal(path, str(error))]
         source = await check_source(addon)
         remarks = [*_strange_keys(addon), *check_schemas(addon.directory, values.schemas, SPEC), *source.remarks]
+        remarks += check_rules(addon)
         defaults = _defaults(addon, values)
         remarks += check_placeholders(addon, values.schemas, defaults, source.packages)
         for package in source.packages:

@@ -81,6 +81,7 @@ ADDON_CODES = {
     "package-refused": Severity.ERROR,
     "placeholder-unset": Severity.WARNING,
     "placeholder-unused": Severity.WARNING,
+    "rule-unchecked": Severity.WARNING,
 }
 """Those about addons only; docs/packaging-addons.md explains each."""
 

@@ -46,6 +46,14 @@ BAD = [
     (f"{PACKAGE}/package.yaml", "kubernets: '>=1'\n", "key-unknown", f"{PACKAGE}/package.yaml:1", "'kubernetes'?"),
     ("addon.yaml", OTHER_KIND, "placeholder-unused", "addon.yaml:2", "__A__ stands in no file"),
     ("addon.yaml", UNSET, "placeholder-unset", "addon.yaml:2", "nothing defines internal.node"),
+    (
+        "openapi/spec.yaml",
+        "type: object\nproperties:\n  greeting: {type: string, default: Hello,\n"
+        "    x-kubernetes-validations: [{rule: 'self.greets()'}]}\n",
+        "rule-unchecked",
+        "openapi/spec.yaml:3",
+        "undeclared reference to 'greets'",
+    ),
     (f"{PACKAGE}/b.yaml", "- 1\n", "render-failed", f"{PACKAGE}:1", "b.yaml, document 1: not an object"),
     (
         f"{PACKAGE}/b.yaml",

@@ -15,9 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from hookrunner import __version__
+from hookrunner.addons.addon_crd import read_object_schema
 from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.addon_values import instance_values
 from hookrunner.addons.build_request import BuildRequest, ImageSettings
+from hookrunner.addons.files.definition_rules import broken_rules
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.version_resolver import (
@@ -88,6 +90,7 @@ class AddonBench:
         versions = versions_of(addon, instance, capabilities)
         package = await read_package(addon, instance, self.source_of(addon), versions)
         values = instance_values(addon, instance, package.version)
+        require_rules(addon, instance)
         with TemporaryDirectory(dir=self.scratch) as own:
             directory = unpack_package(package, Path(own))
             inputs = HookInputs(instance.document, directory, cluster)
@@ -149,6 +152,12 @@ def checked_instance(addon: Addon, document: JSON) -> Instance:
     if instance.problems:
         raise RunBlocked(f"{addon.object.kind} {instance.name}: " + "; ".join(instance.problems))
     return instance
+
+
+def require_rules(addon: Addon, instance: Instance) -> None:
+    """Raises RunBlocked with the rules of the kind's definition that the object breaks, as the API server would say."""
+    if broken := list(broken_rules(read_object_schema(addon), instance.document)):
+        raise RunBlocked(f"{addon.object.kind} {instance.name}: " + "; ".join(broken))
 
 
 def versions_of(addon: Addon, instance: Instance, capabilities: Capabilities) -> VersionRequest:

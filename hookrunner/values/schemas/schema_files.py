@@ -66,7 +66,7 @@ def load(directory: Path, section: str) -> Schemas:
 def load_of_addon(directory: Path, known: str) -> Schemas:
     """Load the schemas of an addon's instances: of their fields in `openapi/spec.yaml`, and of what hooks and templates
     see, which are these fields, those in `openapi/values.yaml`, and under the key `known` what is known of the
-    instance. Rules in CEL are left to the API server, whose functions are not all here. Raises BadModule."""
+    instance. Rules in CEL are those of the kind's definition (`addons/files/definition_rules.py`). Raises BadModule."""
     spec, values = _document(directory, SPEC), _document(directory, VALUES)
     own = None if spec is None else spec.root
     whole = own if values is None else values.root if spec is None else _merged(values, spec)

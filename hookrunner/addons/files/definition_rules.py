@@ -1,0 +1,170 @@
+"""Rules in CEL of an addon's kind (`x-kubernetes-validations`), checked without a cluster as the API server checks them
+when an object is created: for files, which no API server has seen.
+
+    schema = read_object_schema(addon)
+    broken = list(broken_rules(schema, document))
+
+A rule that cannot be decided here is left to the API server: about an earlier value (`oldSelf`), about points and spans
+of time, with functions that the library lacks, and every rule where the library itself is missing. `unchecked_rules`
+names those that never can be.
+
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import NamedTuple
+
+from kubetypes import cel, kubernetes_cel
+from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
+from kubetypes.json_values import JSON
+
+RULES = "x-kubernetes-validations"
+_TIMES = ("date", "date-time", "duration")
+_RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+
+
+class UncheckedRule(NamedTuple):
+    """A rule that only an API server can check. `path` leads from the whole schema to the one that has it."""
+
+    path: tuple[str, ...]
+    rule: str
+    reason: str
+
+
+def broken_rules(schema: JSON, document: JSON) -> Iterator[str]:
+    """The messages of rules that a new object breaks, each with its path. Types are not checked here: values of a
+    wrong type have been refused before."""
+    if cel.available():
+        yield from _broken(schema, _defaulted(document, schema), "")
+
+
+def unchecked_rules(schema: JSON, path: tuple[str, ...] = ()) -> Iterator[UncheckedRule]:
+    """The rules of a schema that cannot be checked here, with the reason. Those about an earlier value are left
+    out: they say nothing about a new object."""
+    for rule in schema.get(RULES) or ():
+        if reason := _why_unchecked(rule, schema):
+            yield UncheckedRule(path, rule["rule"], reason)
+    for keys, inner in _inner_schemas(schema):
+        yield from unchecked_rules(inner, (*path, *keys))
+
+
+def _inner_schemas(schema: JSON) -> Iterator[tuple[tuple[str, ...], JSON]]:
+    for name, inner in (schema.get("properties") or {}).items():
+        yield ("properties", name), inner
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield (key,), schema[key]
+
+
+def _why_unchecked(rule: Mapping[str, JSON], schema: JSON) -> str:
+    """Why a rule cannot be checked, "" if it can."""
+    if not cel.available():
+        return "the library that checks them is missing: pip install 'hookrunner[cel]'"
+    if _has_times(schema):
+        return "it stands where points or spans of time are"
+    try:
+        kubernetes_cel.compiled_rule(rule["rule"])
+    except WrongExpression as error:
+        return str(error)
+    return ""
+
+
+def _has_times(schema: JSON) -> bool:
+    return schema.get("format") in _TIMES or any(_has_times(inner) for _, inner in _inner_schemas(schema))
+
+
+# ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _broken(schema: JSON, value: JSON, path: str) -> Iterator[str]:
+    """The messages for a value and for what is inside of it."""
+    if value is None:
+        return
+    for rule in schema.get(RULES) or ():
+        if not _why_unchecked(rule, schema) and (message := _complaint(rule, _to_cel(value, schema))):
+            place = ".".join(filter(None, (path, rule.get("fieldPath", "").strip("."))))
+            yield f"{place}: {message}".removeprefix(": ")
+    if isinstance(value, dict):
+        additional = schema.get("additionalProperties")
+        for key, inner in value.items():
+            below = (schema.get("properties") or {}).get(key, additional)
+            if isinstance(below, dict):
+                yield from _broken(below, inner, f"{path}.{key}".removeprefix("."))
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from _broken(schema.get("items") or {}, element, f"{path}[{index}]")
+
+
+def _complaint(rule: Mapping[str, JSON], value: JSON) -> str:
+    """The message of a rule, "" if it holds or is about a change."""
+    test = kubernetes_cel.compiled_rule(rule["rule"])
+    if test.uses_old:
+        return ""
+    try:
+        holds = kubernetes_cel.rule_value(test, value, None) is True
+    except TooLong:
+        return ""  # the API server counts otherwise
+    except NoValue as error:
+        return f"the rule `{rule['rule'].strip()}` has no result: {error}"
+    return "" if holds else _message(rule, value)
+
+
+def _message(rule: Mapping[str, JSON], value: JSON) -> str:
+    """What `messageExpression` says, else `message`, else the rule itself."""
+    text = rule.get("messageExpression")
+    spoken = _text_of(text, value) if text else ""
+    return spoken or (rule.get("message") or f"failed rule: {rule['rule']}").strip()
+
+
+def _text_of(expression: str, value: JSON) -> str:
+    try:
+        compiled: CompiledRule = kubernetes_cel.compiled_rule(expression)
+        text = kubernetes_cel.rule_value(compiled, value, None)
+    except (WrongExpression, NoValue):
+        return ""
+    return text.strip() if isinstance(text, str) else ""
+
+
+# ── values as rules see them ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _defaulted(value: JSON, schema: JSON) -> JSON:
+    """A value with the defaults of its schema, which the API server fills in before it asks rules."""
+    if isinstance(value, list):
+        return [_defaulted(element, schema.get("items") or {}) for element in value]
+    if not isinstance(value, dict):
+        return value
+    properties = schema.get("properties") or {}
+    missing = {key: deepcopy(inner["default"]) for key, inner in properties.items() if "default" in inner}
+    additional = schema.get("additionalProperties")
+    rest = additional if isinstance(additional, dict) else {}
+    return {key: _defaulted(inner, properties.get(key, rest)) for key, inner in (missing | value).items()}
+
+
+def _to_cel(value: JSON, schema: JSON) -> JSON:
+    """A value as CEL sees it: declared fields only, under names that CEL can say, and numbers of their types."""
+    if isinstance(value, dict):
+        properties = schema.get("properties") or {}
+        additional = schema.get("additionalProperties")
+        if properties:
+            return {_escaped(key): _to_cel(value[key], properties[key]) for key in value if key in properties}
+        return {key: _to_cel(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
+    if isinstance(value, list):
+        return [_to_cel(element, schema.get("items") or {}) for element in value]
+    return float(value) if schema.get("type") == "number" and type(value) is int else value
+
+
+def _escaped(name: str) -> str:
+    """A field's name as expressions write it: `a__dash__b`, `__namespace__`."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    for plain, escape in _ESCAPES:
+        name = name.replace(plain, escape)
+    return name
