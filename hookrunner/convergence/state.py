@@ -13,6 +13,7 @@ from typing import Generic, Never, TypeVar
 
 from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.events import Notices
+from hookrunner.convergence.unit_changes import UnitChanges
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadModule
 from hookrunner.model.bindings import BindingType, Hook
@@ -308,10 +309,12 @@ class ModuleState:
 
 class ModuleStates:
     """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
-    wakes those that wait for a change of one of them, `notices` has what users should hear."""
+    wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
+    hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.changed = Notifier()
+        self.unit_changes = UnitChanges()
         self.notices = Notices()
         self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
@@ -336,6 +339,11 @@ class ModuleStates:
             raise BadModule(f"{instance.name} is the name of two units; rename the module or the instance")
         state = self._instances[instance.name] = ModuleState(instance, blueprint=blueprint)
         return state
+
+    def note(self, unit: str) -> None:
+        """A unit is in another state."""
+        self.unit_changes.note(unit)
+        self.changed.notify()
 
     def remove(self, state: ModuleState) -> None:
         """Remove an instance."""

@@ -64,7 +64,7 @@ _ROOT_NAMESPACE = "default"
 class BlueprintParts:
     """What blueprints are made with. `look_around` gives what the gates look at, `open_source` the source of an addon's
     packages for a cluster of this version, `mark` gives an object our finalizer, `status_of` has a unit's status as
-    it was written last. `on_report` is called when a hook reports something new."""
+    it was written last. `on_report` is called with the unit when a hook reports something new."""
 
     store: SectionStore
     metrics: Metrics
@@ -78,7 +78,7 @@ class BlueprintParts:
     look_around: Callable[[Addon], Awaitable[GateWorld]]
     open_source: Callable[[Addon, str], PackageSource]
     status_of: Callable[[str], JSON]
-    on_report: Callable[[], None]
+    on_report: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class InstanceBlueprint(OwnBlueprint):
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         """Keep what a hook reports, until it runs again."""
         if self._reports.replace(hook, conditions):
-            self._parts.on_report()
+            self._parts.on_report(self.instance.unit)
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""

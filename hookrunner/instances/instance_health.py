@@ -17,6 +17,9 @@ from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 
+_RETRY = 5.0
+"""Seconds until releases that could not be read are read again."""
+
 _log = log.get("addons.health")
 
 
@@ -39,28 +42,30 @@ class InstanceHealth:
             self._tracker.forget(ReleaseId(unit, self._home))
 
     async def keep(self, states: ModuleStates, registry: InstanceRegistry) -> None:
-        """Track what runs have applied, until cancelled."""
+        """Track what runs have applied, until cancelled. What cannot be read is tried again after a while."""
+        feed, waiting = states.unit_changes.subscribe(), {live.unit for live in registry.live}
         while True:
-            for live in registry.live:
-                await self._track(live)
-            await states.changed.next()
+            missed = {live.unit for live in filter(None, map(registry.get, waiting)) if not await self._track(live)}
+            waiting = missed | {*await feed.next_batch(_RETRY if missed else None)}
 
     async def tell(self, states: ModuleStates) -> None:
-        """Wake those that wait for a change of a unit when the health of one has changed, until cancelled."""
-        async for _ in self._tracker.changes():
-            states.changed.notify()
+        """Say which units have another health, until cancelled."""
+        async for identity in self._tracker.changes():
+            states.unit_changes.note(identity.name)
 
-    async def _track(self, live: LiveUnit) -> None:
+    async def _track(self, live: LiveUnit) -> bool:
+        """Track what its last run has applied. False if that cannot be read yet."""
         state, head = live.state, live.blueprint.installed
         if not (state.ready and state.revision) or self._revisions.get(live.unit) == state.revision:
-            return
+            return True
         try:
             present = await self._releases.read_head(live.unit, self._home)
             objects = await self._releases.read_manifest(present) if present else ()
         except (KubeError, ReleaseFailed) as error:
             _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
-            return
+            return False
         if present and present.revision == state.revision:
             was_written = head is None or head.revision != state.revision
             self._revisions[live.unit] = state.revision
             self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)
+        return True

@@ -7,6 +7,7 @@ An instance that is deleted keeps its unit until everything is removed; only the
 one. What happens meanwhile is in the cache, and looked at again at the end.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +15,8 @@ from functools import partial
 from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.background import Background
-from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.events import Notice
+from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
@@ -27,6 +28,9 @@ from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.resources import ObjectReference
 from hookrunner.model.status import some
+
+_SOON = 1.0
+"""Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is."""
 
 _log = log.get("addons.instances")
 
@@ -60,10 +64,13 @@ class Workshop:
 class InstanceRegistry:
     """Keeps the units of all instances. `caches` are the instances of each addon, by name."""
 
-    def __init__(self, caches: Mapping[str, InstanceCache], units: Units, notices: Notices, workshop: Workshop) -> None:
+    def __init__(
+        self, caches: Mapping[str, InstanceCache], units: Units, states: ModuleStates, workshop: Workshop
+    ) -> None:
         self._caches = caches
         self._units = units
-        self._notices = notices
+        self._notices = states.notices
+        self._changes = states.unit_changes
         self._workshop = workshop
         self._live: dict[str, LiveUnit] = {}
         self._ending: set[str] = set()
@@ -72,6 +79,10 @@ class InstanceRegistry:
     def live(self) -> tuple[LiveUnit, ...]:
         """All units, those that are being deleted too."""
         return tuple(self._live.values())
+
+    def get(self, unit: str) -> LiveUnit | None:
+        """The unit of this name, or None."""
+        return self._live.get(unit)
 
     def take_in(self, addon: Addon, event: InstanceEvent) -> None:
         """An addon's instances have changed."""
@@ -102,6 +113,7 @@ class InstanceRegistry:
             live.blueprint.update(instance)
         if instance.unit in self._ending:
             return
+        asyncio.get_running_loop().call_later(_SOON, self._changes.note, instance.unit)
         if instance.is_deleting:
             live = live or self._begin(addon, instance)
             if live:

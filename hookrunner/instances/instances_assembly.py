@@ -64,7 +64,7 @@ class Instances:
         self._convergence.start(background, built)
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
-        rollouts = RolloutWatch(self.registry.request, states.changed.notify)
+        rollouts = RolloutWatch(self.registry.request, states.unit_changes.note)
         reports = StatusReports(states, self.registry, writer, self._health, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
@@ -162,7 +162,7 @@ class _BlueprintMaker:
             reported.forget(unit)
 
         workshop = Workshop(values, make, client, self._parts.background, forget)
-        registry = InstanceRegistry(caches, convergence.units, convergence.states.notices, workshop)
+        registry = InstanceRegistry(caches, convergence.units, convergence.states, workshop)
         crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
         return Instances(
             registry, status, caches, crds, self._parts, convergence, self._writer, self._health, reported, refresh
@@ -193,7 +193,7 @@ class _BlueprintMaker:
             look_around=partial(look_around, views),
             open_source=self._open_source,
             status_of=self._writer.status_of,
-            on_report=self._convergence.states.changed.notify,
+            on_report=self._convergence.states.unit_changes.note,
         )
 
     def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:

@@ -1,6 +1,6 @@
 """Watches rollouts of instances: wakes those who write statuses when a timeout passes, and gives up what has failed.
 
-    rollouts = RolloutWatch(registry.request, states.changed.notify)
+    rollouts = RolloutWatch(registry.request, states.unit_changes.note)
     rollouts.judge(live, facts)         # whenever the facts of an instance may have changed
     await rollouts.keep()               # until cancelled
 
@@ -27,11 +27,14 @@ _log = log.get("addons.instances")
 
 
 class RolloutWatch:
-    """The rollouts of all instances. `request` asks for a run, `wake` says that a timeout has passed, `clock` gives
-    epoch seconds."""
+    """The rollouts of all instances. `request` asks for a run, `wake` is called with a unit whose timeout has
+    passed, `clock` gives epoch seconds."""
 
     def __init__(
-        self, request: Callable[[LiveUnit, str], None], wake: Callable[[], None], clock: Callable[[], float] = time.time
+        self,
+        request: Callable[[LiveUnit, str], None],
+        wake: Callable[[str], None],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._request = request
         self._wake = wake
@@ -59,8 +62,7 @@ class RolloutWatch:
             passed = [unit for unit, deadline in self._deadlines.items() if deadline <= now]
             for unit in passed:
                 del self._deadlines[unit]
-            if passed:
-                self._wake()
+                self._wake(unit)
             rest = min(self._deadlines.values(), default=None)
             with suppress(TimeoutError):
                 async with timeout_at(None if rest is None else loop + max(rest - now, _LEAST), loop):

@@ -47,11 +47,15 @@ class StatusReports:
     reported: ReportedInstances
 
     async def follow(self) -> None:
-        """Report after each change of a unit, until cancelled. What has not changed is not written again."""
+        """Report all instances, then each one after a change of it, until cancelled. What is the same is not written
+        again."""
+        feed = self.states.unit_changes.subscribe()
+        for live in self.registry.live:
+            self.report(live)
         while True:
-            for live in self.registry.live:
-                self.report(live)
-            await self.states.changed.next()
+            for unit in await feed.next_batch():
+                if changed := self.registry.get(unit):
+                    self.report(changed)
 
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""

@@ -86,7 +86,7 @@ class ModuleTasks:
                 return await self._attempt(state, order)
             else:  # it waits for its turn, which brings another task
                 state.postpone()
-            self._states.changed.notify()
+            self._states.note(order.module)
             return Done()
 
     async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
@@ -113,7 +113,7 @@ class ModuleTasks:
                 self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
             state.end_attempt(self.now())
             self._publish_adopted(state)
-            self._states.changed.notify()
+            self._states.note(order.module)
 
     async def _take_steps(self, state: ModuleState, order: ModuleTask) -> None:
         try:
