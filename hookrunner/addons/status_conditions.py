@@ -27,7 +27,14 @@ from hookrunner.errors import (
     ReleaseFailed,
     internal,
 )
-from hookrunner.model.addon_status import OWN_CONDITIONS, AddonObstacle, AddonPhase, InstanceFacts, ObjectReport
+from hookrunner.model.addon_status import (
+    OWN_CONDITIONS,
+    AddonObstacle,
+    AddonPhase,
+    HookCondition,
+    InstanceFacts,
+    ObjectReport,
+)
 from kubetypes.json_values import JSON
 
 _ALWAYS = ("healthy", "errors", "observedGeneration")
@@ -55,6 +62,7 @@ def make_status(facts: InstanceFacts, previous: JSON, now: str) -> dict[str, JSO
         "availableVersion": facts.available_version,
         "objects": _counts(facts.objects),
         "conditions": _stamped(conditions, previous, now, facts.generation),
+        "hookReports": [_reporter(report) for report in facts.hook_conditions if report.hook] or None,
     }
     return {key: value for key, value in status.items() if key in _ALWAYS or value not in ("", None)}
 
@@ -166,20 +174,48 @@ def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
     return _condition("PatchesApplied", True, "Applied", f"{len(facts.fields.patches)} patches are applied")
 
 
+def _reporter(report: HookCondition) -> JSON:
+    return {"type": report.type, "hook": report.hook, "healthy": report.healthy}
+
+
+def hook_conditions_before(status: JSON) -> tuple[HookCondition, ...]:
+    """What hooks have reported to an earlier process, as a status has it. Without `hookReports`, which a definition of
+    someone else may lack, nothing: no hook's next run would end such a condition."""
+    known = _by_type(status)
+    listed = status.get("hookReports") if isinstance(status, dict) else None
+    reports = (entry for entry in listed or () if isinstance(entry, dict) and entry.get("type") in known)
+    return tuple(_reported_before(known[entry["type"]], entry) for entry in reports)
+
+
+def _reported_before(condition: Mapping[str, JSON], entry: Mapping[str, JSON]) -> HookCondition:
+    return HookCondition(
+        type=entry["type"],
+        status=condition.get("status", "Unknown"),
+        reason=str(condition.get("reason") or ""),
+        message=str(condition.get("message") or ""),
+        healthy=entry.get("healthy") is not False,
+        hook=str(entry.get("hook") or ""),
+    )
+
+
+def _by_type(status: JSON) -> dict[JSON, dict[str, JSON]]:
+    """The conditions of a status, which may be anyone's."""
+    listed = status.get("conditions") if isinstance(status, dict) else None
+    return {entry.get("type"): entry for entry in listed or () if isinstance(entry, dict)}
+
+
 def unmatched_before(status: JSON) -> tuple[str, ...]:
     """What a status says of patches without an object. After a restart with nothing to render only the status knows
     it; what the patches do to another spec or version is found out by rendering."""
-    listed = status.get("conditions") if isinstance(status, dict) else None
-    known = [entry for entry in listed or () if isinstance(entry, dict) and entry.get("type") == "PatchesApplied"]
-    reported = [entry for entry in known if (entry.get("status"), entry.get("reason")) == ("False", "NoMatch")]
+    known = _by_type(status).get("PatchesApplied", {})
+    is_unmatched = (known.get("status"), known.get("reason")) == ("False", "NoMatch")
     is_refused = isinstance(status, dict) and status.get("phase") == AddonPhase.PATCH_FAILED
-    return () if is_refused else tuple(str(entry.get("message") or "") for entry in reported)
+    return (str(known.get("message") or ""),) if is_unmatched and not is_refused else ()
 
 
 def _stamped(conditions: Iterable[dict[str, str]], previous: JSON, now: str, generation: int) -> list[JSON]:
     """The conditions with their generation and the time of their last transition."""
-    listed = previous.get("conditions") if isinstance(previous, dict) else None
-    before = {entry.get("type"): entry for entry in listed or () if isinstance(entry, dict)}
+    before = _by_type(previous)
     stamped = []
     for condition in conditions:
         old = before.get(condition["type"], {})

@@ -2,13 +2,15 @@
 
     {"type": "ConflictsWith", "status": "True", "reason": "Cilium", "message": "…", "healthy": false}
 
-They stand in the instance's status until the hook's next run. Types that hookrunner itself reports are refused: a hook
-cannot say that its instance is ready. See docs/addons.md, Hooks.
+They stand in the instance's status until the hook's next run, across restarts. Types that hookrunner itself reports are
+refused: a hook cannot say that its instance is ready. See docs/addons.md, Hooks.
 """
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import documents
@@ -28,15 +30,17 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,198}[A-Za-z0-9_])?", re.ASCII)
 
 
 class ConditionReports:
-    """What the hooks of one instance have reported, each in its last run."""
+    """What the hooks of one instance have reported, each in its last run; `earlier` are reports to an earlier process,
+    which stand until their hooks run again."""
 
-    def __init__(self) -> None:
-        self._by_hook: dict[str, tuple[HookCondition, ...]] = {}
+    def __init__(self, earlier: Sequence[HookCondition] = ()) -> None:
+        by_hook = sorted(earlier, key=lambda report: report.hook)
+        self._by_hook = {hook: tuple(reported) for hook, reported in groupby(by_hook, lambda report: report.hook)}
 
     def replace(self, hook: str, conditions: Sequence[HookCondition]) -> bool:
         """A hook has run; does it report anything else than before?"""
         before = self._by_hook.get(hook, ())
-        self._by_hook[hook] = tuple(conditions)
+        self._by_hook[hook] = tuple(dataclasses.replace(report, hook=hook) for report in conditions)
         return before != self._by_hook[hook]
 
     @property

@@ -17,7 +17,7 @@ from hookrunner.addons.addon_values import AddonValues, known_of
 from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
-from hookrunner.addons.status_conditions import obstacle_of
+from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
     VersionRequest,
@@ -38,6 +38,7 @@ from hookrunner.metrics.addons import RunStep
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition
 from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
+from hookrunner.model.bindings import label_of
 from hookrunner.model.releases import (
     NEVER_PRUNED,
     Capabilities,
@@ -110,7 +111,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.settled: Head | None = None
         self.given_up = GivenUp()
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
-        self._reports = ConditionReports()
+        self._reports = ConditionReports(_earlier_reports(addon, instance))
         self._values = values
         self._home = home
         self._parts = parts
@@ -171,7 +172,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         """Keep what a hook reports, until it runs again."""
-        if self._reports.replace(hook, conditions):
+        if self._reports.replace(label_of(hook, self.instance.unit), conditions):
             self._parts.on_report(self.instance.unit)
 
     async def read_inputs(self) -> ReleaseInputs:
@@ -296,6 +297,11 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
     kind = addon.object
     owner = OwnerReference(kind.api_version, kind.kind, instance.name, instance.uid, instance.namespace)
     return ObjectMarks({ADDON_LABEL: instance.unit, f"discovery.addons.k8s.io/{addon.name}": ""}, owner)
+
+
+def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
+    """What hooks have reported to an earlier process, without those that the addon has no more."""
+    return [report for report in hook_conditions_before(instance.status) if (addon.directory / report.hook).is_file()]
 
 
 def _without_previous(values: JSON, key: str) -> JSON:

@@ -124,13 +124,15 @@ OWN_CONDITIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HookCondition:
-    """A condition that a hook has reported in its last run. With `healthy` False it prevents `Current`."""
+    """A condition that a hook has reported in its last run. With `healthy` False it prevents `Current`. `hook` is the
+    path of the hook in its addon, "" before it is known."""
 
     type: str
     status: Literal["True", "False", "Unknown"]
     reason: str
     message: str = ""
     healthy: bool = True
+    hook: str = ""
 
 
 @dataclass(frozen=True, slots=True)

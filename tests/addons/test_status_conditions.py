@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.addons.status_conditions import make_status, obstacle_of
+from hookrunner.addons.status_conditions import hook_conditions_before, make_status, obstacle_of
 from hookrunner.errors import (
     BadChart,
     BadOutput,
@@ -219,6 +219,16 @@ def test_hooks_cannot_report_our_conditions() -> None:
     reports = [HookCondition(kind, "True", "Wrong") for kind in OWN_CONDITIONS]
     status = status_of(hook_conditions=reports)
     assert conditions(status) == {"Ready": "True Current", "Available": "True Available"}
+
+
+def test_next_process_reads_from_the_status_what_hooks_have_reported() -> None:
+    reports = (
+        HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", healthy=False, hook="hooks/conflicts.py"),
+        HookCondition("Migrated", "False", "NotYet", hook="hooks/migrate.py"),
+    )
+    assert hook_conditions_before(status_of(hook_conditions=reports)) == reports
+    assert hook_conditions_before({"hookReports": [{"type": "Gone"}, 5], "conditions": [5]}) == ()
+    assert hook_conditions_before(None) == ()
 
 
 @each("previous", [None, [], {"conditions": {}}, {"conditions": ["a", {}]}, {"conditions": [{"type": "Ready"}]}])

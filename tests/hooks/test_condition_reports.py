@@ -60,7 +60,7 @@ def test_a_hook_cannot_say_that_its_instance_is_ready(kind: str) -> None:
 
 def test_each_hook_reports_until_it_runs_again() -> None:
     reports = ConditionReports()
-    a, b = HookCondition("A", "True", "A"), HookCondition("B", "True", "B")
+    a, b = HookCondition("A", "True", "A", hook="first"), HookCondition("B", "True", "B", hook="second")
     assert reports.replace("first", (a,))
     assert not reports.replace("first", (a,))
     assert reports.replace("second", (b,))
@@ -75,4 +75,13 @@ def test_of_two_conditions_of_a_type_the_unhealthy_one_counts() -> None:
     reports.replace("a", (fine,))
     reports.replace("b", (bad,))
     reports.replace("c", (replace(bad, reason="Later"),))
-    assert reports.conditions == (bad,)
+    assert reports.conditions == (replace(bad, hook="b"),)
+
+
+def test_report_to_an_earlier_process_stands_until_its_hook_runs_again() -> None:
+    a, b = HookCondition("A", "True", "A", hook="first"), HookCondition("B", "True", "B", hook="second")
+    reports = ConditionReports([b, a])
+    assert [*reports.conditions] == [a, b]
+    assert not reports.replace("first", (replace(a, hook=""),))
+    assert reports.replace("second", ())
+    assert [*reports.conditions] == [a]

@@ -34,6 +34,8 @@ _PATCH_RULES = [
     },
 ]
 _NO_TWO_POINTS = {"rule": "!self.contains('..')", "message": "a version has no two points in a row"}
+_HOOK_REPORT = {"type": _TEXT, "hook": _TEXT, "healthy": {"type": "boolean"}}
+"""Which hook has reported a condition: it stands until this one runs again."""
 _NAMES = {"name": _TEXT, "namespace": _TEXT}
 _PATCH = _OPEN | {
     "properties": {
@@ -118,6 +120,7 @@ def status_schema() -> JSON:
             "objects": {"type": "object", "properties": objects},
             "startedAt": _TIME,
             "conditions": _conditions(),
+            "hookReports": {"type": "array", "items": {"type": "object", "properties": _HOOK_REPORT}},
         },
     }
 

@@ -58,6 +58,10 @@ def condition(shown: Any, kind: str) -> Any:
     return next((entry for entry in shown.get("conditions", ()) if entry["type"] == kind), None)
 
 
+async def generation_seen(world: World) -> int:
+    return int((await status(world))["observedGeneration"])
+
+
 async def test_hook_is_given_its_instance_and_its_package(things: World) -> None:
     told = things.directory / "told"
     write_hook(things, "look", '"beforeHelm": 1', LOOK.format(told=told))
@@ -90,6 +94,11 @@ async def test_hook_that_runs_between_runs_of_its_instance_reports_too(things: W
     await things.create("trouble")
     shown = await reaches(things, "InProgress", "HookReport")
     assert condition(shown, "Troubled")["reason"] == "Map"
+    await things.stop()
+    await start(things)  # the hook waits for the next map, and what it has reported still stands
+    await put(things, text="later")
+    await things.until(lambda: generation_seen(things), 2, "the generation of the status")
+    await reaches(things, "InProgress", "HookReport")
     await things.delete("trouble")
     await reaches(things, "Current", "Current")
 
