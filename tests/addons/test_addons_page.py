@@ -1,4 +1,4 @@
-"""docs/addons.md says what the code does."""
+"""docs/addons.md and the part of docs/operations.md about addons say what the code does."""
 
 import re
 from pathlib import Path
@@ -8,11 +8,14 @@ from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE
 from hookrunner.hooks.workspace import InstancePaths
 from hookrunner.model.addon_status import OWN_CONDITIONS, REASONS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "addons.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "addons.md").read_text()
+OPERATIONS = (DOCS / "operations.md").read_text()
+METRICS = (DOCS / "metrics.md").read_text()
 
 
-def section(title: str) -> str:
-    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+def section(title: str, page: str = PAGE) -> str:
+    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def rows(title: str) -> list[list[str]]:
@@ -44,3 +47,23 @@ def test_hooks_and_values_are_as_written() -> None:
     assert set(re.findall(r"`(\w+)`", section("Values"))) >= known.keys()
     variables = [cells[0].strip("`") for cells in rows("Hooks")]
     assert variables == list(InstancePaths("", "", "").environment())
+
+
+def test_operations_say_what_to_do_for_every_reason() -> None:
+    table = re.findall(r"^\| (`\w+`)? ?\| (`[^|]*`) \| (.+) \| (.+) \|$", section("Addons", OPERATIONS), re.MULTILINE)
+    documented, phase = dict[str, set[str]](), ""
+    for named, reasons, _, _ in table:
+        phase = named.strip("`") or phase
+        documented.setdefault(phase, set()).update(re.findall(r"`(\w+)`", reasons))
+    assert documented == {phase.value: set(reasons) for phase, reasons in REASONS.items()}
+
+
+def test_alerts_use_metrics_and_labels_that_there_are() -> None:
+    alerts = re.findall(r"expr: (.*?)\n    (?:for|annotations)", OPERATIONS, re.DOTALL)
+    used = {name.removesuffix("_bucket") for text in alerts for name in re.findall(r"hookrunner_(\w+)", text)}
+    rows = dict(re.findall(r"^\| `\{PREFIX\}(\w+)` \| ([^|]*) \|", METRICS, re.MULTILINE))
+    assert len(alerts) > 20
+    assert used - rows.keys() == set()
+    of_addons = [text for text in alerts if "hookrunner_addon" in text]
+    labels = {(name, label) for text in of_addons for name, label in re.findall(r"hookrunner_(\w+)\{(\w+)", text)}
+    assert [pair for pair in labels if f"`{pair[1]}`" not in rows[pair[0]]] == []
