@@ -97,8 +97,8 @@ class PreparedRun:
 class InstanceBlueprint(OwnBlueprint):
     """One instance. `packages` chooses its package, and is closed when the unit is removed. `obstacle` is why its last
     run did not reach the objects, None if it did; `prepared` is what that run began with, `installed` the head of its
-    release then, `kept` what stays on purpose after its deletion, `built` what this process has rendered last,
-    `settled` the head since its last run without an error."""
+    release then (`has_read_head`: it was looked at), `kept` what stays on purpose after its deletion, `built` what this
+    process has rendered last, `settled` the head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -106,6 +106,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.obstacle: AddonObstacle | None = None
         self.prepared: PreparedRun | None = None
         self.installed: Head | None = None
+        self.has_read_head = False
         self.kept: tuple[KeptObject, ...] = ()
         self.built: BuiltRelease | None = None
         self.settled: Head | None = None
@@ -135,6 +136,7 @@ class InstanceBlueprint(OwnBlueprint):
         RunPostponed, BadValues, KubeError."""
         instance, addon, parts = self.instance, self.addon, self._parts
         self.installed = await parts.releases.read_head(instance.unit, self._home)
+        self.has_read_head = True
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
         capabilities = await parts.capabilities.get()
         request = self._version_request(capabilities)

@@ -139,11 +139,22 @@ def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, n
             version = prepared.version
             return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
         return Installed(restored.version, "", unit, state.revision, started, prepared.version.channel)
+    if not blueprint.has_read_head:
+        return _installed_before(status, unit)
     if head is None:
         return None
     known = status if status.get("revision") == head.revision else {}
     digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "")
     return Installed(head.version, digest, unit, head.revision, _started(status, head.revision, now), channel)
+
+
+def _installed_before(status: JSON, unit: str) -> Installed | None:
+    """What the status says, until the release itself is looked at: else a restart would lose it."""
+    version, revision = str(status.get("version") or ""), int(status.get("revision") or 0)
+    if not revision:
+        return None
+    texts = [str(status.get(key) or "") for key in ("digest", "startedAt", "channel")]
+    return Installed(version, texts[0], unit, revision, *texts[1:])
 
 
 def _restored(state: ModuleState, blueprint: InstanceBlueprint) -> Head | None:

@@ -1,0 +1,157 @@
+"""Many instances of one addon, each in a namespace of its own, and a client that cuts each of them off at another
+write: for the API server as if the process had been killed there, and all places in one process.
+
+    places = Places(client, wire)
+    await places.create(range(12))
+    wire.cut_off({place: writes})
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hookrunner.errors import NotFound, Unreachable
+from hookrunner.kube.back_off import look_pauses
+from hookrunner.kube.client import ApiCall, Client
+from kubetypes.json_values import JSON
+
+GROUP = "addons.x-k8s.io/v1alpha1"
+MERGE = "application/merge-patch+json"
+ADDON = """\
+object: {kind: Thing}
+instances: many
+text: {"{{ .Place }}": addon.namespace}
+"""
+OWN = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: "own-{{ .Place }}"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: inside, namespace: "own-{{ .Place }}"}
+"""
+MAP = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data: {{x: "{value}"}}
+"""
+LATE = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: late}
+spec:
+  selector: {matchLabels: {app: late}}
+  template:
+    metadata: {labels: {app: late}}
+    spec: {containers: [{name: late, image: "late:1"}]}
+"""
+PACKAGES = {
+    "1.0.0": OWN + MAP.format(name="a", value=1) + MAP.format(name="b", value=1),
+    "2.0.0": OWN + MAP.format(name="a", value=2) + MAP.format(name="c", value=1),
+    "3.0.0": OWN + MAP.format(name="a", value=3) + LATE,
+}
+OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}
+
+_PLACE = re.compile(r"\b(n[0-9]+)\b")
+
+
+def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: str = "") -> None:
+    """The addon `thing`, whose channel leads to the first of these versions. The last one never becomes healthy."""
+    addon = directory / "addons/thing"
+    texts = {"addon.yaml": ADDON + more, "openapi/spec.yaml": "type: object\n"}
+    texts["channels/stable"] = f"manifests: [{{version: {next(iter(packages))}}}]\n"
+    for version, text in packages.items():
+        texts[f"channels/packages/thing/{version}/objects.yaml"] = text
+    for path, text in texts.items():
+        (addon / path).parent.mkdir(parents=True, exist_ok=True)
+        (addon / path).write_text(text)
+
+
+class Wire(Client):
+    """A client through which each place gets only so many writes; those after them fail, as long as it is cut off."""
+
+    left: dict[str, int]
+
+    def cut_off(self, left: Mapping[str, int]) -> None:
+        """From now on each of these places may write so often."""
+        self.left = dict(left)
+
+    async def send(self, call: ApiCall) -> bytes:
+        place = _place_of(call)
+        if place in self.left:
+            if self.left[place] == 0:
+                raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
+            self.left[place] -= 1
+        return await super().send(call)
+
+
+def _place_of(call: ApiCall) -> str:
+    """The place that a write is for; empty for reads and for what changes nothing."""
+    if call.method == "GET" or "dryRun" in call.params or "/events" in call.path:
+        return ""
+    name = call.body["metadata"].get("name", "") if call.method == "POST" else ""
+    match = _PLACE.search(f"{call.path} {name}")
+    return match[1] if match else ""
+
+
+class Places:
+    """What users do in places, and what they see there; a place is the name of its namespace."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def create(self, places: Iterable[str], **spec: JSON) -> None:
+        """An instance `x` in each, in a namespace that is made for it."""
+        for place in places:
+            await self._client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": place}}))
+            body = {"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x"}, "spec": spec}
+            await self._client.send(ApiCall("POST", f"/apis/{GROUP}/namespaces/{place}/things", body=body))
+
+    async def until_served(self) -> None:
+        """Wait until the kind can be listed."""
+        for pause in look_pauses(0.01):
+            with suppress(NotFound):
+                await self._client.get(f"/apis/{GROUP}/things")
+                return
+            await asyncio.sleep(pause)
+
+    async def change(self, places: Iterable[str], spec: JSON) -> None:
+        """Change the spec of each."""
+        for place in places:
+            await self.patch(f"/apis/{GROUP}/namespaces/{place}/things/x", {"spec": spec})
+
+    async def patch(self, path: str, body: JSON) -> None:
+        """Merge this into an object."""
+        await self._client.send(ApiCall("PATCH", path, {}, body, MERGE))
+
+    async def delete(self, places: Iterable[str], policy: str = "Background") -> None:
+        """Delete the instance in each."""
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
+        for place in places:
+            await self._client.send(ApiCall("DELETE", f"/apis/{GROUP}/namespaces/{place}/things/x", body=body))
+
+    async def statuses(self) -> dict[str, Any]:
+        """The status of each instance, by its place."""
+        items = (await self._client.get(f"/apis/{GROUP}/things"))["items"]
+        return {item["metadata"]["namespace"]: item.get("status") or {} for item in items}
+
+    async def maps(self) -> dict[str, dict[str, Any]]:
+        """The ConfigMaps in each place, and in the namespaces that the addon creates: what `x` is in their data."""
+        found: dict[str, dict[str, Any]] = {}
+        for item in (await self._client.get("/api/v1/configmaps"))["items"]:
+            metadata = item["metadata"]
+            if not metadata["name"].startswith("kube-root"):
+                found.setdefault(metadata["namespace"], {})[metadata["name"]] = (item.get("data") or {}).get("x")
+        return found
+
+    async def records(self) -> list[str]:
+        """The names of all release records."""
+        items = (await self._client.get("/api/v1/namespaces/default/secrets"))["items"]
+        return sorted(item["metadata"]["name"].removeprefix("sh.helm.release.v1.") for item in items)
