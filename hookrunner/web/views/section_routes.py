@@ -47,7 +47,7 @@ class Sections(Protocol):
 
 
 SectionOf: TypeAlias = Callable[[web.Request], tuple[Sections, str]]
-"""The section that the path of a request names. Raises web.HTTPException if there is none."""
+"""The section that the path of a request names. Raises web.HTTPException if it names no section."""
 
 _Show: TypeAlias = Callable[[Sections, str, web.Request], JSON]
 
