@@ -20,6 +20,7 @@ example:
   python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 8 minutes on two cores
   python -m benchmarks --only idle --only events                        # hookrunner alone, two of the scenarios
   python -m benchmarks modules --peer '/usr/local/bin/addon-operator start'
+  python -m benchmarks addons --only many                               # instances of addons against as many modules
 """
 
 

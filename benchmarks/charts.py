@@ -42,21 +42,23 @@ def write(directory: Path, names: Sequence[str]) -> None:
     of their binding."""
     modules = directory / "modules"
     for number, name in enumerate(names):
-        _write_module(modules / f"{number + 1:03}-{name}", name, objects(name, number))
+        directory_of_module = modules / f"{number + 1:03}-{name}"
+        write_module(directory_of_module, name, objects(name, key(name), number), {"beforeHelm": 1})
     flags = {f"{key(name)}Enabled": True for name in names}
     (modules / "values.yaml").write_text(yaml.safe_dump({"global": {"color": "red"}} | flags))
     both = {f"{type}.sh": hooks.writes({"configVersion": "v1", type: 1}, type) for type in ("beforeAll", "afterAll")}
     hooks.write(directory / "global-hooks", both)
 
 
-def objects(name: str, number: int) -> list[dict[str, Any]]:
-    """The objects of a module as its templates have them: eight, or nine in the first 17 modules."""
+def objects(name: str, section: str, number: int = 0) -> list[dict[str, Any]]:
+    """The objects of a module as its templates have them: eight, or nine in the first 17 modules. `section` is the key
+    of its values."""
     labels = {"app": name}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
     rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
     budget = {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
     port = {"name": "http", "port": 80, "targetPort": 8080}
-    data = {"size": f"{{{{ .Values.{key(name)}.size }}}}", "color": "{{ .Values.global.color }}"}
+    data = {"size": f"{{{{ .Values.{section}.size }}}}", "color": "{{ .Values.global.color }}"}
     found = [
         _object("v1", "ConfigMap", shows(name), data=data),
         _object("v1", "ConfigMap", f"{name}-dashboard", data={"dashboard.json": json.dumps({"title": name}) * 40}),
@@ -73,15 +75,15 @@ def objects(name: str, number: int) -> list[dict[str, Any]]:
 
 def manifests(name: str, number: int, namespace: str) -> list[tuple[str, dict[str, Any]]]:
     """The objects as they come to the cluster, each after the path of its collection."""
-    text = json.dumps(objects(name, number)).replace("{{ .Release.Namespace }}", namespace)
-    return [(_collection(obj["apiVersion"], obj["kind"], namespace), obj) for obj in json.loads(text)]
+    text = json.dumps(objects(name, key(name), number)).replace("{{ .Release.Namespace }}", namespace)
+    return [(collection(obj["apiVersion"], obj["kind"], namespace), obj) for obj in json.loads(text)]
 
 
 def record(namespace: str, found: list[tuple[str, dict[str, Any]]]) -> tuple[str, dict[str, Any]]:
     """A Secret with these objects in it, as releases have, after the path of its collection."""
     data = base64.b64encode(gzip.compress(json.dumps([obj for _, obj in found]).encode())).decode()
     name = f"record-{found[0][1]['metadata']['name']}"
-    return _collection("v1", "Secret", namespace), _object("v1", "Secret", name, stringData={"release": data})
+    return collection("v1", "Secret", namespace), _object("v1", "Secret", name, stringData={"release": data})
 
 
 def collections(namespace: str) -> list[str]:
@@ -91,21 +93,26 @@ def collections(namespace: str) -> list[str]:
     ]
 
 
-def _collection(version: str, kind: str, namespace: str) -> str:
+def collection(version: str, kind: str, namespace: str) -> str:
+    """The path of the objects of a kind, in a namespace unless that is empty."""
     group = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    return f"{group}/namespaces/{namespace}/{kind.lower()}s"
+    return f"{group}/namespaces/{namespace}/{kind.lower()}s" if namespace else f"{group}/{kind.lower()}s"
 
 
-def _write_module(directory: Path, name: str, found: list[dict[str, Any]]) -> None:
+def write_module(directory: Path, name: str, found: list[dict[str, Any]], binding: dict[str, int]) -> None:
+    """A module with these objects and one hook with this binding, which writes the module's name to `$TOLD`."""
+    write_chart(directory, name, found)
+    (directory / "values.yaml").write_text(yaml.safe_dump({key(name): {"size": 1}}))
+    hooks.write(directory / "hooks", {"hook.sh": hooks.writes({"configVersion": "v1", **binding}, name)})
+
+
+def write_chart(directory: Path, name: str, found: list[dict[str, Any]]) -> None:
+    """A chart with a template for each of these objects."""
     templates = directory / "templates"
     templates.mkdir(parents=True)
-    for obj in found:
-        (templates / f"{obj['kind'].lower()}-{obj['metadata']['name']}.yaml").write_text(
-            yaml.safe_dump(obj, width=1000)
-        )
+    for number, obj in enumerate(found):
+        (templates / f"{number:02}-{obj['kind'].lower()}.yaml").write_text(yaml.safe_dump(obj, width=1000))
     (directory / "Chart.yaml").write_text(yaml.safe_dump({"apiVersion": "v2", "name": name, "version": "0.1.0"}))
-    (directory / "values.yaml").write_text(yaml.safe_dump({key(name): {"size": 1}}))
-    hooks.write(directory / "hooks", {"prepare.sh": hooks.writes({"configVersion": "v1", "beforeHelm": 1}, name)})
 
 
 def _object(version: str, kind: str, name: str, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import ssl
 import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class Cluster:
     async def fill(self, namespace: str, count: int) -> None:
         """Let a namespace have `count` ConfigMaps, of which any may be there already."""
         await self.make_namespace(namespace)
-        there = len((await self._read(f"{_maps(namespace)}?limit=0"))["items"])
+        there = len((await self.read(f"{_maps(namespace)}?limit=0"))["items"])
         await self.create(namespace, [config_map(f"map-{number:06}") for number in range(there, count)])
 
     async def create(self, namespace: str, objects: list[dict[str, Any]]) -> None:
@@ -58,7 +58,7 @@ class Cluster:
 
     async def count(self, lists: list[str]) -> int:
         """How many objects all these lists have."""
-        return sum([len((await self._read(path))["items"]) for path in lists])
+        return sum([len((await self.read(path))["items"]) for path in lists])
 
     async def write(self, namespace: str, obj: dict[str, Any]) -> None:
         """Create one object."""
@@ -74,8 +74,20 @@ class Cluster:
 
     async def patch(self, namespace: str, name: str, data: dict[str, str]) -> None:
         """Change keys of a ConfigMap."""
-        headers = {"Content-Type": "application/merge-patch+json"}
-        await self._send("PATCH", f"{_maps(namespace)}/{name}", {"data": data}, headers=headers)
+        await self.merge(f"{_maps(namespace)}/{name}", {"data": data})
+
+    async def merge(self, path: str, change: dict[str, Any]) -> None:
+        """Change fields of an object, or of its status, by a merge patch."""
+        await self._send("PATCH", path, change, headers={"Content-Type": "application/merge-patch+json"})
+
+    async def read(self, path: str) -> Any:
+        """An object or a list; None if there is no such thing."""
+        async with self._session.get(path) as response:
+            if response.status == 404:
+                return None
+            if response.status >= 300:
+                raise Refused(f"GET {path} → {response.status}: {await response.text()}")
+            return await response.json()
 
     async def clear(self, namespace: str) -> None:
         """Delete all ConfigMaps of a namespace."""
@@ -94,8 +106,16 @@ class Cluster:
 
     async def watch(self, namespace: str) -> AsyncGenerator[bytes, None]:
         """Watch events of all ConfigMaps of a namespace, not parsed, without an end."""
+        async with aclosing(self.watch_path(_maps(namespace))) as lines:
+            async for line in lines:
+                yield line
+
+    async def watch_path(self, path: str, after: str = "") -> AsyncGenerator[bytes, None]:
+        """The same of any collection: what is there, and what happens; or what has happened after a
+        resourceVersion."""
+        params = {"watch": "true"} | ({"resourceVersion": after} if after else {})
         timeout = aiohttp.ClientTimeout(total=None)
-        async with self._session.get(_maps(namespace), params={"watch": "true"}, timeout=timeout) as response:
+        async with self._session.get(path, params=params, timeout=timeout) as response:
             async for line in response.content:
                 yield line
 
@@ -111,10 +131,6 @@ class Cluster:
         params |= {"allowWatchBookmarks": "true"}
         async with self._session.get(_maps(namespace), params=params) as response:
             await response.content.readline()
-
-    async def _read(self, path: str) -> Any:
-        async with self._session.get(path) as response:
-            return await response.json()
 
     async def _send(
         self, method: str, path: str, body: object = None, also: int = 200, headers: dict[str, str] | None = None

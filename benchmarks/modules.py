@@ -5,19 +5,20 @@ runs of each is checked.
 """
 
 import asyncio
-import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import AbstractContextManager, aclosing, suppress
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import charts
 from benchmarks.cluster import Refused
-from benchmarks.programs import LIMIT, Program, Running, TookTooLong, running
+from benchmarks.programs import Program, Running, TookTooLong, running
 from benchmarks.scenarios import Bed, Figures
+from benchmarks.watching import seconds_until, shows_data
 
 _AT_ONCE = 8
 """Modules, as hookrunner has it on two CPUs."""
@@ -175,12 +176,8 @@ class Place:
 
     async def _changed(self, write: dict[str, str], names: Collection[str], data: dict[str, str]) -> float:
         """Seconds until the last of these ConfigMaps has such data. Raises TookTooLong."""
-        async with aclosing(self.bed.cluster.watch(self.namespace)) as events:
-            await _seen(events, names, lambda _: True)
-            began = time.perf_counter()
-            told = asyncio.create_task(_seen(events, names, lambda obj: data.items() <= obj["data"].items()))
-            await self.bed.cluster.patch(self.namespace, charts.CONFIG, write)
-            return await told - began
+        change = partial(self.bed.cluster.patch, self.namespace, charts.CONFIG, write)
+        return await seconds_until(self.bed.cluster.watch(self.namespace), change, names, shows_data(data))
 
 
 async def _place(bed: Bed, write: bool = True) -> Place:
@@ -204,16 +201,3 @@ async def _warm_up(bed: Bed, program: Program) -> None:
 async def _converged(operator: Running) -> float:
     lines = await operator.wait(1, "afterAll")
     return next(line.at for line in lines if line.word == "afterAll") - operator.began
-
-
-async def _seen(events: AsyncIterator[bytes], names: Collection[str], enough: Callable[[Any], bool]) -> float:
-    """When a watch has shown all these objects so that it is enough. Raises TookTooLong."""
-    missing = set(names)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LIMIT):
-            while missing:
-                obj = json.loads(await anext(events))["object"]
-                missing -= {obj["metadata"]["name"]} if enough(obj) else set()
-    if missing:
-        raise TookTooLong(f"not as it was to be after {LIMIT:g} s: {', '.join(sorted(missing))}")
-    return time.perf_counter()

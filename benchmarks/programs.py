@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from aiohttp import ClientSession
+
 from benchmarks import hooks, proc
 from benchmarks.proc import Memory
 from tests.controlplane.processes import free_port
@@ -60,7 +62,8 @@ class Running:
         self._log = directory / "log"
         self._told = directory / "told"
         self._told.touch()
-        environment = {**_environment(directory, kubeconfig), **more}
+        self._port = free_port()
+        environment = {**_environment(directory, kubeconfig, self._port), **more}
         with self._log.open("wb") as log:
             self.began = time.time()
             self._process = subprocess.Popen(
@@ -123,6 +126,12 @@ class Running:
         """CPU time that it and its children have used."""
         return proc.cpu_seconds(self._process.pid)
 
+    async def metrics(self) -> list[tuple[str, float]]:
+        """Its series as it exports them now: name with labels, and value."""
+        async with ClientSession() as session, session.get(f"http://127.0.0.1:{self._port}/metrics") as response:
+            lines = (await response.text()).splitlines()
+        return [(name, float(value)) for name, value in (s.rsplit(" ", 1) for s in lines if not s.startswith("#"))]
+
     def stop(self) -> None:
         """Ask for its end; kill what is left after a while."""
         self._process.terminate()
@@ -151,7 +160,7 @@ def running(
         operator.stop()
 
 
-def _environment(directory: Path, kubeconfig: Path) -> dict[str, str]:
+def _environment(directory: Path, kubeconfig: Path, port: int) -> dict[str, str]:
     """Request rates are raised for all: the predecessor's 5 a second would measure its limit, not its work."""
     rates = {f"{client}KUBE_CLIENT_{rate}": "1000" for client in ("", "OBJECT_PATCHER_") for rate in ("QPS", "BURST")}
     return {
@@ -163,7 +172,7 @@ def _environment(directory: Path, kubeconfig: Path) -> dict[str, str]:
         "SHELL_OPERATOR_HOOKS_DIR": str(directory / "hooks"),
         "SHELL_OPERATOR_TMP_DIR": str(directory / "tmp"),
         "SHELL_OPERATOR_LISTEN_ADDRESS": "127.0.0.1",
-        "SHELL_OPERATOR_LISTEN_PORT": str(free_port()),
+        "SHELL_OPERATOR_LISTEN_PORT": str(port),
         "DEBUG_UNIX_SOCKET": str(directory / "debug.socket"),
         "TOLD": str(directory / "told"),
     }

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from benchmarks import scenarios
+from benchmarks.addons import many
+from benchmarks.addons.install import install
 from benchmarks.modules import memory, modules
 from benchmarks.outage import outage
 from benchmarks.sandbox import sandbox
@@ -22,11 +24,14 @@ class Unit(Enum):
     RATE = ("/s", 1.0)
     PERCENT = ("%", 1e2)
     TIMES = ("×", 1.0)
+    COUNT = ("", 1.0)
 
     def shown(self, value: float) -> str:
         """Three digits that matter, with the unit."""
         word, factor = self.value
         number = value * factor
+        if self is Unit.COUNT:
+            return f"{number:.0f}"
         digits = 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2
         return f"{number:.{digits}f} {word}"
 
@@ -147,6 +152,44 @@ _MODULES_MEMORY = (
     Row("resident memory before that", "busy", Unit.MEGABYTES),
     Row("the same, shared pages counted once (PSS)", "busy_fair", Unit.MEGABYTES),
 )
+_INSTALL = (
+    Row("`kubectl apply --server-side` of what CoreDNS consists of", "kubectl", Unit.MILLISECONDS),
+    Row("CoreDNS object written → all of this exists, just when its kind was defined", "defined", Unit.MILLISECONDS),
+    Row("ratio", "defined_ratio", Unit.TIMES, Target(limit=4)),
+    Row("the same right after another start", "first", Unit.MILLISECONDS),
+    Row("ratio", "first_ratio", Unit.TIMES, Target(limit=4)),
+    Row("the same later", "again", Unit.MILLISECONDS),
+    Row("ratio", "again_ratio", Unit.TIMES, Target(limit=1.5)),
+)
+_MANY = (
+    Row("50 modules of 10 objects, from nothing → written", "cold_modules", Unit.SECONDS),
+    Row("50 instances of one kind, the same chart", "cold_instances", Unit.SECONDS),
+    Row("ratio", "cold", Unit.TIMES, Target(limit=1.2)),
+    Row("CPU time until then, without hooks: modules", "cold_cpu_modules", Unit.SECONDS),
+    Row("the same: instances", "cold_cpu_instances", Unit.SECONDS),
+    Row("ratio", "cold_cpu", Unit.TIMES),
+    Row("restart, nothing to do: modules", "restart_modules", Unit.SECONDS),
+    Row("the same: instances", "restart_instances", Unit.SECONDS),
+    Row("ratio to the instances' cold start", "restart", Unit.TIMES, Target(limit=0.4)),
+    Row("writes of that restart", "writes_instances", Unit.COUNT, Target(limit=0)),
+    Row("packages fetched by it", "fetches_instances", Unit.COUNT, Target(limit=0)),
+    Row("a module's value changed → its object changed, p50", "field_modules", Unit.MILLISECONDS),
+    Row("a field of an instance changed → its object changed, p50", "field_instances", Unit.MILLISECONDS),
+    Row("ratio", "field", Unit.TIMES, Target(limit=1.3)),
+)
+_STATUS = (
+    Row("event → hook's first line, p50", "event", Unit.MILLISECONDS),
+    Row("a Deployment's status written → its instance's status shows it, p50", "status", Unit.MILLISECONDS),
+    Row("ratio", "ratio", Unit.TIMES, Target(limit=3)),
+)
+_MANY_MEMORY = (
+    Row("resident memory with 50 modules, all children ended", "quiet_modules", Unit.MEGABYTES),
+    Row("with 50 instances", "quiet_instances", Unit.MEGABYTES),
+    Row("ratio", "quiet", Unit.TIMES, Target(limit=1.15)),
+    Row("before that: modules", "busy_modules", Unit.MEGABYTES),
+    Row("before that: instances", "busy_instances", Unit.MEGABYTES),
+    Row("ratio", "busy", Unit.TIMES, Target(limit=1.15)),
+)
 
 GROUPS = (
     Group("events", scenarios.events, _EVENTS),
@@ -167,7 +210,14 @@ MODULES = (
     Group("modules-memory", memory, _MODULES_MEMORY, rounds=1),
 )
 
-SUITES = {"hooks": GROUPS, "modules": MODULES}
+ADDONS = (
+    Group("install", install, _INSTALL, ours=True),
+    Group("many", many.many, _MANY, ours=True),
+    Group("status", many.status, _STATUS, ours=True),
+    Group("memory", many.memory, _MANY_MEMORY, rounds=1, ours=True),
+)
+
+SUITES = {"hooks": GROUPS, "modules": MODULES, "addons": ADDONS}
 """What one run measures: programs of a kind are its peers."""
 
 FLOORS = (

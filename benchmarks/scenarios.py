@@ -34,6 +34,8 @@ class Sizes:
     reviews: int = 1000
     converted: int = 5000
     modules: int = 29
+    units: int = 50
+    installs: int = 5
     changes: int = 6
     watches: tuple[int, int] = (10, 200)
     outage_seconds: float = 40.0
@@ -51,6 +53,8 @@ QUICK = Sizes(
     reviews=10,
     converted=20,
     modules=3,
+    units=3,
+    installs=1,
     changes=2,
     watches=(2, 5),
     outage_seconds=2.0,

@@ -8,12 +8,14 @@ import pytest
 
 from benchmarks import charts
 from benchmarks.__main__ import main
+from benchmarks.addons.unit_files import OBJECTS, write_addon, write_modules
 from benchmarks.measure import Measured, Result
 from benchmarks.programs import Program
 from benchmarks.rows import GROUPS, Target
 from benchmarks.sandbox import crowded, first_run
 from benchmarks.scenarios import Sizes
 from benchmarks.table import as_json, as_markdown
+from hookrunner.addons.addon_discovery import find_addons
 from tests.controlplane.cluster import Cluster
 from tests.tables import each
 
@@ -71,6 +73,33 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
     }  # fmt: skip
     assert all(0 < seconds < 60 for found in samples.values() for seconds in found)
     assert {"objects", "turns", "upgrades", "told"} <= result["floors"].keys()
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("launcher")
+def test_a_quick_run_compares_instances_of_addons(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    quick = ["addons", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
+    code = main([*quick, "--only", "install", "--only", "many", "--only", "status"])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    samples = json.loads(told.out)["samples"]
+    found = {name: figures["hookrunner"] for name, figures in samples.items()}
+    assert (found["many"]["writes_instances"], found["many"]["fetches_instances"]) == ([0], [0])
+    assert [len(found["install"][figure]) for figure in ("defined", "first", "again", "kubectl")] == [1, 1, 2, 2]
+    assert [len(found["status"][figure]) for figure in ("event", "status", "ratio")] == [3, 3, 1]
+    assert all(0 < found["many"][ratio][0] < 60 for ratio in ("cold", "cold_cpu", "restart", "field"))
+
+
+def test_units_of_both_kinds_can_be_loaded_and_share_a_chart(tmp_path: Path) -> None:
+    write_modules(tmp_path, charts.names(3))
+    write_addon(tmp_path, "benchmark.example.com")
+    catalog = find_addons([tmp_path / "addons"])
+    assert ([addon.name for addon in catalog.addons], catalog.rejected) == (["unit"], ())
+    assert len(list(tmp_path.glob("modules/010-*/hooks/done.sh"))) == 3
+    packaged = tmp_path.glob("addons/unit/channels/packages/unit/1.0.0/templates/*")
+    chart = {path.name: path.read_text().replace(".unit.", ".unitAa.") for path in packaged}
+    assert {path.name: path.read_text() for path in tmp_path.glob("modules/010-unit-aa/templates/*")} == chart
+    assert len(chart) == OBJECTS
 
 
 def test_rows_of_another_suite_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
