@@ -202,6 +202,10 @@ class BadManifest(RenderFailed):
     """A rendered template is no YAML, or no object. The message names template, document and line."""
 
 
+class MissingValue(RenderFailed):
+    """A placeholder in a package has no value. The message names file, placeholder and value."""
+
+
 class RunBlocked(HookrunnerError):
     """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
     when one of its inputs has changed. What is installed stays untouched."""

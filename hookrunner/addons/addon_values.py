@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 
 from hookrunner import log, redaction
+from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadModule
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.modules import GLOBAL, camel
@@ -45,10 +46,12 @@ class KnownOfInstance:
         return {camel(name.replace("_", "-")): value for name, value in asdict(self).items()}
 
 
-def known_of(instance: Instance, addon: Addon, version: str, previous_version: str, channel: str) -> KnownOfInstance:
+def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> KnownOfInstance:
     """What is known of an instance once its version is."""
     kind = addon.object.kind
-    return KnownOfInstance(instance.name, instance.namespace, kind, version, previous_version, channel)
+    return KnownOfInstance(
+        instance.name, instance.namespace, kind, found.version, previous_version, channel=found.channel
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,10 @@ class AddonValues:
     def of_instance(self, known: KnownOfInstance) -> dict[str, JSON]:
         """The lowest layer of an instance's values."""
         return self.static | {READ_ONLY: known.document()}
+
+    def describe(self, store: SectionStore, instance: Instance, known: KnownOfInstance) -> None:
+        """Set the layers of an instance's section. Raises BadValues if the schema refuses its spec."""
+        store.describe(instance.unit, self.of_instance(known), dict(instance.own))
 
 
 def read_addon_values(addon: Addon) -> AddonValues:
@@ -92,13 +99,11 @@ def shared_values(addons: Iterable[AddonValues], own: JSON) -> JSON:
     return merged(shared, own or {})
 
 
-def instance_values(addon: Addon, instance: Instance, version: str) -> SectionStore:
+def instance_values(addon: Addon, instance: Instance, found: ResolvedVersion) -> SectionStore:
     """The values of one instance alone, for tools that ask no cluster: a first install of this version, with nothing
     but the addon's files below its fields. Raises BadAddon, BadValues."""
     layers = read_addon_values(addon)
-    channel = "" if instance.fields.version else instance.fields.channel
     store = SectionStore({GLOBAL: layers.shared}, {})
     store.add(instance.unit, addon.key, layers.schemas)
-    known = known_of(instance, addon, version, "", channel)
-    store.describe(instance.unit, layers.of_instance(known), dict(instance.own))
+    layers.describe(store, instance, known_of(instance, addon, found, ""))
     return store

@@ -3,27 +3,32 @@ rendered, compared or written.
 
 The digest covers the package, what `addon.yaml` says about building, the instance's name, namespace and patches, its
 values and, for a chart that reads them, the capabilities of the cluster. Neither the instance's UID nor its other
-fields are in it: an instance that is created again, or gets another `timeout`, changes no object.
+fields are in it: an instance that is created again, or gets another `timeout`, changes no object. The version that was
+installed before is not in it either, though templates read it: it is another one after the very first run, and a
+restart would then find a difference.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-
 from hookrunner import safe_files
-from hookrunner.charts import chart_files
+from hookrunner.charts.chart_files import scan
+from hookrunner.charts.release_digests import fingerprint_of, inputs_digest
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.object_metadata import Scopes
+from hookrunner.manifests.object_metadata import Kind
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
 from hookrunner.packages.package import Package
+from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
 
 _BUILDER = 1
 """Raise it when the same inputs lead to other objects: everything is then built and compared again."""
+
+ReadScopes = Callable[[Collection[Kind]], Awaitable[Mapping[Kind, bool]]]
+"""Asks the cluster which of these kinds have namespaces; leaves out those that it need not know. Raises KubeError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +39,28 @@ class ImageSettings:
     pull_secret: str = ""
 
 
+async def read_no_scopes(_kinds: Collection[Kind]) -> Mapping[Kind, bool]:
+    """Nothing, where there is no cluster to ask: objects of kinds that only it knows stay as they are."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTerms:
+    """What is the same for all builds of one program. `namespace` is for objects of namespaced kinds that name none, of
+    instances without a namespace. `quotes`: errors may repeat values, as for authors at their own terminal."""
+
+    images: ImageSettings = field(default_factory=ImageSettings)
+    read_scopes: ReadScopes = read_no_scopes
+    namespace: str = "default"
+    quotes: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
     """Everything that the objects of one revision are made from.
 
     `directory` has the package's files (`packages/package_cache.py`). `values` has the keys `global` and the
-    addon's. `namespace` is for objects of namespaced kinds that name none; `scopes` asks the cluster which kinds
-    these are. `install` says that there is no earlier revision. `quotes`: errors may repeat values, as
-    for authors at their own terminal.
+    addon's. `install` says that there is no earlier revision.
     """
 
     addon: Addon
@@ -49,13 +68,14 @@ class BuildRequest:
     package: Package
     directory: Path
     values: JSON
-    namespace: str
     capabilities: Capabilities
-    scopes: Scopes | None = None
-    images: ImageSettings = field(default_factory=ImageSettings)
+    terms: BuildTerms = field(default_factory=BuildTerms)
     install: bool = True
-    revision: int = 1
-    quotes: bool = False
+
+    @property
+    def namespace(self) -> str:
+        """That of objects of namespaced kinds that name none, and what templates see as the release's."""
+        return self.instance.namespace or self.terms.namespace
 
     @property
     def release_name(self) -> str:
@@ -66,7 +86,7 @@ class BuildRequest:
 
 def digest_of(request: BuildRequest) -> str:
     """The digest of a request, 40 hex digits. Raises RenderFailed if an executable of `postRender` cannot be read."""
-    addon, instance = request.addon, request.instance
+    addon, instance, images = request.addon, request.instance, request.terms.images
     parts = [
         _BUILDER,
         request.package.digest,
@@ -75,18 +95,33 @@ def digest_of(request: BuildRequest) -> str:
         dict(addon.labels),
         list(_post_render_digests(addon)),
         [addon.application, addon.unmatched_patches],
-        [request.images.registry, request.images.pull_secret],
+        [images.registry, images.pull_secret],
         list(instance.fields.patches),
     ]
-    fingerprint = hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    return chart_files.digest(fingerprint, request.values, _capabilities_read(request), {})
+    values = _without_previous(request.values, addon.key)
+    return inputs_digest(fingerprint_of(parts), values, _capabilities_read(request), {})
+
+
+def looks_up(package: Package, directory: Path) -> bool:
+    """Do templates of the package look into the cluster, so that only the rendered manifest tells whether it has
+    changed? `directory` has its files. Raises BadChart."""
+    return package.form == "chart" and scan(directory).looks_up
 
 
 def _capabilities_read(request: BuildRequest) -> Capabilities | None:
     """Those that the package may depend on, None if it does not read them: a new CRD then changes no digest."""
-    if request.package.form != "chart" or not chart_files.scan(request.directory).reads_capabilities:
+    if request.package.form != "chart" or not scan(request.directory).reads_capabilities:
         return None
     return request.capabilities
+
+
+def _without_previous(values: JSON, key: str) -> JSON:
+    """The values without the version that was installed before."""
+    section = values[key]
+    if READ_ONLY not in section:
+        return values
+    known = {name: value for name, value in section[READ_ONLY].items() if name != "previousVersion"}
+    return {**values, key: {**section, READ_ONLY: known}}
 
 
 def _post_render_digests(addon: Addon) -> Iterator[str]:

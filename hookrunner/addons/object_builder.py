@@ -21,7 +21,14 @@ from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest
 from hookrunner.manifests.images import redirect_images
 from hookrunner.manifests.kustomize import build_kustomization
-from hookrunner.manifests.object_metadata import Scopes, fill_namespaces, label_value, scopes_of, set_labels
+from hookrunner.manifests.object_metadata import (
+    Scopes,
+    fill_namespaces,
+    label_value,
+    scopes_of,
+    set_labels,
+    unplaced_kinds,
+)
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
@@ -71,13 +78,14 @@ class ObjectBuilder:
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered, BadPatch for a
-        patch of the instance that does not fit."""
+        patch of the instance that does not fit, KubeError if the cluster cannot say which kinds have namespaces."""
         rendered = await self._render(request)
-        scopes = scopes_of(rendered.objects, request.scopes)
-        objects = _placed(split_lists(rendered.objects), request, scopes)
+        objects = split_lists(rendered.objects)
+        scopes = await _read_scopes((*objects, *rendered.hooks), request)
+        objects = _placed(objects, request, scopes)
         if paths := [request.addon.directory / path for path in request.addon.post_render]:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
-            objects = fill_namespaces(printed, request.namespace, scopes)
+            objects = fill_namespaces(printed, request.namespace, await _read_scopes(printed, request))
         patched = _patched(_described(objects, request), request)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
         made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
@@ -107,8 +115,7 @@ class ObjectBuilder:
                 values=request.values,
                 capabilities=request.capabilities,
                 install=request.install,
-                revision=request.revision,
-                quotes=request.quotes,
+                quotes=request.terms.quotes,
             )
         )
         paths = _SOURCE.findall(chart.manifest)
@@ -141,6 +148,13 @@ def highest_operator(objects: Iterable[SourcedObject]) -> str:
     return max(asked, key=lambda text: (not version_order(text)[0], version_order(text)), default="")
 
 
+async def _read_scopes(objects: Objects, request: BuildRequest) -> Scopes:
+    """Which kinds have namespaces, with what the cluster says of those that only it knows. Raises KubeError."""
+    known = scopes_of(objects)
+    unknown = unplaced_kinds(objects, known)
+    return scopes_of(objects, await request.terms.read_scopes(unknown)) if unknown else known
+
+
 def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:
     """The files with values in place of placeholders. Raises RenderFailed."""
     return replace_placeholders(files, request.addon.text, request.values[request.addon.key])
@@ -148,7 +162,7 @@ def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str,
 
 def _hidden(request: BuildRequest) -> frozenset[str]:
     """Words that do not stand in messages about programs."""
-    return frozenset() if request.quotes else redaction.words(request.values)
+    return frozenset() if request.terms.quotes else redaction.words(request.values)
 
 
 def _decoded(path: str, data: bytes) -> str:
@@ -161,7 +175,7 @@ def _decoded(path: str, data: bytes) -> str:
 def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Scopes) -> Objects:
     """The objects with namespaces, images from the registry, and the addon's labels."""
     filled = fill_namespaces(objects, request.namespace, scopes)
-    redirected = redirect_images(filled, request.images.registry, request.images.pull_secret)
+    redirected = redirect_images(filled, request.terms.images.registry, request.terms.images.pull_secret)
     return set_labels(redirected, request.addon.labels)
 
 

@@ -11,10 +11,10 @@ needs it.
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hookrunner import ranges
+from hookrunner import __version__, ranges
 from hookrunner.errors import PackageError
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
-from hookrunner.model.addons import CommonFields, Downgrade
+from hookrunner.model.addons import Addon, CommonFields, Downgrade, Instance
 from hookrunner.packages.channels import (
     Channel,
     choose_entry,
@@ -50,6 +50,11 @@ class ResolvedVersion:
     channel: str = ""
     digest: str = ""
     available: str = ""
+
+
+def version_request(addon: Addon, instance: Instance, kubernetes: str, installed: str) -> VersionRequest:
+    """What decides about the version of an instance, on a cluster of this version and with this version installed."""
+    return VersionRequest(addon.component, kubernetes, __version__, instance.fields, installed, addon.downgrade)
 
 
 def resolve_version(request: VersionRequest, channel: Channel | PackageError) -> ResolvedVersion | AddonObstacle:

@@ -25,11 +25,8 @@ from fnmatch import translate
 from functools import cache, lru_cache
 from pathlib import Path
 
-import orjson
-
 from hookrunner import safe_files
 from hookrunner.errors import BadChart
-from hookrunner.model.releases import Capabilities
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
@@ -254,18 +251,3 @@ def _is_crd(document: JSON) -> bool:
     metadata = document.get("metadata")
     named = isinstance(metadata, dict) and bool(metadata.get("name"))
     return named and document.get("apiVersion") == _VERSION and document.get("kind") == _KIND
-
-
-def digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, labels: Mapping[str, str]) -> str:
-    """The digest of what a release is made from, 40 hex digits: equal digests mean that there is nothing to do.
-
-    `capabilities` are None for a chart that does not read them (`Scan`), so that a new CRD does not change its digest.
-    """
-    versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
-    parts = [fingerprint, values, versions, dict(labels)]
-    return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
-
-
-def digest_with_manifest(digest: str, manifest: str) -> str:
-    """The digest of a chart whose templates look things up in the cluster: the result shows in the manifest only."""
-    return hashlib.sha1(f"{digest}\0{manifest}".encode(), usedforsecurity=False).hexdigest()

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from hookrunner.charts.chart_files import digest, scan
+from hookrunner.charts.chart_files import scan
+from hookrunner.charts.release_digests import inputs_digest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, ReleaseFailed
 from hookrunner.hooks.workspace import InstanceInput
@@ -109,7 +110,7 @@ class ChartBlueprint:
         files = scan(self.module.directory)
         capabilities = await self.capabilities.get() if files.reads_capabilities else None
         values = self.store.document(self.module.section)
-        return ReleaseInputs(digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
+        return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
 
     async def render(self, is_first: bool) -> RenderedChart:
         """The rendered chart. Renders are upgrades of revision 1, except for the very first one. Raises BadChart,

@@ -8,31 +8,24 @@ change are not tried again by time, others with the back-off of modules.
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import orjson
 
-from hookrunner import __version__
-from hookrunner.addons.addon_values import AddonValues, known_of
-from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
+from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.build_preparation import PreparedBuild
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, digest_of, looks_up
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of
-from hookrunner.addons.version_resolver import (
-    ResolvedVersion,
-    VersionRequest,
-    check_operator,
-    check_package,
-    untested_reason,
-)
+from hookrunner.addons.version_resolver import version_request
+from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput
-from hookrunner.instances.instance_rollbacks import GivenUp, attempt_digest, is_undone
+from hookrunner.instances.instance_rollbacks import GivenUp, asked_of, is_undone
 from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.kube.discovery import ClusterCapabilities
-from hookrunner.manifests.object_metadata import Scopes
 from hookrunner.manifests.sourced_object import VersionlessId
 from hookrunner.metrics.addons import RunStep
 from hookrunner.metrics.names import Metrics
@@ -41,7 +34,6 @@ from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
 from hookrunner.model.bindings import label_of
 from hookrunner.model.releases import (
     NEVER_PRUNED,
-    Capabilities,
     Head,
     KeptObject,
     ObjectMarks,
@@ -49,23 +41,19 @@ from hookrunner.model.releases import (
     ReleaseOptions,
     RenderedChart,
 )
-from hookrunner.packages.package import Package
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from hookrunner.releases.releases import Releases
-from hookrunner.values.section import READ_ONLY
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
-
-_ROOT_NAMESPACE = "default"
-"""For objects that name none, of an instance without a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlueprintParts:
-    """What blueprints are made with. `look_around` gives what the gates look at, `open_source` the source of an addon's
-    packages for a cluster of this version, `mark` gives an object our finalizer, `status_of` has a unit's status as
-    it was written last. `on_report` is called with the unit when a hook reports something new."""
+    """What blueprints are made with. `terms` are those of all builds. `look_around` gives what the gates look at,
+    `open_source` the source of an addon's packages for a cluster of this version, `mark` gives an object our finalizer,
+    `status_of` has a unit's status as it was written last. `on_report` is called with the unit when a hook reports
+    something new."""
 
     store: SectionStore
     metrics: Metrics
@@ -73,25 +61,12 @@ class BlueprintParts:
     capabilities: ClusterCapabilities
     builder: ObjectBuilder
     fetcher: PackageFetcher
-    scopes: Scopes
-    images: ImageSettings
+    terms: BuildTerms
     mark: Callable[[Addon, Instance], Awaitable[None]]
     look_around: Callable[[Addon], Awaitable[GateWorld]]
     open_source: Callable[[Addon, str], PackageSource]
     status_of: Callable[[str], JSON]
     on_report: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedRun:
-    """What a run begins with."""
-
-    instance: Instance
-    version: ResolvedVersion
-    package: Package
-    directory: Path
-    capabilities: Capabilities
-    untested: str
 
 
 class InstanceBlueprint(OwnBlueprint):
@@ -104,7 +79,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.addon = addon
         self.instance = instance
         self.obstacle: AddonObstacle | None = None
-        self.prepared: PreparedRun | None = None
+        self.prepared: PreparedBuild | None = None
         self.installed: Head | None = None
         self.has_read_head = False
         self.kept: tuple[KeptObject, ...] = ()
@@ -138,18 +113,16 @@ class InstanceBlueprint(OwnBlueprint):
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
-        capabilities = await parts.capabilities.get()
-        request = self._version_request(capabilities)
+        capabilities, previous = await parts.capabilities.get(), self.installed.version if self.installed else ""
+        request = version_request(addon, instance, capabilities.kube_version, previous)
         chosen = await self.packages.choose(instance, self._status, request, self.installed)
         if isinstance(chosen, AddonObstacle):
             raise self._refusal(chosen)
-        version, package = chosen.version, chosen.package
-        self._require_open(check_package(package.traits, request, version.version))
-        untested = untested_reason(package.traits, request, version.version)
-        self._describe(version)
+        prepared = PreparedBuild(addon, instance, chosen, capabilities, previous)
+        self._require_open(prepared.obstacle)
+        prepared.describe(parts.store, self._values)
         await parts.mark(addon, instance)
-        self.prepared = PreparedRun(instance, version, package, chosen.directory, capabilities, untested)
-        self.obstacle = None
+        self.prepared, self.obstacle = prepared, None
 
     def explain(self, error: Exception) -> None:
         """Keep why a run has failed, unless a gate or the package has said it already."""
@@ -169,7 +142,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
-        directory = str(self.prepared.directory) if self.prepared else ""
+        directory = str(self.prepared.chosen.directory) if self.prepared else ""
         return InstanceInput(orjson.dumps(self.instance.document), directory)
 
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
@@ -178,18 +151,17 @@ class InstanceBlueprint(OwnBlueprint):
             self._parts.on_report(self.instance.unit)
 
     async def read_inputs(self) -> ReleaseInputs:
-        """The digest of package, patches, values and, if a template reads them, capabilities. Raises RenderFailed."""
-        request = self._request(self._ready)
-        return ReleaseInputs(digest_of(replace(request, values=_without_previous(request.values, self.addon.key))))
+        """The digest of package, patches, values and, if a template reads them, capabilities. Raises BadChart,
+        RenderFailed."""
+        chosen = self._ready.chosen
+        return ReleaseInputs(digest_of(self._request()), looks_up(chosen.package, chosen.directory))
 
     async def render(self, is_first: bool) -> RenderedChart:
-        """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, and RunBlocked if one of them
-        needs a newer hookrunner."""
-        run = self._ready
+        """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, KubeError, and RunBlocked if
+        one of them needs a newer hookrunner."""
         with self.time_step("render"):
-            self.built = await self._parts.builder.build(replace(self._request(run), install=is_first))
-        request, version = self._version_request(run.capabilities), run.version.version
-        self._require_open(check_operator(self.built.min_operator, request, version))
+            self.built = await self._parts.builder.build(self._request(is_first))
+        self._require_open(self._ready.refusal_of(self.built))
         return self.built.rendered
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
@@ -210,7 +182,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     def attempt_digest(self, digest: str) -> str:
         """That of the inputs and of everything by which a user may ask for another attempt."""
-        return attempt_digest(self.instance, digest)
+        return attempt_digest(digest, asked_of(self.instance))
 
     def target_after(self, error: ReleaseFailed, head: Head) -> int:
         """The last healthy revision, if an upgrade that was refused should be rolled back."""
@@ -232,7 +204,7 @@ class InstanceBlueprint(OwnBlueprint):
             self.kept = await releases.tear_down(head.name, head.namespace, self.options(ReleaseOptions()))
 
     @property
-    def _ready(self) -> PreparedRun:
+    def _ready(self) -> PreparedBuild:
         """Raises RenderFailed before the first run."""
         if self.prepared is None:
             raise RenderFailed(f"{self.instance.unit} is not built yet: {self.obstacle or 'it has not run'}")
@@ -265,33 +237,8 @@ class InstanceBlueprint(OwnBlueprint):
         self.obstacle = obstacle
         return (RunPostponed if obstacle.progress == "reconciling" else RunBlocked)(obstacle.message)
 
-    def _version_request(self, capabilities: Capabilities) -> VersionRequest:
-        installed = self.installed.version if self.installed else ""
-        fields, downgrade = self.instance.fields, self.addon.downgrade
-        return VersionRequest(
-            self.addon.component, capabilities.kube_version, __version__, fields, installed, downgrade
-        )
-
-    def _describe(self, version: ResolvedVersion) -> None:
-        """Raises BadValues."""
-        previous = self.installed.version if self.installed else ""
-        known = known_of(self.instance, self.addon, version.version, previous, version.channel)
-        static, own = self._values.of_instance(known), dict(self.instance.own)
-        self._parts.store.describe(self.instance.unit, static, own)
-
-    def _request(self, run: PreparedRun) -> BuildRequest:
-        parts = self._parts
-        return BuildRequest(
-            addon=self.addon,
-            instance=run.instance,
-            package=run.package,
-            directory=run.directory,
-            values=parts.store.document(run.instance.unit),
-            namespace=run.instance.namespace or _ROOT_NAMESPACE,
-            capabilities=run.capabilities,
-            scopes=parts.scopes,
-            images=parts.images,
-        )
+    def _request(self, is_first: bool = False) -> BuildRequest:
+        return self._ready.request(self._parts.store, self._parts.terms, is_first)
 
 
 def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
@@ -304,14 +251,6 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
 def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
     """What hooks have reported to an earlier process, without those that the addon has no more."""
     return [report for report in hook_conditions_before(instance.status) if (addon.directory / report.hook).is_file()]
-
-
-def _without_previous(values: JSON, key: str) -> JSON:
-    """The values without the version that was installed before: it is another one after the very first run, and a
-    restart would then find a difference."""
-    section = values[key]
-    known = {name: value for name, value in section[READ_ONLY].items() if name != "previousVersion"}
-    return {**values, key: {**section, READ_ONLY: known}}
 
 
 def _content_key(changed: VersionlessId) -> str:

@@ -5,11 +5,10 @@
     rollbackOnFailure  gives up an upgrade that is refused, has an object that failed, or is too late. A first
                        installation stays as it is, for its author to look at
 
-What was given up stands for the spec and the package that led to it (`attempt_digest`): it is tried again when one of
-them, or the annotation `hookrunner.io/reconcile`, changes. See docs/addons.md#rollback.
+What was given up stands for the spec and the package that led to it: it is tried again when one of them, or the
+annotation `hookrunner.io/reconcile`, changes (`asked_of`). See docs/addons.md#rollback.
 """
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,13 +19,12 @@ from hookrunner.model.addon_status import AddonPhase, InstanceFacts
 from hookrunner.model.addons import RECONCILE, Instance
 from hookrunner.model.releases import Head
 from hookrunner.releases.rollout import ROLLED_BACK
-from kubetypes import json_values
+from kubetypes.json_values import JSON
 
 
-def attempt_digest(instance: Instance, digest: str) -> str:
-    """Of the inputs with this digest, and of everything by which a user may ask for another attempt; 40 hex digits."""
-    asked = [instance.document.get("spec"), instance.annotations.get(RECONCILE)]
-    return hashlib.sha256(digest.encode() + json_values.canonical(asked)).hexdigest()[:40]
+def asked_of(instance: Instance) -> JSON:
+    """Everything by which a user may ask for another attempt."""
+    return [instance.document.get("spec"), instance.annotations.get(RECONCILE)]
 
 
 def is_undone(instance: Instance, error: ReleaseFailed, head: Head, patched: Collection[str]) -> bool:

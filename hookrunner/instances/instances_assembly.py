@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
-from hookrunner.addons.build_request import ImageSettings
+from hookrunner.addons.build_request import BuildTerms, ImageSettings
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
@@ -39,7 +39,6 @@ from hookrunner.packages.source_locations import PackageSource, parse_location, 
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
-from kubetypes.openapi import builtin_kinds
 
 _log = log.get("addons.instances")
 
@@ -180,6 +179,7 @@ class _BlueprintMaker:
             addons.namespaces,
         )
         runner = ProgramRunner(self._parts.children, self._unpacked)
+        images = ImageSettings(addons.private_registry, addons.image_pull_secret)
         return BlueprintParts(
             store=self._convergence.store,
             metrics=self._parts.metrics,
@@ -187,8 +187,7 @@ class _BlueprintMaker:
             capabilities=helm.capabilities,
             builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
-            scopes=_scope,
-            images=ImageSettings(addons.private_registry, addons.image_pull_secret),
+            terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace),
             mark=partial(add_finalizer, client),
             look_around=partial(look_around, views),
             open_source=self._open_source,
@@ -202,9 +201,3 @@ class _BlueprintMaker:
         except ValueError as error:
             raise PackageError("Malformed", f"source of the addon '{addon.name}': {error}") from None
         return self._opener.open(self._overrides.location_of(addon.name, own), kubernetes)
-
-
-def _scope(api_version: str, kind: str) -> bool | None:
-    """Whether objects of one of Kubernetes' own kinds have a namespace; None for other kinds."""
-    known = builtin_kinds.of_kind(api_version, kind)
-    return known.namespaced if known else None

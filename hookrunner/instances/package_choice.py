@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 
+from hookrunner.addons.build_preparation import ChosenPackage
 from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
 from hookrunner.errors import PackageError
 from hookrunner.metrics.addons import RunStep
@@ -31,15 +31,6 @@ _HELD = 2
 """Packages whose directories stay: the present one, and the one before, which a hook may still read."""
 _SETTLED = frozenset((AddonPhase.CURRENT.value, AddonPhase.IN_PROGRESS.value))
 """Phases in which the status says what the spec led to."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenPackage:
-    """A package, its version as it was found, and the directory with its files."""
-
-    version: ResolvedVersion
-    package: Package
-    directory: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.addons.addon_crd import read_object_schema
-from hookrunner.addons.addon_values import instance_values
-from hookrunner.addons.build_request import BuildRequest
+from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
+from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.files.definition_rules import unchecked_rules
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
+from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.charts.chart_files import CRDS
-from hookrunner.errors import BadChart, BadPatch, BadValues, PackageError, RenderFailed
+from hookrunner.errors import BadChart, BadPatch, BadValues, MissingValue, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
 from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml
 from hookrunner.manifests.placeholders import look_up
@@ -151,11 +152,9 @@ async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, sc
     path = package_path(addon, package.version)
     try:
         built = await builder.build(_request(addon, package, unpack_package(package, scratch)))
-    except BadValues as error:
+    except (BadValues, MissingValue) as error:
         return [ModuleRemark(path, code="needs-values", text=f"{error}: the package was not built here")]
     except RenderFailed as error:
-        if " has no value: " in str(error):
-            return [ModuleRemark(path, code="needs-values", text=f"{error}: the package was not built here")]
         return [ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")]
     except (BadChart, BadPatch) as error:
         return [ModuleRemark(path, code="chart-refused", text=str(error))]
@@ -163,18 +162,11 @@ async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, sc
 
 
 def _request(addon: Addon, package: Package, directory: Path) -> BuildRequest:
-    instance = default_instance(addon)
-    values = instance_values(addon, instance, package.version)
-    return BuildRequest(
-        addon=addon,
-        instance=instance,
-        package=package,
-        directory=directory,
-        values=values.document(instance.unit),
-        namespace="default",
-        capabilities=stock_capabilities(),
-        quotes=True,
-    )
+    """The request of a first install. Whether the package fits this cluster and this hookrunner is not asked: it may be
+    meant for others."""
+    chosen = ChosenPackage(ResolvedVersion(package.version), package, directory)
+    prepared = PreparedBuild(addon, default_instance(addon), chosen, stock_capabilities())
+    return prepared.request(prepared.own_values(), BuildTerms(quotes=True))
 
 
 def default_instance(addon: Addon) -> Instance:

@@ -13,6 +13,7 @@ from hookrunner.addons.addon_values import AddonValues, instance_values, read_ad
 from hookrunner.addons.files.addon_file import ADDON_FILE, parse_document
 from hookrunner.addons.files.addon_file_rules import FILE
 from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.linting.addon_checks import (
     check_build,
@@ -100,6 +101,6 @@ def _defaults(addon: Addon, values: AddonValues) -> JSON:
     """The addon's section of the values without anything set; only what values.yaml has if that is refused."""
     try:
         instance = default_instance(addon)
-        return instance_values(addon, instance, "").effective(instance.unit)
+        return instance_values(addon, instance, ResolvedVersion("")).effective(instance.unit)
     except BadValues:
         return values.static

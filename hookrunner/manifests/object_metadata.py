@@ -2,19 +2,22 @@
 
 The namespace is written into objects that have none, because release records are kept in another namespace. Whether a
 kind has namespaces is looked up: first among the definitions of the same package, which the cluster may not know yet,
-then in the cluster, then among the built-in kinds. Objects of unknown kinds stay as they are.
+then among the kinds that the cluster was asked for (`unplaced_kinds`), then among the built-in kinds. Objects of
+unknown kinds stay as they are.
 
 Labels go on `metadata.labels` of each object, in place of its own of the same name; selectors and templates of Pods
 stay as they are, so a workload still finds its Pods.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from hookrunner.manifests.sourced_object import SourcedObject
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
 
+Kind = tuple[str, str]
+"""apiVersion and kind."""
 Scopes = Callable[[str, str], bool | None]
 """Whether the kind of an apiVersion and a kind has namespaces; None if that is unknown."""
 
@@ -24,29 +27,31 @@ _DIGITS = 10
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
-def fill_namespaces(
-    sources: Iterable[SourcedObject], namespace: str, scopes: Scopes | None = None
-) -> tuple[SourcedObject, ...]:
-    """The objects; those of kinds with namespaces that name none get `namespace`. `scopes` asks the cluster."""
-    objects = tuple(sources)
-    look_up = scopes_of(objects, scopes)
+def fill_namespaces(sources: Iterable[SourcedObject], namespace: str, scopes: Scopes) -> tuple[SourcedObject, ...]:
+    """The objects; those of kinds with namespaces that name none get `namespace`."""
     return tuple(
         source.with_metadata({"namespace": namespace})
-        if not source.namespace and look_up(source.api_version, source.kind)
+        if not source.namespace and scopes(source.api_version, source.kind)
         else source
-        for source in objects
+        for source in sources
     )
 
 
-def scopes_of(sources: Sequence[SourcedObject], scopes: Scopes | None = None) -> Scopes:
-    """The scopes of all kinds that these objects define, that `scopes` knows, or that are built in."""
+def unplaced_kinds(sources: Iterable[SourcedObject], scopes: Scopes) -> tuple[Kind, ...]:
+    """The kinds of objects without a namespace of which it is not known whether they should have one."""
+    kinds = {(source.api_version, source.kind): None for source in sources if not source.namespace}
+    return tuple(kind for kind in kinds if scopes(*kind) is None)
+
+
+def scopes_of(sources: Iterable[SourcedObject], asked: Mapping[Kind, bool] | None = None) -> Scopes:
+    """The scopes of all kinds that these objects define, that the cluster was asked for, or that are built in."""
     defined = dict(entry for source in sources for entry in _defined_kinds(source))
 
     def look_up(api_version: str, kind: str) -> bool | None:
         group = api_version.rpartition("/")[0]
         if (group, kind) in defined:
             return defined[group, kind]
-        known = scopes(api_version, kind) if scopes else None
+        known = (asked or {}).get((api_version, kind))
         return builtin_scope(api_version, kind) if known is None else known
 
     return look_up

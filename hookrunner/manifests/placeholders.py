@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from hookrunner.errors import RenderFailed
+from hookrunner.errors import MissingValue
 from hookrunner.model.addons import Placeholder
 from kubetypes.json_values import JSON
 
@@ -25,7 +25,7 @@ def replace_placeholders(
 ) -> dict[str, bytes]:
     """The files, each placeholder replaced by its value. `values` are the addon's own, as hooks have left them.
 
-    A text goes in as it is, another value as JSON, which is YAML too. Raises RenderFailed for a placeholder that stands
+    A text goes in as it is, another value as JSON, which is YAML too. Raises MissingValue for a placeholder that stands
     in a file and has no value; others may lack theirs.
     """
     by_text = {placeholder.text.encode(): placeholder for placeholder in placeholders if placeholder.text}
@@ -49,7 +49,7 @@ def _value_text(placeholder: Placeholder, values: JSON, path: str) -> bytes:
     """What stands in place of a placeholder; `path` is the file, for messages."""
     value = look_up(values, placeholder.value)
     if value is None:
-        raise RenderFailed(
+        raise MissingValue(
             f"{path}: the placeholder {placeholder.text} has no value: "
             f"set {placeholder.value} in the spec, in values.yaml or by a hook"
         )

@@ -127,6 +127,11 @@ class KindResolver:
         for resource in resources(crd):
             self._discovery.renew(resource.api_version)
 
+    async def read_scopes(self, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bool]:
+        """Which of these kinds (apiVersion, kind) have namespaces. Raises UnknownKind, or another KubeError if the
+        server cannot be asked."""
+        return {kind: (await self.resolve(*kind)).namespaced for kind in kinds}
+
     def forget(self, api_version: str) -> None:
         """Drop cached kinds of this version, because the server answered 404: the next time it is asked again."""
         self._discovery.forget(api_version)

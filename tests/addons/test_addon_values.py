@@ -8,6 +8,7 @@ import pytest
 from hookrunner.addons.addon_values import AddonValues, KnownOfInstance, known_of, read_addon_values, shared_values
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.addons.instance_fields import read_instance
+from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.values.section_store import SectionStore
@@ -107,7 +108,7 @@ def test_shared_values_lie_below_those_of_the_modules(tree: MakeTree) -> None:
 
 def test_what_is_known_comes_from_the_instance() -> None:
     coredns = addon()
-    known = known_of(read_instance(coredns, instance_of({})), coredns, "1.14.6", "1.14.2", "stable")
+    known = known_of(read_instance(coredns, instance_of({})), coredns, ResolvedVersion("1.14.6", "stable"), "1.14.2")
     assert known.document() == {
         "name": "default",
         "namespace": "kube-system",

@@ -1,17 +1,18 @@
 """Objects of an instance: the same from every form of package, in one order, with namespaces and labels."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.build_request import BuildRequest, ImageSettings, digest_of
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, ImageSettings, digest_of
 from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadManifest, BadPatch, RenderFailed
+from hookrunner.errors import BadManifest, BadPatch, MissingValue
+from hookrunner.manifests.object_metadata import Kind
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.package import parse_package
@@ -57,7 +58,6 @@ def request_of(tmp_path: Path) -> Request:
             package=package,
             directory=unpack_package(package, tmp_path / "packages"),
             values={"global": {}, "web": {"greeting": "hello"}},
-            namespace="apps",
             capabilities=stock_capabilities(),
         )
 
@@ -117,7 +117,7 @@ async def test_order_of_files_does_not_matter(builder: ObjectBuilder, request_of
 
 
 async def test_images_come_from_the_private_registry(builder: ObjectBuilder, request_of: Request) -> None:
-    request = replace(request_of({"a.yaml": DEPLOYMENT}), images=ImageSettings("reg.local", "pull"))
+    request = replace(request_of({"a.yaml": DEPLOYMENT}), terms=BuildTerms(ImageSettings("reg.local", "pull")))
     [deployment] = (await builder.build(request)).rendered.objects
     pod = deployment["spec"]["template"]["spec"]
     assert pod["containers"][0]["image"] == "reg.local/nginx:1"
@@ -131,6 +131,29 @@ async def test_definitions_of_a_package_tell_scopes(builder: ObjectBuilder, requ
     thing = "apiVersion: a.io/v1\nkind: Thing\nmetadata: {name: one}\n"
     built = await builder.build(request_of({"a.yaml": f"{definition}---\n{thing}"}))
     assert built.rendered.objects[-1]["metadata"]["namespace"] == "apps"
+
+
+async def test_cluster_tells_scopes_of_kinds_that_only_it_knows(builder: ObjectBuilder, request_of: Request) -> None:
+    asked = list[Kind]()
+
+    async def read_scopes(kinds: Collection[Kind]) -> dict[Kind, bool]:
+        asked.extend(kinds)
+        return {("a.io/v1", "Thing"): True, ("a.io/v1", "Zone"): False}
+
+    things = (f"apiVersion: a.io/v1\nkind: {kind}\nmetadata: {{name: x}}\n" for kind in ("Thing", "Zone", "Odd"))
+    request = replace(
+        request_of({"a.yaml": "---\n".join([CONFIG, *things])}), terms=BuildTerms(read_scopes=read_scopes)
+    )
+    objects = (await builder.build(request)).rendered.objects
+    placed = {obj["kind"]: obj["metadata"].get("namespace") for obj in objects}
+    assert placed == {"ConfigMap": "apps", "Thing": "apps", "Zone": None, "Odd": None}
+    assert asked == [("a.io/v1", "Thing"), ("a.io/v1", "Zone"), ("a.io/v1", "Odd")]
+
+
+def test_namespace_of_an_instance_without_one_is_that_of_the_program(request_of: Request) -> None:
+    request = request_of({"a.yaml": CONFIG})
+    rootless = read_instance(request.addon, {**request.instance.document, "metadata": {"name": "default"}})
+    assert replace(request, instance=rootless, terms=BuildTerms(namespace="home")).namespace == "home"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +176,7 @@ async def test_unusable_packages_are_refused(
 
 
 async def test_placeholder_without_a_value_is_refused(builder: ObjectBuilder, request_of: Request) -> None:
-    with pytest.raises(RenderFailed, match="__GREETING__ has no value"):
+    with pytest.raises(MissingValue, match="__GREETING__ has no value"):
         await builder.build(request_of({"a.yaml": CONFIG}, text={"__GREETING__": "missing"}))
 
 
@@ -218,15 +241,26 @@ async def test_highest_wanted_operator_is_known(
 
 def test_digest_covers_what_changes_objects(request_of: Request) -> None:
     first = request_of({"a.yaml": CONFIG})
+    elsewhere = {**first.instance.document, "metadata": {"name": "default", "namespace": "other"}}
     others = [
         request_of({"a.yaml": ROLE}),
         request_of({"a.yaml": CONFIG}, labels={}),
         request_of({"a.yaml": CONFIG}, spec={"patches": [{"kind": "ConfigMap"}]}),
         replace(first, values={"global": {}, "web": {}}),
-        replace(first, namespace="other"),
-        replace(first, images=ImageSettings("reg.local")),
+        replace(first, instance=read_instance(first.addon, elsewhere)),
+        replace(first, terms=BuildTerms(ImageSettings("reg.local"))),
     ]
     assert len({digest_of(request) for request in (first, *others)}) == len(others) + 1
+
+
+def test_digest_ignores_the_version_that_was_installed_before(request_of: Request) -> None:
+    """It is another one after the first run; a restart would find a difference."""
+    request = request_of({"a.yaml": CONFIG})
+    first, again, other = (
+        replace(request, values={"global": {}, "web": {"addon": {"version": version, "previousVersion": previous}}})
+        for version, previous in (("1.0.0", ""), ("1.0.0", "1.0.0"), ("1.1.0", "1.0.0"))
+    )
+    assert digest_of(first) == digest_of(again) != digest_of(other)
 
 
 def test_digest_ignores_what_changes_no_object(request_of: Request) -> None:

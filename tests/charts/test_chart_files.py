@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.charts import chart_files
-from hookrunner.charts.chart_files import digest, read_crds
+from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart
-from hookrunner.model.releases import Capabilities
 from tests.charts.conftest import CHART, Write
 
 
@@ -192,25 +191,3 @@ def test_document_that_is_not_a_crd_is_refused_by_file_and_number(write: Write, 
 def test_bad_yaml_is_refused_by_file_and_document(write: Write) -> None:
     with pytest.raises(BadChart, match=r"crds/a\.yaml, document 2: not YAML: line 6"):
         read_crds(write({"crds/a.yaml": CRD + "---\na: ]\n"}), ())
-
-
-SEEN = Capabilities("v1.31.0", ("v1",))
-
-
-def test_digest_changes_with_every_input_of_a_release() -> None:
-    digests = [
-        digest("f", {"a": 1}, None, {}),
-        digest("g", {"a": 1}, None, {}),
-        digest("f", {"a": 2}, None, {}),
-        digest("f", {"a": 1}, SEEN, {}),
-        digest("f", {"a": 1}, Capabilities("v1.31.0", ("v1", "apps/v1")), {}),
-        digest("f", {"a": 1}, None, {"heritage": "h"}),
-    ]
-    assert len(set(digests)) == len(digests)
-    assert all(len(text) == 40 for text in digests)
-
-
-def test_digest_does_not_depend_on_the_order_of_keys() -> None:
-    assert digest("f", {"a": 1, "b": {"c": 2, "d": 3}}, SEEN, {}) == digest(
-        "f", {"b": {"d": 3, "c": 2}, "a": 1}, SEEN, {}
-    )

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.addons.build_preparation import ChosenPackage
 from hookrunner.addons.version_resolver import VersionRequest
-from hookrunner.instances.package_choice import ChosenPackage, PackageChoice
+from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, CommonFields, Instance

@@ -5,7 +5,9 @@ from hookrunner.manifests.object_metadata import (
     builtin_scope,
     fill_namespaces,
     label_value,
+    scopes_of,
     set_labels,
+    unplaced_kinds,
 )
 from tests.manifests.conftest import sourced
 from tests.tables import each
@@ -18,7 +20,7 @@ def definition(kind: str, scope: str) -> dict[str, object]:
 def test_objects_get_the_namespace_that_they_lack() -> None:
     objects = [sourced("ConfigMap", "a"), sourced("ConfigMap", "b", "own"), sourced("ClusterRole", "c")]
     objects[2] = sourced("ClusterRole", "c", api_version="rbac.authorization.k8s.io/v1")
-    assert [source.namespace for source in fill_namespaces(objects, "ns")] == ["ns", "own", ""]
+    assert [source.namespace for source in fill_namespaces(objects, "ns", builtin_scope)] == ["ns", "own", ""]
     assert objects[0].namespace == ""
 
 
@@ -34,8 +36,15 @@ def test_definitions_of_the_package_count_before_the_cluster() -> None:
     objects += [
         sourced(kind, kind.lower(), api_version="example.com/v1") for kind in ("Inner", "Outer", "Asked", "Odd")
     ]
-    filled = fill_namespaces(objects, "ns", lambda _, kind: {"Asked": True, "Outer": True}.get(kind))
+    asked = {("example.com/v1", "Asked"): True, ("example.com/v1", "Outer"): True}
+    filled = fill_namespaces(objects, "ns", scopes_of(objects, asked))
     assert [source.namespace for source in filled[3:]] == ["ns", "", "ns", ""]
+
+
+def test_cluster_is_asked_for_kinds_that_are_neither_defined_nor_built_in() -> None:
+    things = [sourced("Thing", name, api_version="example.com/v1") for name in ("a", "b")]
+    placed = sourced("Other", "c", "own", api_version="example.com/v1")
+    assert unplaced_kinds([*things, placed, sourced("ConfigMap", "d")], builtin_scope) == (("example.com/v1", "Thing"),)
 
 
 @each(

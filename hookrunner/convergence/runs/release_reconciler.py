@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.charts.chart_files import digest_with_manifest
+from hookrunner.charts.release_digests import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator

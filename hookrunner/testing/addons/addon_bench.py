@@ -7,31 +7,24 @@ Hooks run as in the first run of an instance (`addon_hooks.py`), and find the gi
 on other instances or on time is left out: gates, an installed version, adoption.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from hookrunner import __version__
 from hookrunner.addons.addon_crd import read_object_schema
 from hookrunner.addons.addon_discovery import AddonCatalog
-from hookrunner.addons.addon_values import instance_values
-from hookrunner.addons.build_request import BuildRequest, ImageSettings
+from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
+from hookrunner.addons.build_request import BuildTerms, ImageSettings, ReadScopes
 from hookrunner.addons.files.definition_rules import broken_rules
 from hookrunner.addons.instance_fields import read_instance, require_kind
-from hookrunner.addons.object_builder import ObjectBuilder
-from hookrunner.addons.version_resolver import (
-    VersionRequest,
-    check_operator,
-    check_package,
-    resolve_version,
-    untested_reason,
-)
+from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
+from hookrunner.addons.version_resolver import ResolvedVersion, resolve_version, version_request
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput, PackageError, RunBlocked
-from hookrunner.manifests.object_metadata import scopes_of
+from hookrunner.manifests.object_metadata import Kind, scopes_of
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
@@ -41,6 +34,7 @@ from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channe
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import unpack_package
+from hookrunner.packages.package_fetcher import require_trusted
 from hookrunner.packages.source_locations import (
     DirectoryLocation,
     SourceOverrides,
@@ -48,11 +42,10 @@ from hookrunner.packages.source_locations import (
 )
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
-from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
+from hookrunner.testing.addons.addon_hooks import HookFindings, HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
 
-_NAMESPACE = "default"
 _DEFINITION = "CustomResourceDefinition"
 
 SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
@@ -87,33 +80,34 @@ class AddonBench:
         the instance."""
         addon = addon_of(self.catalog, document)
         instance = checked_instance(addon, document)
-        versions = versions_of(addon, instance, capabilities)
-        package = await read_package(addon, instance, self.source_of(addon), versions)
-        values = instance_values(addon, instance, package.version)
-        require_rules(addon, instance)
+        version, package = await read_package(addon, instance, self.source_of(addon), capabilities.kube_version)
         with TemporaryDirectory(dir=self.scratch) as own:
-            directory = unpack_package(package, Path(own))
-            inputs = HookInputs(instance.document, directory, cluster)
-            findings = await run_hooks(self.hooks, addon.directory, inputs, values, instance.unit)
-            values.for_helm(instance.unit)
-            request = BuildRequest(
-                addon=addon,
-                instance=instance,
-                package=package,
-                directory=directory,
-                values=values.document(instance.unit),
-                namespace=instance.namespace or _NAMESPACE,
-                capabilities=with_definitions(capabilities, cluster),
-                images=self.images,
-                scopes=scopes_of([SourcedObject("given", obj) for obj in cluster]),
-                quotes=True,
-            )
-            built = await self.builder.build(request)
-        if obstacle := check_operator(built.min_operator, versions, package.version):
-            raise RunBlocked(obstacle.message)
-        untested = untested_reason(package.traits, versions, package.version)
-        notes = (*findings.notes, *built.unmatched, *filter(None, [untested]))
+            chosen = ChosenPackage(version, package, unpack_package(package, Path(own)))
+            prepared = PreparedBuild(addon, instance, chosen, with_definitions(capabilities, cluster))
+            _require_open(prepared.obstacle)
+            findings, built = await self._build(prepared, cluster)
+        _require_open(prepared.refusal_of(built))
+        notes = (*findings.notes, *built.unmatched, *filter(None, [prepared.untested]))
         return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
+
+    async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[HookFindings, BuiltRelease]:
+        """What hooks have to say, and what the objects are with the values that they leave."""
+        values, instance = prepared.own_values(), prepared.instance
+        require_rules(prepared.addon, instance)
+        inputs = HookInputs(instance.document, prepared.chosen.directory, cluster)
+        findings = await run_hooks(self.hooks, prepared.addon.directory, inputs, values, instance.unit)
+        terms = BuildTerms(self.images, scopes_in(cluster), quotes=True)
+        return findings, await self.builder.build(prepared.request(values, terms))
+
+
+def scopes_in(cluster: Iterable[JSON]) -> ReadScopes:
+    """Answers which kinds have namespaces for a cluster that has these objects, as far as they define kinds."""
+    scopes = scopes_of([SourcedObject("given", obj) for obj in cluster])
+
+    async def read_scopes(kinds: Collection[Kind]) -> dict[Kind, bool]:
+        return {kind: known for kind in kinds if (known := scopes(*kind)) is not None}
+
+    return read_scopes
 
 
 def with_definitions(capabilities: Capabilities, cluster: Iterable[JSON]) -> Capabilities:
@@ -160,27 +154,27 @@ def require_rules(addon: Addon, instance: Instance) -> None:
         raise RunBlocked(f"{addon.object.kind} {instance.name}: " + "; ".join(broken))
 
 
-def versions_of(addon: Addon, instance: Instance, capabilities: Capabilities) -> VersionRequest:
-    """What decides about the version of a first install."""
-    kubernetes = capabilities.kube_version
-    return VersionRequest(addon.component, kubernetes, __version__, instance.fields, "", addon.downgrade)
+def _require_open(obstacle: AddonObstacle | None) -> None:
+    """Raises RunBlocked with what stands in the way."""
+    if obstacle:
+        raise RunBlocked(obstacle.message)
 
 
-async def read_package(addon: Addon, instance: Instance, source: DirectorySource, request: VersionRequest) -> Package:
-    """The package of the version that the instance asks for, on a first install. Raises PackageError, RunBlocked."""
-    if not is_kubernetes_in(request.kubernetes, addon.requires.kubernetes):
+async def read_package(
+    addon: Addon, instance: Instance, source: DirectorySource, kubernetes: str
+) -> tuple[ResolvedVersion, Package]:
+    """The version that the instance asks for, on a first install on this version of Kubernetes, and its package. Raises
+    PackageError, RunBlocked."""
+    if not is_kubernetes_in(kubernetes, addon.requires.kubernetes):
         needed = addon.requires.kubernetes
-        raise RunBlocked(f"addon '{addon.name}' needs Kubernetes {needed}, the cluster has {request.kubernetes}")
+        raise RunBlocked(f"addon '{addon.name}' needs Kubernetes {needed}, the cluster has {kubernetes}")
+    request = version_request(addon, instance, kubernetes, installed="")
     wanted = resolve_version(request, await _read_channel(instance.fields.channel, source))
     if isinstance(wanted, AddonObstacle):
         raise RunBlocked(wanted.message)
     package = await source.read_package(addon.component, wanted.version)
-    if obstacle := check_package(package.traits, request, wanted.version):
-        raise RunBlocked(obstacle.message)
-    if wanted.digest and wanted.digest != package.digest:
-        text = f"package {package} has the digest {package.digest}, the channel wants {wanted.digest}"
-        raise PackageError("DigestMismatch", text)
-    return package
+    require_trusted(package, wanted.digest, is_remote=source.is_remote, verification="digest")
+    return wanted, package
 
 
 async def _read_channel(name: str, source: DirectorySource) -> Channel | PackageError:
