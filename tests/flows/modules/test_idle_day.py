@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hookrunner import app
@@ -22,7 +23,7 @@ from kubesandbox.sandbox import Sandbox
 from tests.controlplane.processes import free_port
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_leftovers import RESTLESS
-from tests.flows.waiting import until
+from tests.flows.waiting import INTERVAL, until
 from tests.kube.server import definition
 
 STEP, STEPS = 1200.0, 72
@@ -112,24 +113,38 @@ async def day(sandbox: Sandbox, tmp_path: Path, forward: Callable[[float], None]
         day = Day(tmp_path / "told", sandbox, client, forward)
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "hookrunner"}, "data": data}
         await day.send("POST", f"{CORE}/configmaps", config)
-        async with _running(tmp_path):
+        async with _running(tmp_path) as port:
+            await _wait_ready(port)
             yield day
 
 
 @asynccontextmanager
-async def _running(directory: Path) -> AsyncIterator[None]:
+async def _running(directory: Path) -> AsyncIterator[int]:
     places = {"MODULES_DIR": "modules", "HOOKS_DIR": "hooks", "TMP_DIR": "tmp", "KUBE_CONFIG": "kc"}
     ours = {name: str(directory / place) for name, place in (places | {"DEBUG_UNIX_SOCKET": "socket"}).items()}
-    ours |= {"LISTEN_ADDRESS": "127.0.0.1", "LISTEN_PORT": str(free_port())}
+    port = free_port()
+    ours |= {"LISTEN_ADDRESS": "127.0.0.1", "LISTEN_PORT": str(port)}
     others = {"TOLD": str(directory / "told"), "PATH": os.environ["PATH"]}
     settings = load({}, "hookrunner", {f"HOOKRUNNER_{name}": value for name, value in ours.items()} | others)
     program = asyncio.create_task(app.serve(settings, Lookup(settings.kube)))
     try:
-        yield
+        yield port
     finally:
         program.cancel()
         with suppress(asyncio.CancelledError):
             await program
+
+
+async def _wait_ready(port: int) -> None:
+    """Wait for the end of the first converge. Hazard: schedules are armed then, a tick after it; clocks that are set
+    forward before would be forgotten, and hooks tell of themselves before they have ended."""
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+        while True:
+            with suppress(aiohttp.ClientConnectionError):
+                async with session.get("/readyz") as response:
+                    if response.ok:
+                        return
+            await asyncio.sleep(INTERVAL)
 
 
 def _write(directory: Path) -> None:
