@@ -22,8 +22,6 @@ FILES = (
     "tests/a_test.yaml", "../values.yaml",
 )  # fmt: skip
 CERTIFICATES = ("tls.crt", "tls.key", "ca.crt")
-READING = ("module list --modules-dir m", "module lint m/001-a")
-RENDERING = ("module render a --modules-dir m", "module test m/001-a")
 TOOLS = ("hook lint h", "hook test h", "hook lint h/a.sh", "hook run h/a.sh", "hook config h/a.sh")
 TARGETS = ("/dev/zero", "pipe", "itself", "nowhere", "/proc/self/environ", "/proc/self/mem", "/", "..")
 SECRET = "PATH="
@@ -40,36 +38,47 @@ def link(path: Path, target: str) -> None:
         path.symlink_to(path.name if target == "itself" else target)
 
 
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One that is right."""
-    monkeypatch.chdir(tmp_path)
-    (made := tmp_path / "m" / "001-a" / "templates").mkdir(parents=True)
-    (made.parent / "Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
-    (made.parent / "values.yaml").write_text("a: {}\naEnabled: true\n")
-    (made / "b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
-    return made.parent
+def make_module(directory: Path) -> Path:
+    """One that is right, with a test case; in a directory of modules of its own."""
+    (directory / "templates").mkdir(parents=True)
+    (directory / "tests").mkdir()
+    (directory / "Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
+    (directory / "values.yaml").write_text("a: {}\naEnabled: true\n")
+    (directory / "templates/b.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (directory / "tests/b.test.yaml").write_text("[{name: a case, expect: {objects: [{kind: ConfigMap}]}}]\n")
+    return directory
 
 
-def rendering(file: str, target: str) -> tuple[str, ...]:
-    """Both commands at night. By day one of them in turns: each starts a process for the templates."""
-    number = FILES.index(file) + TARGETS.index(target)
-    return RENDERING if is_night() else (RENDERING[number % 2],)
+def rendered(file: str, modules: list[Path]) -> list[Path]:
+    """All at night. By day one of the eight in turns: each starts a process for the templates."""
+    return modules if is_night() else modules[FILES.index(file) % 8 :: 8]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("file", FILES)
 def test_no_link_in_a_module_stops_a_command_or_shows_what_it_leads_to(
-    module: Path, command: Command, file: str, target: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, file: str
 ) -> None:
-    link(module / file, target)
-    for words in (*READING, *rendering(file, target)):
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*words: str | Path) -> str:
         with watched():
-            ended = command(*words.split())
+            ended = command("module", *map(str, words))
         assert ended.code in (0, 1, 2), ended
         assert SECRET not in ended.out + ended.err
         assert "Traceback" not in ended.err
+        return ended.out
+
+    modules = [make_module(Path(f"m{number}", "001-a")) for number in range(len(TARGETS))]
+    for module, target in zip(modules, TARGETS, strict=True):
+        link(module / file, target)
+    for module in modules:
+        ask("list", "--modules-dir", module.parent)
+    ask("lint", *modules)
+    cases = ask("test", *modules)
+    assert [module for module in modules if f"{module}/tests/b.test.yaml" not in cases] == []
+    for module in rendered(file, modules):
+        ask("render", "a", "--modules-dir", module.parent)
 
 
 @pytest.mark.parametrize("target", TARGETS)
