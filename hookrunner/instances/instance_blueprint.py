@@ -16,7 +16,7 @@ from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, digest_of, looks_up
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
-from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of
+from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
@@ -72,8 +72,8 @@ class BlueprintParts:
 class InstanceBlueprint(OwnBlueprint):
     """One instance. `packages` chooses its package, and is closed when the unit is removed. `obstacle` is why its last
     run did not reach the objects, None if it did; `prepared` is what that run began with, `installed` the head of its
-    release then (`has_read_head`: it was looked at), `kept` what stays on purpose after its deletion, `built` what this
-    process has rendered last, `settled` the head since its last run without an error."""
+    release then (`has_read_head`: it was looked at), `kept` what stays on purpose after its deletion, `settled` the
+    head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -83,10 +83,11 @@ class InstanceBlueprint(OwnBlueprint):
         self.installed: Head | None = None
         self.has_read_head = False
         self.kept: tuple[KeptObject, ...] = ()
-        self.built: BuiltRelease | None = None
         self.settled: Head | None = None
         self.given_up = GivenUp()
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
+        self._built: BuiltRelease | None = None
+        self._unmatched = unmatched_before(instance.status)
         self._reports = ConditionReports(_earlier_reports(addon, instance))
         self._values = values
         self._home = home
@@ -110,6 +111,7 @@ class InstanceBlueprint(OwnBlueprint):
         """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
         RunPostponed, BadValues, KubeError."""
         instance, addon, parts = self.instance, self.addon, self._parts
+        self._built = None
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
@@ -140,6 +142,12 @@ class InstanceBlueprint(OwnBlueprint):
         """What its hooks report of it, each condition once."""
         return self._reports.conditions
 
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Patches without an object: those of what the last run has built, which may have been refused, or else those
+        of what is installed, which an earlier process may have built."""
+        return self._built.unmatched if self._built else self._unmatched
+
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
         directory = str(self.prepared.chosen.directory) if self.prepared else ""
@@ -160,9 +168,9 @@ class InstanceBlueprint(OwnBlueprint):
         """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, KubeError, and RunBlocked if
         one of them needs a newer hookrunner."""
         with self.time_step("render"):
-            self.built = await self._parts.builder.build(self._request(is_first))
-        self._require_open(self._ready.refusal_of(self.built))
-        return self.built.rendered
+            self._built = built = await self._parts.builder.build(self._request(is_first))
+        self._require_open(self._ready.refusal_of(built))
+        return built.rendered
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """Marks on each object, a dry run before anything is written, and what is never pruned."""
@@ -177,8 +185,10 @@ class InstanceBlueprint(OwnBlueprint):
         )
 
     def settle(self, head: Head) -> None:
-        """Its release is at rest at this revision."""
+        """Its release is at rest at this revision, which stands for what was built if it was not restored."""
         self.settled = head
+        if not head.note:
+            self._unmatched = self.unmatched
 
     def attempt_digest(self, digest: str) -> str:
         """That of the inputs and of everything by which a user may ask for another attempt."""
@@ -213,7 +223,7 @@ class InstanceBlueprint(OwnBlueprint):
     @property
     def _patched(self) -> list[str]:
         """The objects that patches have changed, as `ReleaseFailed.invalid` names objects."""
-        return [_content_key(changed) for changed in self.built.patched] if self.built else []
+        return [_content_key(changed) for changed in self._built.patched] if self._built else []
 
     @property
     def _status(self) -> JSON:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hookrunner.addons.status_conditions import unmatched_before
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
@@ -86,7 +85,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         last_healthy=_last_healthy(status),
         rolled_back=_rolled_back(state, blueprint, status),
         available_version=prepared.version.available if prepared else "",
-        unmatched_patches=blueprint.built.unmatched if blueprint.built else unmatched_before(status),
+        unmatched_patches=blueprint.unmatched,
         untested=prepared.untested if prepared else "",
         hook_conditions=blueprint.hook_conditions,
     )

@@ -154,7 +154,7 @@ class Operator:
         """Wait until it is not ready and says so with these words."""
         await until(lambda: words in str(self.readyz().messages), f"not ready, with {words!r}")
 
-    def metric(self, name: str, **labels: str) -> float:
+    def metric(self, name: str, /, **labels: str) -> float:
         """The sum of the samples of a metric with these labels; `name` without prefix. 0 without samples."""
         return sample_sum(self.get("/metrics")[1], f"hookrunner_{name}", labels)
 

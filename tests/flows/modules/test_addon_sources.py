@@ -64,6 +64,13 @@ def things(world: World, server: Server) -> World:
     return world
 
 
+def steps_taken(world: World, name: str) -> list[str]:
+    """Those of these steps that an instance has taken since the start, also in attempts that failed."""
+    labels = {"addon": "thing", "namespace": "default", "name": name}
+    steps = ("resolve", "fetch", "render", "apply")
+    return [step for step in steps if world.operator.metric("addon_run_seconds_count", **labels, step=step)]
+
+
 async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server: Server) -> None:
     await start(things)
     await put(things)
@@ -75,6 +82,8 @@ async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server:
     await reaches(things, "Applying", "ApplyFailed", "y")
     assert server.requests == ["/stable"], "what y has asked for"
     assert await status(things) == before
+    assert steps_taken(things, "x") == []
+    assert steps_taken(things, "y") == ["resolve", "fetch", "render", "apply"]
 
 
 async def test_channel_that_moves_is_followed_at_the_next_look(things: World, server: Server) -> None:

@@ -1,0 +1,118 @@
+"""Blueprints of one instance: packages are read from a directory and built by the real builder; releases and the
+cluster are fakes with memory."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.build_request import BuildTerms
+from hookrunner.addons.gates import GateWorld
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.charts.renderer import Renderer
+from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
+from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.manifests.program_runner import ProgramRunner
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.addons import Addon, Instance, Placeholder
+from hookrunner.model.releases import Capabilities, Head, KeptObject
+from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.package_fetcher import PackageFetcher
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import own_environment
+from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
+from tests.convergence.site import NO_SCHEMAS
+from tests.instances.samples import ADDON
+
+UNIT = "dns.default.x"
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {text: __TEXT__}\n"
+KEPT = KeptObject("/Namespace/dns", "it is not empty")
+
+
+class Records(Releases):
+    """The head of one release, and how it was removed."""
+
+    def __init__(self) -> None:
+        self.latest: Head | None = None
+        self.removed: list[str] = []
+
+    async def read_head(self, name: str, namespace: str) -> Head | None:
+        return self.latest
+
+    async def tear_down(
+        self, name: str, namespace: str, options: Any, patience: float = 60.0
+    ) -> tuple[KeptObject, ...]:
+        self.removed.append(f"torn down {namespace}/{name}")
+        return (KEPT,)
+
+    async def abandon(self, name: str, namespace: str, marks: Any) -> int:
+        self.removed.append(f"abandoned {namespace}/{name}")
+        return 1
+
+
+class Served(ClusterCapabilities):
+    """What the cluster serves."""
+
+    def __init__(self) -> None: ...
+
+    async def get(self) -> Capabilities:
+        return Capabilities("v1.34.0", ("v1",))
+
+
+@dataclass
+class World:
+    """The addon `dns` with the versions 1.0 and 2.0 in a directory; the channel leads to 1.0. `status` is that of the
+    instance as it was written last, `marked` counts the finalizers that were set."""
+
+    directory: Path
+    addon: Addon = field(
+        default_factory=lambda: replace(ADDON, text=(Placeholder("__TEXT__", "text"),), component="dns")
+    )
+    records: Records = field(default_factory=Records)
+    store: SectionStore = field(default_factory=lambda: SectionStore({}, {}))
+    metrics: Metrics = field(default_factory=lambda: Metrics(""))
+    gates: GateWorld = field(default_factory=GateWorld)
+    status: JSON = None
+    marked: int = 0
+    reported: list[str] = field(default_factory=list)
+
+    def put(self, version: str, **files: str) -> None:
+        """A package, which the channel leads to from now on."""
+        package = self.directory / "packages/dns" / version
+        package.mkdir(parents=True, exist_ok=True)
+        for name, text in ({"a": MAP} | files).items():
+            (package / f"{name}.yaml").write_text(text)
+        (self.directory / "stable").write_text(f"manifests: [{{version: '{version}'}}]\n")
+
+    def blueprint(self, seen: Instance) -> InstanceBlueprint:
+        """That of an instance which a process has just found."""
+        values = AddonValues({"text": "hi"})
+        self.store.add(UNIT, "dns", NO_SCHEMAS)
+        return InstanceBlueprint(self.addon, values, seen, "home", self._parts())
+
+    def _parts(self) -> BlueprintParts:
+        async def mark(_addon: Addon, _instance: Instance) -> None:
+            self.marked += 1
+
+        async def look_around(_addon: Addon) -> GateWorld:
+            return self.gates
+
+        builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
+        return BlueprintParts(
+            store=self.store,
+            metrics=self.metrics,
+            releases=self.records,
+            capabilities=Served(),
+            builder=builder,
+            fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
+            terms=BuildTerms(namespace="home"),
+            mark=mark,
+            look_around=look_around,
+            open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
+            status_of=lambda _unit: self.status,
+            on_report=self.reported.append,
+        )

@@ -1,0 +1,240 @@
+"""What a run of an instance begins with, what its release is made from, and how a run's failure is kept."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import (
+    BadPatch,
+    BadValues,
+    HookrunnerError,
+    ReleaseFailed,
+    RenderFailed,
+    RunBlocked,
+    RunPostponed,
+)
+from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.model.addons import Requirements
+from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
+from kubetypes.json_values import JSON
+from tests.instances.blueprint_world import KEPT, MAP, UNIT, World
+from tests.instances.samples import instance
+
+PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
+ELSEWHERE = PATCH | {"metadata": {"name": "b"}}
+ROLLED_BACK = Head(UNIT, "home", 3, "deployed", note="rolled-back", version="1.0")
+
+
+def head(revision: int = 1, version: str = "1.0") -> Head:
+    return Head(UNIT, "home", revision, "deployed", version=version)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.put("2.0")
+    world.put("1.0")
+    return world
+
+
+async def run(blueprint: InstanceBlueprint) -> tuple[JSON, ...]:
+    """A run up to the objects, as it is where something has changed."""
+    await blueprint.prepare()
+    return (await blueprint.render(True)).objects
+
+
+def reason_of(blueprint: InstanceBlueprint) -> str:
+    """Why its last run did not reach the objects, in one word."""
+    return blueprint.obstacle.reason if blueprint.obstacle else ""
+
+
+async def test_run_finds_version_values_and_objects(world: World) -> None:
+    blueprint = world.blueprint(instance(spec={"more": 1}))
+    assert blueprint.version == ""
+    (made,) = await run(blueprint)
+    assert (made["metadata"]["namespace"], made["data"]) == ("default", {"text": "hi"})
+    values = world.store.effective(UNIT)
+    assert (values["more"], values["addon"]["version"], values["addon"]["channel"]) == (1, "1.0", "stable")
+    assert (blueprint.version, blueprint.obstacle, world.marked) == ("1.0", None, 1)
+
+
+async def test_package_is_where_hooks_look_for_it(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    assert blueprint.give().package_directory == ""
+    await blueprint.prepare()
+    assert (Path(blueprint.give().package_directory) / "a.yaml").read_text() == MAP
+
+
+async def test_nothing_is_built_before_the_first_run(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    with pytest.raises(RenderFailed, match=r"dns\.default\.x is not built yet: it has not run"):
+        await blueprint.read_inputs()
+
+
+async def test_digest_stays_when_the_first_run_has_installed_it(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    await blueprint.prepare()
+    first = await blueprint.read_inputs()
+    world.records.latest = head()
+    await blueprint.prepare()
+    assert await blueprint.read_inputs() == first
+    assert world.store.effective(UNIT)["addon"]["previousVersion"] == "1.0"
+    blueprint.update(instance(spec={"version": "2.0"}))
+    await blueprint.prepare()
+    assert (await blueprint.read_inputs()).digest != first.digest
+
+
+async def test_closed_gate_leaves_what_the_last_run_began_with(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    await blueprint.prepare()
+    blueprint.update(instance(spec={"suspend": True, "version": "2.0"}))
+    with pytest.raises(RunBlocked, match="suspended"):
+        await blueprint.prepare()
+    assert (blueprint.version, world.marked) == ("1.0", 1)
+    assert reason_of(blueprint) == "Suspended"
+    blueprint.update(instance())
+    await blueprint.prepare()
+    assert blueprint.obstacle is None
+
+
+Refusal = tuple[Callable[[World], object], JSON, type[HookrunnerError], str, str]
+
+
+def _require(world: World) -> None:
+    world.addon = replace(world.addon, requires=Requirements(kinds=("a.io/v1/Thing",)))
+
+
+def _need_newer_cluster(world: World) -> None:
+    world.put("1.0", package="kubernetes: '>=1.99'\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "spec", "error", "reason", "phase"),
+    [
+        (_require, {}, RunPostponed, "Waiting", "Pending"),
+        (_need_newer_cluster, {}, RunBlocked, "Kubernetes", "VersionMismatch"),
+        (id, {"version": "9.9"}, RunBlocked, "NotFound", "PackageError"),
+        (id, {"channel": "next"}, RunBlocked, "NoChannel", "VersionMismatch"),
+    ],
+)
+async def test_obstacle_says_what_stands_in_the_way(
+    change: Callable[[World], object], spec: JSON, error: type[Exception], reason: str, phase: str, world: World
+) -> None:
+    change(world)
+    blueprint = world.blueprint(instance(spec=spec))
+    with pytest.raises(error) as raised:
+        await blueprint.prepare()
+    assert blueprint.obstacle is not None
+    assert (blueprint.obstacle.reason, blueprint.obstacle.phase) == (reason, phase)
+    blueprint.explain(raised.value)
+    assert (blueprint.obstacle.reason, blueprint.prepared, world.marked) == (reason, None, 0)
+    counted = f'addon_run_errors_total{{addon="dns",name="x",namespace="default",reason="{reason}"}} 1'
+    assert (counted in world.metrics.exposition().decode()) is (phase != "Pending")
+
+
+async def test_error_of_a_run_becomes_its_obstacle(world: World) -> None:
+    blueprint = world.blueprint(instance(spec={"patches": [ELSEWHERE]}))
+    with pytest.raises(BadPatch) as refused:
+        await run(blueprint)
+    blueprint.explain(refused.value)
+    assert reason_of(blueprint) == "NoMatch"
+    blueprint.explain(BadValues(UNIT, ["no"]))
+    assert reason_of(blueprint) == "SpecInvalid"
+
+
+async def test_refused_object_is_the_fault_of_the_patch_that_changed_it(world: World) -> None:
+    blueprint = world.blueprint(instance(spec={"patches": [PATCH], "rollbackOnFailure": True}))
+    await run(blueprint)
+    refused = ReleaseFailed("no", invalid=["default/ConfigMap/a"])
+    blueprint.explain(refused)
+    assert reason_of(blueprint) == "SchemaInvalid"
+    world.status = {"lastHealthy": {"revision": 2}}
+    assert blueprint.target_after(refused, head(2)) == 0, "its author corrects it"
+    assert blueprint.target_after(ReleaseFailed("no"), head(2)) == 2
+    assert blueprint.given_up.reason == "no"
+
+
+async def test_object_for_a_newer_hookrunner_blocks_the_run(world: World) -> None:
+    newer = MAP.replace("{name: a}", "{name: a, annotations: {addons.k8s.io/min-operator-version: '99.0.0'}}")
+    world.put("1.0", a=newer)
+    blueprint = world.blueprint(instance())
+    with pytest.raises(RunBlocked, match=r"needs hookrunner 99\.0\.0"):
+        await run(blueprint)
+    assert reason_of(blueprint) == "Operator"
+
+
+async def test_charts_that_look_into_the_cluster_are_rendered_each_time(world: World) -> None:
+    package = world.directory / "packages/dns/1.0"
+    (package / "Chart.yaml").write_text("apiVersion: v2\nname: dns\nversion: 1.0.0\n")
+    (package / "templates").mkdir()
+    template = package / "templates/a.yaml"
+    for text, looks_up in (("a: {{ .Values.dns.text }}", False), ('a: {{ lookup "v1" "Node" "" "" }}', True)):
+        template.write_text(text)
+        blueprint = world.blueprint(instance())
+        await blueprint.prepare()
+        assert (await blueprint.read_inputs()).looks_up is looks_up
+        assert blueprint.reads_capabilities
+
+
+async def test_unmatched_patch_of_a_refused_attempt_is_forgotten_with_it(world: World) -> None:
+    """Going back to the spec that is installed renders nothing."""
+    world.addon = replace(world.addon, unmatched_patches="warn")
+    before = instance(spec={"patches": [PATCH]})
+    blueprint = world.blueprint(before)
+    await run(blueprint)
+    blueprint.settle(head())
+    assert not blueprint.unmatched
+    blueprint.update(instance(spec={"patches": [PATCH, ELSEWHERE]}))
+    await run(blueprint)
+    blueprint.explain(ReleaseFailed("refused"))
+    [problem] = blueprint.unmatched
+    assert "b" in problem
+    blueprint.update(before)
+    await blueprint.prepare()
+    blueprint.settle(head())
+    assert blueprint.unmatched == ()
+
+
+async def test_unmatched_patch_is_known_after_a_restart_and_not_of_a_restored_revision(world: World) -> None:
+    world.addon = replace(world.addon, unmatched_patches="warn")
+    condition = {"type": "PatchesApplied", "status": "False", "reason": "NoMatch", "message": "no such object"}
+    blueprint = world.blueprint(instance(spec={"patches": [ELSEWHERE]}, status={"conditions": [condition]}))
+    await blueprint.prepare()
+    blueprint.settle(head())
+    assert blueprint.unmatched == ("no such object",)
+    await blueprint.render(False)
+    blueprint.settle(ROLLED_BACK)
+    await blueprint.prepare()
+    assert blueprint.unmatched == ("no such object",)
+
+
+async def test_revision_that_was_given_up_leads_back_to_the_healthy_one(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    world.status = {"lastHealthy": {"revision": 4}}
+    assert blueprint.target_instead(head(5)) == 0
+    blueprint.given_up.note(5, "late")
+    assert (blueprint.target_instead(head(5)), blueprint.target_instead(head(6))) == (4, 0)
+    assert blueprint.options(ReleaseOptions()).kept_revision == 4
+
+
+def test_objects_get_marks_and_are_tried_before_they_are_written(world: World) -> None:
+    options = world.blueprint(instance()).options(ReleaseOptions(timeout=7.0))
+    assert options.marks is not None
+    assert options.marks.owner is not None
+    assert (options.marks.labels["hookrunner.io/addon"], options.marks.owner.uid) == (UNIT, "u-1")
+    assert (options.dry_run, options.respect_ignore, options.recreate_jobs, options.timeout) == (True, True, True, 7.0)
+    assert ("", "Namespace") in options.kept_kinds
+
+
+@pytest.mark.parametrize(
+    ("policy", "removed", "kept"),
+    [("Delete", f"torn down home/{UNIT}", (KEPT,)), ("Orphan", f"abandoned home/{UNIT}", ())],
+)
+async def test_deletion_policy_says_what_becomes_of_objects(
+    policy: str, removed: str, kept: tuple[KeptObject, ...], world: World
+) -> None:
+    blueprint = world.blueprint(instance(spec={"deletionPolicy": policy}))
+    await blueprint.uninstall(head())
+    assert (world.records.removed, blueprint.kept) == ([removed], kept)
