@@ -123,7 +123,7 @@ async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack)
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
-    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.modules)
+    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.modules, views.addons)
     await stack.enter_async_context(listen.serve(debug.application(shown), private))
     if web.debug_address is not None:
         open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")
@@ -204,7 +204,7 @@ async def _assemble(
     if offer is None:
         return built, webhooks, modules.start
     live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
-    views.add_addons(live.status)
+    views.add_addons(live.status, live.views)
     return built, webhooks, live.start
 
 

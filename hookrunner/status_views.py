@@ -12,6 +12,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
+from hookrunner.web.views.addon_routes import AddonPages
 from hookrunner.web.views.module_routes import Modules
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
@@ -43,6 +44,7 @@ class StatusViews:
         self._modules: ModuleStatus | None = None
         self._addons: AddonStatus | None = None
         self._module_views: Modules | None = None
+        self._addon_pages: AddonPages | None = None
         self._left_out = ""
 
     def add_background(self, background: Background) -> None:
@@ -54,9 +56,10 @@ class StatusViews:
         self._modules = status
         self._module_views = views
 
-    def add_addons(self, status: AddonStatus) -> None:
+    def add_addons(self, status: AddonStatus, pages: AddonPages) -> None:
         """Show the instances of addons."""
         self._addons = status
+        self._addon_pages = pages
 
     def add_engine(self, status: Status, hooks: Catalog, webhooks: LazyWebhooks) -> None:
         """Show the engine and the webhooks. From now on hooks count as loaded, so modules must be added before."""
@@ -82,6 +85,10 @@ class StatusViews:
     def modules(self) -> Modules | None:
         """The views of modules, None until there are modules."""
         return self._module_views
+
+    def addons(self) -> AddonPages | None:
+        """The views of addons, None until there are addons."""
+        return self._addon_pages
 
     def queues(self) -> Sequence[QueueDump]:
         """The queues, for `queue list`."""

@@ -1,17 +1,20 @@
 """What an addon's source offers: its channels, and the versions that have a package, with whether each fits a cluster.
 
-    offer = await read_offer(addon, source, ("stable", "next"), "v1.34.1")
+    offer = await read_offer(addon, source, "v1.34.1", channels=("next",))
     offer.as_json()
 
 For people and tools; an instance's version is chosen by `version_resolver.py`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hookrunner.errors import PackageError
 from hookrunner.model.addons import Addon
 from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel
+from hookrunner.packages.names import is_channel
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
 
@@ -49,15 +52,17 @@ class Offer:
             "addon": self.addon,
             "component": self.component,
             "channels": self.channels,
+            "problems": self.problems,
             "versions": [version.as_json() for version in self.versions],
         }
 
 
-async def read_offer(addon: Addon, source: PackageSource, channels: Sequence[str], kubernetes: str) -> Offer:
-    """Read the channels of these names, and all versions, the newest first. Raises PackageError if the source cannot
-    list versions."""
+async def read_offer(addon: Addon, source: PackageSource, kubernetes: str, channels: Sequence[str] = ()) -> Offer:
+    """Read all versions, the newest first, and channels: the addon's usual one, those in a directory, where they can
+    be listed, and these. Raises PackageError if the source cannot list versions."""
     chosen, problems = dict[str, str](), dict[str, str]()
-    for name in channels:
+    listed = await asyncio.to_thread(_list_channels, Path(source.location))
+    for name in dict.fromkeys((addon.defaults.channel, *channels, *listed)):
         try:
             channel = parse_channel(name, await source.read_channel(name))
             chosen[name] = choose_entry(channel, addon.component, kubernetes).version
@@ -66,6 +71,12 @@ async def read_offer(addon: Addon, source: PackageSource, channels: Sequence[str
     names = await source.list_versions(addon.component)
     versions = [await _read_version(addon, source, name, kubernetes) for name in names]
     return Offer(addon.name, addon.component, chosen, problems, tuple(versions))
+
+
+def _list_channels(directory: Path) -> list[str]:
+    """The channels in a directory of packages; none where that is not what a source has."""
+    paths = sorted(directory.iterdir()) if directory.is_dir() else []
+    return [path.name for path in paths if is_channel(path.name) and path.is_file()]
 
 
 async def _read_version(addon: Addon, source: PackageSource, version: str, kubernetes: str) -> OfferedVersion:

@@ -35,12 +35,14 @@ from hookrunner.model.addon_status import (
     InstanceFacts,
     ObjectReport,
 )
+from hookrunner.model.addons import RECONCILE
 from kubetypes.json_values import JSON
 
 _ALWAYS = ("healthy", "errors", "observedGeneration")
 """Upstream's fields, which its operators write always."""
 _MOST_ERRORS = 50
 _LONGEST_ERROR = 2000
+_PINNED = f"brought back on request, until the spec, the package or the annotation {RECONCILE} changes"
 _NOT_STARTED = AddonObstacle(AddonPhase.APPLYING, "Applying", "nothing is installed yet")
 _HOOKS = (HookFailed, PatchFailed, BadHookConfig)
 _WRITING = (ReleaseFailed, KubeError)
@@ -87,7 +89,9 @@ def state_of(facts: InstanceFacts) -> AddonObstacle:
         return AddonObstacle(AddonPhase.IN_PROGRESS, "ObjectsNotReady", text)
     if unhealthy := [condition for condition in facts.hook_conditions if not condition.healthy]:
         return AddonObstacle(AddonPhase.IN_PROGRESS, "HookReport", _reported(unhealthy[0].type, unhealthy[0].message))
-    return AddonObstacle(AddonPhase.CURRENT, "Current", f"version {facts.installed.version} is installed and works")
+    pinned = f"; it was {_PINNED}" if facts.installed.pinned else ""
+    text = f"version {facts.installed.version} is installed and works{pinned}"
+    return AddonObstacle(AddonPhase.CURRENT, "Current", text)
 
 
 def _of(objects: Sequence[ObjectReport] | None, status: str) -> list[ObjectReport]:

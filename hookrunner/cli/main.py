@@ -60,10 +60,10 @@ class _HookCommands(LazyGroup):
     """The tools first, in the order in which an author needs them."""
 
     table: ClassVar = {
-        "lint": ("lint", "lint", "Check hooks: files, or directories of them."),
-        "config": ("hook_tools", "hook_config", "Show what hooks declare, with every default."),
-        "run": ("hook_tools", "hook_run", "Run a hook on a made-up event and show what it asks for."),
-        "test": ("hook_test", "hook_test", "Run test cases of hooks."),
+        "lint": ("hooks.hook_lint", "lint", "Check hooks: files, or directories of them."),
+        "config": ("hooks.hook_tools", "hook_config", "Show what hooks declare, with every default."),
+        "run": ("hooks.hook_tools", "hook_run", "Run a hook on a made-up event and show what it asks for."),
+        "test": ("hooks.hook_test", "hook_test", "Run test cases of hooks."),
         "list": ("debug", "hook_list", "Name all hooks that a running hookrunner has loaded."),
         "snapshot": ("debug", "hook_snapshot", "Show the snapshots of a hook that runs."),
     }
@@ -138,10 +138,19 @@ class _AddonCommands(LazyGroup):
     """A look at addons first, then the tools for authors."""
 
     table: ClassVar = {
-        "list": ("addons.addon_list", "addon_list", "Show the addons in directories."),
+        "list": ("addons.addon_list", "addon_list", "Show instances: version, phase, and what is wrong; or addons."),
+        "values": ("addons.addon_commands", "addon_values", "Show an instance's values, and which layer has set each."),
+        "config": ("addons.addon_commands", "addon_config", "Show what the author of an instance has set."),
+        "render": ("addons.addon_commands", "addon_render", "Print an instance's objects, or how they would change."),
+        "rollback": ("addons.addon_commands", "addon_rollback", "Bring an earlier revision of an instance back."),
+        "patches": (
+            "addons.addon_commands",
+            "addon_patches",
+            "Show how hooks have patched an instance's values in memory.",
+        ),
+        "snapshots": ("addons.addon_commands", "addon_snapshots", "Show the snapshots of an instance's hooks."),
         "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
-        "crd": ("addons.addon_list", "addon_crd", "Print the definitions of the addons' kinds."),
-        "render": ("addons.addon_render", "addon_render", "Print the objects for an instance, without a cluster."),
+        "crd": ("addons.addon_offline", "addon_crd", "Print the definitions of the addons' kinds."),
         "abandon": ("addons.addon_abandon", "addon_abandon", "Stop managing an instance, and keep what it installed."),
         "lint": ("addons.addon_lint", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
         "test": ("addons.addon_test", "addon_test", "Run test cases of addons and of their hooks."),
@@ -150,13 +159,17 @@ class _AddonCommands(LazyGroup):
 
 @click.group(cls=_AddonCommands)
 def addon() -> None:
-    """Look at addons; write, check and test them. Only `abandon` needs a cluster.
+    """See addons and their instances; write, check and test addons.
 
     \b
-    hookrunner addon list --addons-dir addons                                     what there is
-    hookrunner addon versions coredns --addons-dir addons                         versions and channels
-    hookrunner addon render addons/coredns/example.yaml --addons-dir addons       what would be installed
-    hookrunner new addon web && hookrunner addon test addons                      begin with one that works
+    hookrunner addon list                                                     what is installed, and how it is
+    hookrunner addon values coredns/default --explain                         who has set which value
+    hookrunner addon render coredns/default --diff                            what the next run would change
+    hookrunner addon render addons/coredns/example.yaml --addons-dir addons   what would be installed: files alone
+    hookrunner new addon web && hookrunner addon test addons                  begin with one that works
+
+    A running hookrunner is asked over its debug socket; with --addons-dir the files in a directory are. `abandon` talks
+    to the cluster itself.
     """
 
 
@@ -166,7 +179,7 @@ COMMANDS = {
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),
-    "addon": ("main", "Look at addons; write, check and test them."),
+    "addon": ("main", "See addons and their instances; write, check and test addons."),
     "global": ("modules.values_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),

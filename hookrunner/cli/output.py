@@ -1,7 +1,7 @@
 """All that the command line prints. A terminal obeys nothing that comes from hooks, objects or files (`printable`);
 colours and the screen of `--watch` are set here."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 
@@ -9,6 +9,7 @@ import click
 
 from hookrunner.printable import printable_but_colors, printable_json, printable_text
 
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -57,6 +58,21 @@ def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
         elif color := _DIFF_COLORS.get(text[:1]):
             text = style(text, color)
         yield line[:margin] + text
+
+
+def age(seconds: float) -> str:
+    """The largest whole unit of a duration: `3m`."""
+    return next((f"{int(seconds // size)}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
+
+
+def to_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lines of columns, for `echo_styled`."""
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    head, *body = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (titles, *rows)
+    )
+    return "\n".join((style(head, bold=True), *map(style, body)))
 
 
 @contextmanager

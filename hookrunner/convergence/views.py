@@ -15,6 +15,7 @@ from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.status import ModulesStatus
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
+from hookrunner.model.addons import RECONCILE
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
@@ -106,14 +107,17 @@ class ModuleViews:
             return ""
         rendered = await releases.render(state)
         identity = releases.locator.identity(state.module)
-        return await self._sources.diffs.of(identity, rendered.objects, await releases.read_deployed_objects(state))
+        deployed, marks = await releases.read_deployed_objects(state), releases.options(state).marks
+        return await self._sources.diffs.of(identity, rendered.objects, deployed, marks)
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and run the module, which may have failed before."""
         state = self._sources.states[section]
         head = await self._sources.releases.rollback(state, revision)
-        text = f"{section} is at revision {head.revision} now, until its values or its chart change"
-        word = "RolledBack" if state.module.addon else "ModuleRolledBack"
+        word, what = "ModuleRolledBack", "its values or its chart change"
+        if state.module.addon:
+            word, what = "RolledBack", f"its spec, its package or the annotation {RECONCILE} changes"
+        text = f"{section} is at revision {head.revision} now, until {what}"
         notice = Notice(section, word, f"on request: {text}", bad=False)
         self._sources.states.notices.publish(notice)
         if state.on:

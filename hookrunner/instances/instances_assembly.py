@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.build_request import BuildTerms, ImageSettings
 from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
@@ -24,6 +25,7 @@ from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, InstancesListed, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import VanishedInstances, add_finalizer
+from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
@@ -49,6 +51,7 @@ class Instances:
 
     registry: InstanceRegistry
     status: InstancesStatus
+    views: InstanceViews
     _caches: dict[str, InstanceCache]
     _crds: Crds
     _parts: Parts
@@ -164,8 +167,29 @@ class _BlueprintMaker:
         registry = InstanceRegistry(caches, convergence.units, convergence.states, workshop)
         crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
         return Instances(
-            registry, status, caches, crds, self._parts, convergence, self._writer, self._health, reported, refresh
+            registry,
+            status,
+            InstanceViews(self._view_sources(registry, reported, offer)),
+            caches,
+            crds,
+            self._parts,
+            convergence,
+            self._writer,
+            self._health,
+            reported,
+            refresh,
         )
+
+    def _view_sources(
+        self, registry: InstanceRegistry, reported: ReportedInstances, offer: AddonOffer
+    ) -> InstanceViewSources:
+        helm, units = self._helm, self._convergence.views
+
+        async def read(addon: Addon, channels: Sequence[str]) -> Offer:
+            kubernetes = (await helm.capabilities.get()).kube_version
+            return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels)
+
+        return InstanceViewSources(registry, reported, units, helm.releases, helm.namespace, offer, read)
 
     def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
         addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher

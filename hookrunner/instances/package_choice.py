@@ -97,8 +97,8 @@ class PackageChoice:
             return None
         if self._last:
             return self._last[1] if self._last[0] == question else None
-        if head is None or not _is_settled(status, question.generation, head):
-            return None
+        if head is None or head.note or not _is_settled(status, question.generation, head):
+            return None  # a revision that was restored is not what the spec has led to
         request = PackageRequest(self._addon.component, head.version)
         package = await self._fetcher.read_from_cache(request, str(status.get("digest") or ""))
         if package is None:

@@ -29,7 +29,7 @@ from hookrunner.model.addon_status import (
 )
 from hookrunner.model.addons import RECONCILE
 from hookrunner.model.releases import Head
-from hookrunner.releases.rollout import ROLLED_BACK
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK
 from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
 
@@ -137,14 +137,16 @@ def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, n
         if (restored := _restored(state, blueprint)) is None:
             version = prepared.version
             return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
-        return Installed(restored.version, "", unit, state.revision, started, prepared.version.channel)
+        channel, pinned = prepared.version.channel, restored.note == PINNED
+        return Installed(restored.version, "", unit, state.revision, started, channel, pinned)
     if not blueprint.has_read_head:
         return _installed_before(status, unit)
     if head is None:
         return None
     known = status if status.get("revision") == head.revision else {}
     digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "")
-    return Installed(head.version, digest, unit, head.revision, _started(status, head.revision, now), channel)
+    started = _started(status, head.revision, now)
+    return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED)
 
 
 def _installed_before(status: JSON, unit: str) -> Installed | None:
@@ -152,8 +154,8 @@ def _installed_before(status: JSON, unit: str) -> Installed | None:
     version, revision = str(status.get("version") or ""), int(status.get("revision") or 0)
     if not revision:
         return None
-    texts = [str(status.get(key) or "") for key in ("digest", "startedAt", "channel")]
-    return Installed(version, texts[0], unit, revision, *texts[1:])
+    digest, started, channel = (str(status.get(key) or "") for key in ("digest", "startedAt", "channel"))
+    return Installed(version, digest, unit, revision, started, channel)
 
 
 def _restored(state: ModuleState, blueprint: InstanceBlueprint) -> Head | None:

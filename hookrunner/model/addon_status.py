@@ -137,7 +137,8 @@ class HookCondition:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What is applied: the last revision that was deployed. `started_at` is the time of the rollout (RFC 3339)."""
+    """What is applied: the last revision that was deployed. `started_at` is the time of the rollout (RFC 3339);
+    `pinned` says that it is an earlier revision, brought back on request."""
 
     version: str
     digest: str
@@ -145,6 +146,7 @@ class Installed:
     revision: int
     started_at: str
     channel: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

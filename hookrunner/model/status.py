@@ -1,10 +1,10 @@
-"""The state of a running program as plain values: conditions, queues, snapshots, modules.
+"""The state of a running program as plain values: conditions, queues, snapshots, modules, instances of addons.
 
 The engine makes them, `web` renders them; making one changes nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hookrunner.model.contexts import Entry
 from kubetypes.json_values import JSON
@@ -63,6 +63,41 @@ class ModuleDump:
     records: tuple[str, ...] = ()
     refused: str = ""
     lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceDump:
+    """One instance of an addon, as its status has it. `unit` is the name of its queue and its release, `objects` the
+    number of its objects by their status, empty before they are seen; `created` is epoch seconds. `pinned` says that
+    its objects are those of an earlier revision, brought back on request."""
+
+    addon: str
+    namespace: str
+    name: str
+    kind: str
+    unit: str
+    version: str
+    channel: str
+    phase: str
+    reason: str
+    message: str
+    healthy: bool
+    available: str
+    revision: int
+    pinned: bool
+    created: float
+    objects: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionDump:
+    """One revision of an instance's release. `status` is Helm's word for it; `note` is `pinned` or `rolled-back` for
+    one that was restored, else empty."""
+
+    revision: int
+    version: str
+    status: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

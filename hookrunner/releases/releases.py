@@ -99,6 +99,11 @@ class Releases:
         """The latest revision of one release, from memory if the records were listed before."""
         return (await self._store.get_for_reading(name, namespace)).head
 
+    async def read_history(self, name: str, namespace: str) -> tuple[Head, ...]:
+        """All revisions of one release, the latest last, from memory if the records were listed before."""
+        history = (await self._store.get_for_reading(name, namespace)).history
+        return tuple(revision.head for revision in history)
+
     async def migrate_records(self, name: str, namespace: str) -> Head | None:
         """Move our records of the other kind, written by an earlier process with another driver, to this one; the
         latest revision of the release."""

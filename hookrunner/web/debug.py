@@ -1,4 +1,4 @@
-"""The debug endpoint: queues, hooks, snapshots, modules and runtime parameters, for a person beside the process
+"""The debug endpoint: queues, hooks, snapshots, modules, addons and runtime parameters, for a person beside the process
 (docs/operations.md). Meant for a Unix socket that only its user can open; over TCP only if asked for, then `OverTcp`
 says what is refused.
 
@@ -30,6 +30,7 @@ from hookrunner.web.formats import (
     rfc3339,
     snapshots_json,
 )
+from hookrunner.web.views.addon_routes import FindAddons, addon_routes, instance_routes
 from hookrunner.web.views.module_routes import Find, module_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
@@ -38,7 +39,7 @@ _log, _parameters_log = log.get("web.debug"), log.get("web.parameters")
 
 WITHHELD = (
     "not shown over TCP (--debug-http-addr), since it may hold values of --config-secret: ask over the debug socket, "
-    "with 'hookrunner module' or 'hookrunner raw {path}' beside the program"
+    "with 'hookrunner module', 'hookrunner addon' or 'hookrunner raw {path}' beside the program"
 )
 
 
@@ -182,13 +183,14 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Views:
     """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist;
-    `modules` gives None until there are modules."""
+    `modules` and `addons` give None until there are any."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
     parameters: Parameters
     modules: Find = lambda: None
+    addons: FindAddons = lambda: None
 
 
 def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
@@ -199,6 +201,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
         # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
         web.get("/hook/{name:.*}/snapshots" + FORMAT, routes.snapshots),
         *value_routes(views.modules),
+        *instance_routes(views.addons),
     ]
     app.add_routes(
         [
@@ -210,6 +213,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
             web.post("/config/set", routes.set_parameter),
             *(tcp.shown(private) if tcp else private),
             *module_routes(views.modules),
+            *addon_routes(views.addons),
             web.get("/discovery", list_routes),
         ]
     )

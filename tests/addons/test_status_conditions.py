@@ -73,6 +73,11 @@ def test_status_of_a_healthy_instance() -> None:
     }
 
 
+def test_pinned_revision_is_current_and_says_so() -> None:
+    status = status_of(installed=replace(INSTALLED, pinned=True))
+    assert (status["phase"], "brought back on request" in status["conditions"][0]["message"]) == ("Current", True)
+
+
 def failing(*statuses: str) -> list[ObjectReport]:
     return [ObjectReport(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
 

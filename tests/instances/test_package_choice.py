@@ -57,10 +57,12 @@ def choice_of(source: PackageSource, cache: PackageCache) -> PackageChoice:
     return PackageChoice(addon, PackageFetcher(cache, "digest", Metrics("")), lambda addon, kubernetes: source)
 
 
-async def choose(choice: PackageChoice, seen: Instance, kubernetes: str = "1.34.2") -> ChosenPackage | AddonObstacle:
+async def choose(
+    choice: PackageChoice, seen: Instance, kubernetes: str = "1.34.2", head: Head = HEAD
+) -> ChosenPackage | AddonObstacle:
     fields = CommonFields(channel="stable")
     request = VersionRequest("dns", kubernetes, "0.1.0", fields, HEAD.version)
-    return await choice.choose(replace(seen, fields=fields), seen.status, request, HEAD)
+    return await choice.choose(replace(seen, fields=fields), seen.status, request, head)
 
 
 async def chosen(choice: PackageChoice, seen: Instance, kubernetes: str = "1.34.2") -> ChosenPackage:
@@ -119,6 +121,15 @@ async def test_restart_with_nothing_to_do_asks_no_source(place: WebPlace, cache:
         "stable",
     )
     assert (after.directory, place.requests) == (before.directory, [])
+
+
+async def test_restored_revision_is_not_what_the_spec_leads_to(place: WebPlace, cache: PackageCache) -> None:
+    await chosen(choice_of(place.source, cache), instance())
+    place.put_channel("stable", CHANNEL % b'"2.0"')
+    pinned = replace(HEAD, note="pinned")
+    after = await choose(choice_of(place.source, cache), instance(status=SETTLED), head=pinned)
+    assert isinstance(after, ChosenPackage)
+    assert after.version.version == "2.0"
 
 
 @pytest.mark.parametrize(

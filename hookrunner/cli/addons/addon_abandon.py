@@ -15,6 +15,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.addons.instance_fields import read_instance
+from hookrunner.cli.addons.instance_targets import InstanceTarget, of_instance
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
@@ -46,7 +47,7 @@ _SETTLED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _LiveTarget:
     """The instance that a command means, and as much of its addon as the cluster shows."""
 
     addon: Addon
@@ -54,11 +55,10 @@ class _Target:
 
 
 @click.command("abandon")
-@click.argument("target", metavar="ADDON/NAME")
-@click.option("-n", "--namespace", default="", metavar="NS", help="The instance's namespace.")
+@of_instance
 @click.option("--kube-config", default="", metavar="FILE", help="The cluster. [default: as kubectl finds it]")
 @click.option("--kube-context", default="", metavar="NAME", help="The context in the kubeconfig.")
-def addon_abandon(target: str, namespace: str, kube_config: str, kube_context: str) -> None:
+def addon_abandon(target: InstanceTarget, kube_config: str, kube_context: str) -> None:
     """Stop managing an instance; everything that it has installed stays, and belongs to no one.
 
     \b
@@ -69,13 +69,10 @@ def addon_abandon(target: str, namespace: str, kube_config: str, kube_context: s
     that is gone. The instance gets the annotation hookrunner.io/unmanaged; without that hookrunner manages it again.
     Objects lose hookrunner's labels, Helm's marks and the reference to the instance. It can be repeated.
     """
-    addon, slash, name = target.partition("/")
-    if not (slash and addon and name):
-        raise click.UsageError(f"'{target}' is not ADDON/NAME, such as coredns/default")
     flags = {"kube-config": kube_config, "kube-context": kube_context}
     loaded = settings.load({flag: text for flag, text in flags.items() if text}, "")
     with quiet():
-        for line in run_to_end(_abandon(loaded, addon, name, namespace)):
+        for line in run_to_end(_abandon(loaded, target.addon, target.name, target.namespace)):
             echo(line)
 
 
@@ -109,10 +106,10 @@ def _releases(client: Client, driver: Driver, home: str) -> Releases:
     return Releases(client, discovery, Watches(client, discovery, Metrics(), 75.0), RecordSettings(driver, 0, home))
 
 
-async def _find(client: Client, addon: str, name: str, namespace: str) -> _Target:
+async def _find(client: Client, addon: str, name: str, namespace: str) -> _LiveTarget:
     """The one instance of this name. Raises BadInput, KubeError."""
     definitions = await writes.read_list(client, ObjectRef(DEFINITION))
-    targets = list[_Target]()
+    targets = list[_LiveTarget]()
     for kind in map(_kind_of, filter(_is_offered, definitions["items"])):
         ref = ObjectRef(kind.resource, namespace if kind.namespaced else "")
         found = await writes.read_list(client, ref, ListOptions(fields=f"metadata.name={name}"))
@@ -126,7 +123,7 @@ async def _find(client: Client, addon: str, name: str, namespace: str) -> _Targe
     return targets[0]
 
 
-def _matching(name: str, kind: AddonObject, items: list[JSON]) -> Iterator[_Target]:
+def _matching(name: str, kind: AddonObject, items: list[JSON]) -> Iterator[_LiveTarget]:
     """Those objects of a kind that are instances of the addon. A definition does not name its addon: the release in
     the status does, or the kind is called like it."""
     addon = Addon(name, name, Path(), Path(), kind)
@@ -134,7 +131,7 @@ def _matching(name: str, kind: AddonObject, items: list[JSON]) -> Iterator[_Targ
         instance = read_instance(addon, {"apiVersion": kind.api_version, "kind": kind.kind, **item})
         is_alike = name.replace("-", "").lower() == kind.kind.lower()
         if instance.status.get("release") == instance.unit or is_alike:
-            yield _Target(addon, instance)
+            yield _LiveTarget(addon, instance)
 
 
 def _is_offered(definition: JSON) -> bool:

@@ -11,7 +11,7 @@ from hookrunner import settings
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli.addons.addon_options import addon_paths
-from hookrunner.cli.lint import finding_options, many, print_findings
+from hookrunner.cli.hooks.hook_lint import finding_options, many, print_findings
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.addon_linter import AddonLinter, LintedAddons

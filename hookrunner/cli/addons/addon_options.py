@@ -1,17 +1,17 @@
-"""Options of `hookrunner addon …` for files: where addons and packages are, and which cluster they are for."""
+"""The addons, packages and clusters that the options of `hookrunner addon …` name, read from files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
 from hookrunner import settings
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
 from hookrunner.addons.files.addon_file import ADDON_FILE
+from hookrunner.cli.addons.addon_sources import ADDONS_DIR, AddonDirectories, ClusterFlags
 from hookrunner.cli.shared import quiet, relative
+from hookrunner.cli.sources import directory_paths
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.model.releases import Capabilities
@@ -46,56 +46,15 @@ class AddonFiles:
         raise BadInput(f"there is no addon '{name}'{hint}")
 
 
-_FILE_OPTIONS = (
-    click.option(
-        "--addons-dir",
-        "directories",
-        multiple=True,
-        metavar="DIR",
-        help="The addons in DIR. May be repeated, or DIR:DIR: the first that has an addon wins.",
-    ),
-    click.option(
-        "--addon-source",
-        "source",
-        default="",
-        metavar="LOCATION",
-        help="Where packages are: for all addons, or NAME=LOCATION,… [default: what addon.yaml says]",
-    ),
-)
-
-
-def of_files(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, and as `files` what they lead to."""
-
-    @wraps(command)
-    def call(directories: tuple[str, ...], source: str, **others: Any) -> Any:
-        if not directories:
-            raise click.UsageError("addons are looked for in files: give --addons-dir DIR")
-        return command(files=read_files(directory_paths(directories), source), **others)
-
-    for option in reversed(_FILE_OPTIONS):
-        call = option(call)
-    return call
-
-
-def directory_paths(directories: tuple[str, ...]) -> tuple[Path, ...]:
-    """The directories that --addons-dir names. Raises click.BadParameter."""
-    named = tuple(Path(part) for text in directories for part in text.split(":") if part)
-    for path in named:
-        if not path.is_dir():
-            raise click.BadParameter(f"there is no directory '{path}'", param_hint="--addons-dir")
-    return named
-
-
-def read_files(directories: tuple[Path, ...], source: str = "") -> AddonFiles:
-    """The addons in directories; `source` is that of --addon-source. Raises click.BadParameter, StartRefused."""
+def read_files(source: AddonDirectories) -> AddonFiles:
+    """The addons in directories. Raises click.BadParameter, StartRefused."""
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     try:
-        overrides = parse_overrides(source, Path.cwd(), plain_http=loaded.addons.verify == "off")
+        overrides = parse_overrides(source.source, Path.cwd(), plain_http=loaded.addons.verify == "off")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--addon-source") from None
     with quiet():
-        catalog = find_addons([path.absolute() for path in directories])
+        catalog = find_addons([path.absolute() for path in source.paths])
     return AddonFiles(catalog, directory_source(overrides), loaded)
 
 
@@ -111,22 +70,10 @@ def _addons_in(path: Path) -> list[Path]:
 
 def addon_paths(paths: Sequence[Path], directories: tuple[str, ...]) -> list[Path]:
     """The addons that the arguments of a command name. Raises BadInput, click.UsageError."""
-    named = (*paths, *directory_paths(directories)) or ((_DEFAULT,) if _DEFAULT.is_dir() else ())
+    named = (*paths, *directory_paths(directories, ADDONS_DIR)) or ((_DEFAULT,) if _DEFAULT.is_dir() else ())
     if not named:
         raise click.UsageError(f"there is no directory '{_DEFAULT}'; name a DIR, or --addons-dir DIR")
     return list(dict.fromkeys(addon for path in named for addon in _addons_in(relative(path))))
-
-
-_CLUSTER_OPTIONS = (
-    click.option("--kube-version", "version", default="", metavar="VERSION", help="The version of the cluster."),
-    click.option(
-        "--api-versions",
-        "api_versions",
-        multiple=True,
-        metavar="VERSION",
-        help="What the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +84,6 @@ class GivenCluster:
     capabilities: Capabilities
 
 
-def in_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `for_a_cluster` and --given, and as `cluster` what they describe."""
-
-    @wraps(command)
-    def call(given: tuple[str, ...], capabilities: Capabilities, **others: Any) -> Any:
-        return command(cluster=GivenCluster(manifests.load(given, Path()), capabilities), **others)
-
-    option = click.option(
-        "--given",
-        multiple=True,
-        metavar="OBJECTS.yaml",
-        help="Objects of the cluster, which hooks see. May be repeated, may be a directory.",
-    )
-    return for_a_cluster(option(call))
-
-
-def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, and as `capabilities` those of the cluster that they describe."""
-
-    @wraps(command)
-    def call(version: str, api_versions: tuple[str, ...], **others: Any) -> Any:
-        named = tuple(word for text in api_versions for word in text.split(",") if word)
-        return command(capabilities=stock_capabilities(version, named), **others)
-
-    for option in reversed(_CLUSTER_OPTIONS):
-        call = option(call)
-    return call
+def given_cluster(flags: ClusterFlags) -> GivenCluster:
+    """The cluster that flags describe. Raises BadInput."""
+    return GivenCluster(manifests.load(flags.given, Path()), stock_capabilities(flags.version, flags.api_versions))

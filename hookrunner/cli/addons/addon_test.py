@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import click
 
-from hookrunner.cli import hook_test as shown_cases
 from hookrunner.cli.addons.addon_options import AddonFiles, addon_paths, read_files
+from hookrunner.cli.addons.addon_sources import AddonDirectories
+from hookrunner.cli.hooks import hook_test as shown_cases
 from hookrunner.cli.output import echo, echo_json, echo_styled
 from hookrunner.cli.shared import quiet, run_to_end, timeout_option
 from hookrunner.errors import BadInput
@@ -108,7 +109,7 @@ def _parse(ctx: click.Context) -> _TestRun:
             echo(f"note: {addon} has no test cases: {addon / TESTS}/*.in.yaml", err=True)
     named = params["named"]
     return _TestRun(
-        files=read_files(tuple(dict.fromkeys(addon.absolute().parent for addon in addons))),
+        files=read_files(AddonDirectories(tuple(dict.fromkeys(addon.absolute().parent for addon in addons)))),
         cases=[case for case in cases if named in case.name],
         hooks=case_runner.load(hooks),
         named=named,

@@ -13,17 +13,9 @@ import orjson
 
 from hookrunner.cli import debug
 from hookrunner.cli.debug import Sockets, as_form, ask, at
-from hookrunner.cli.modules.module_options import (
-    CLUSTER_TIMEOUT,
-    ClusterChoice,
-    ModuleFiles,
-    Source,
-    as_document,
-    for_a_cluster,
-    sourced,
-    view_path,
-)
-from hookrunner.cli.output import echo, echo_styled, show, style, styled
+from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles, Source, for_a_cluster, sourced, view_path
+from hookrunner.cli.output import age, echo, echo_styled, show, style
+from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document, flags_query, show_difference
 from hookrunner.model.status import some
 from hookrunner.options import Compat
 from hookrunner.printable import printable
@@ -31,7 +23,6 @@ from kubetypes.json_values import JSON
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
 _COLORS = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
@@ -131,7 +122,7 @@ def _cells(row: JSON, now: float) -> Iterator[str]:
     yield "ready" if row["ready"] else row["state"]
     yield row["phase"] or "-"
     yield str(row["revision"] or "-")
-    yield _age(now - row["since"]) if row["since"] and row["phase"] else "-"
+    yield age(now - row["since"]) if row["since"] and row["phase"] else "-"
     why = "" if row["ready"] else " ".join(row["reason"].split())
     yield why or "-"
 
@@ -152,17 +143,6 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
         yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
         if row.get("lacks"):
             yield f"{row['name']}: lacks hooks that are compiled into addon-operator: {some(row['lacks'])}"
-
-
-def _age(seconds: float) -> str:
-    """The largest whole unit of a duration: `3m`."""
-    return next((f"{int(seconds // size)}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
-
-
-DIFFERENT = 3
-"""The exit code of --diff: something would change."""
-
-_NO_DIFF = "No diff found"
 
 
 @click.command("render")
@@ -191,17 +171,15 @@ def module_render(name: str, diff: bool, debug: bool, cluster: ClusterChoice, so
 
         text = module_rendering.run(source, name, cluster, diff=diff, debug=debug)
     else:
-        flags = "&".join(f"{flag}=true" for flag, on in {"diff": diff, "debug": debug}.items() if on)
-        text = ask(
-            source, f"/module/{quote(name, safe='')}/render" + f"?{flags}" * bool(flags), seconds=CLUSTER_TIMEOUT
-        )
+        path = f"/module/{quote(name, safe='')}/render" + flags_query(diff=diff, debug=debug)
+        text = ask(source, path, seconds=CLUSTER_TIMEOUT)
     if not text:
         echo(f"{name} has no chart and no templates: there is nothing to render", err=True)
     elif diff:
-        echo_styled("\n".join(styled(text.splitlines())))
+        return show_difference(text)
     else:
         show(text)
-    return DIFFERENT if diff and text and text.strip() != _NO_DIFF else 0
+    return 0
 
 
 @click.command("patches")

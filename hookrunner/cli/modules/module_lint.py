@@ -7,9 +7,10 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli.lint import finding_options, many, print_findings
-from hookrunner.cli.modules import module_options
+from hookrunner.cli.hooks.hook_lint import finding_options, many, print_findings
+from hookrunner.cli.modules.module_options import MODULES_DIR
 from hookrunner.cli.shared import quiet, relative, run_to_end
+from hookrunner.cli.sources import directory_paths
 from hookrunner.jq.program import Jq
 from hookrunner.linting.hook_linter import Linter
 from hookrunner.linting.modules.module_linter import LintedModules, ModuleLinter
@@ -42,7 +43,7 @@ def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: s
     `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
-    named = (*paths, *module_options.paths(directories)) or loaded.modules.directories
+    named = (*paths, *directory_paths(directories, MODULES_DIR)) or loaded.modules.directories
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))

@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli.modules.module_options import ModuleFiles, paths
+from hookrunner.cli.modules.module_options import MODULES_DIR, ModuleFiles
 from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cli.sources import directory_paths
 from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.modules import graph as drawn
@@ -42,7 +43,10 @@ def read_modules(files: ModuleFiles) -> Offline:
 
 def names(directories: tuple[str, ...]) -> list[str]:
     """The names of all modules in the directories that --modules-dir names."""
-    return [module.name for module in read_modules(ModuleFiles(paths(directories), None, (), "")).shelf.modules]
+    return [
+        module.name
+        for module in read_modules(ModuleFiles(directory_paths(directories, MODULES_DIR), None, (), "")).shelf.modules
+    ]
 
 
 def values(files: ModuleFiles, name: str, whole: bool) -> JSON:

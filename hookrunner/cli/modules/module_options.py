@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import click
 
 from hookrunner.cli import debug
+from hookrunner.cli.sources import directory_paths, flags_query
 from hookrunner.model.modules import GLOBAL
+
+MODULES_DIR = "--modules-dir"
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -28,7 +31,7 @@ class ModuleFiles:
 
 _FILE_OPTIONS = (
     click.option(
-        "--modules-dir",
+        MODULES_DIR,
         "directories",
         multiple=True,
         metavar="DIR",
@@ -62,7 +65,7 @@ def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     def call(directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...], **others: Any) -> Any:
         sockets = others.pop("sockets")
         program = click.get_current_context().find_root().info_name or ""
-        files = ModuleFiles(paths(directories), global_hooks, config, program)
+        files = ModuleFiles(directory_paths(directories, MODULES_DIR), global_hooks, config, program)
         if not files.directories and (global_hooks or config):
             raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
         return command(source=files if files.directories else sockets, **others)
@@ -70,15 +73,6 @@ def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (debug.at, *reversed(_FILE_OPTIONS)):
         call = option(call)
     return call
-
-
-def paths(directories: tuple[str, ...]) -> tuple[Path, ...]:
-    """The directories that --modules-dir names. Raises click.BadParameter."""
-    named = tuple(Path(part) for text in directories for part in text.split(":") if part)
-    for path in named:
-        if not path.is_dir():
-            raise click.BadParameter(f"there is no directory '{path}'", param_hint="--modules-dir")
-    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +128,7 @@ def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-CLUSTER_TIMEOUT = 1260.0
-"""Seconds for what works on the cluster: as long as a release may take there, and a little more."""
-
-as_document = click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Its form."
-)
-
-
 def view_path(section: str, what: str, output: str, **flags: bool) -> str:
     """The path of a view of a module or of `global`: `/module/dns/values.yaml?global=true`."""
     base = section if section == GLOBAL else f"module/{quote(section, safe='')}"
-    query = urlencode({flag: "true" for flag, wanted in flags.items() if wanted})
-    return f"/{base}/{what}.{output}" + f"?{query}" * bool(query)
+    return f"/{base}/{what}.{output}" + flags_query(**flags)

@@ -10,10 +10,11 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli import hook_test as cases
-from hookrunner.cli.modules import module_options
+from hookrunner.cli.hooks import hook_test as cases
+from hookrunner.cli.modules.module_options import MODULES_DIR
 from hookrunner.cli.output import echo, echo_json, echo_styled
 from hookrunner.cli.shared import kubeconfig_option, quiet, relative, run_to_end, timeout_option
+from hookrunner.cli.sources import directory_paths
 from hookrunner.errors import BadInput
 from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import Settings
@@ -92,7 +93,7 @@ def _asked(ctx: click.Context) -> _TestRun:
     """Raises BadInput, click.UsageError."""
     params = ctx.params
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    paths = (*params["paths"], *module_options.paths(params["directories"])) or loaded.modules.directories
+    paths = (*params["paths"], *directory_paths(params["directories"], MODULES_DIR)) or loaded.modules.directories
     if not paths:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))

@@ -3,31 +3,31 @@
 Asks a running hookrunner over its debug socket, or reads the files in a modules directory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
-import orjson
 
 from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.modules.module_commands import module_name
-from hookrunner.cli.modules.module_options import ModuleFiles, Source, as_document, sourced, view_path
+from hookrunner.cli.modules.module_options import ModuleFiles, Source, sourced, view_path
 from hookrunner.cli.output import show
-from hookrunner.model.modules import GLOBAL
-from kubetypes.json_values import JSON
-
-_with_reasons = click.option("--explain", is_flag=True, help="Say of each value which layer has set it.")
-_as_explained = click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), help="Its form. [default: yaml; of --explain a table]"
+from hookrunner.cli.sources import (
+    as_document,
+    as_explained,
+    explained_form,
+    show_values,
+    with_global,
+    with_reasons,
 )
-_whole = click.option("-g", "--global", "whole", is_flag=True, help="The global values, too.")
+from hookrunner.model.modules import GLOBAL
 
 
 @click.command("values")
 @module_name
-@_whole
-@_with_reasons
-@_as_explained
+@with_global
+@with_reasons
+@as_explained
 @sourced
 def module_values(name: str, whole: bool, explain: bool, output: str | None, source: Source) -> None:
     """Show a module's values as its hooks and templates get them.
@@ -48,7 +48,7 @@ def module_values(name: str, whole: bool, explain: bool, output: str | None, sou
 
 @click.command("config")
 @module_name
-@_whole
+@with_global
 @as_document
 @sourced
 def module_config(name: str, whole: bool, output: str, source: Source) -> None:
@@ -63,7 +63,7 @@ def module_config(name: str, whole: bool, output: str, source: Source) -> None:
 
 def _show_values(source: Source, section: str, explain: bool, output: str | None, whole: bool = False) -> None:
     """Print the values of a module, or of `global`."""
-    form = output or ("json" if explain else "yaml")
+    form = explained_form(explain, output)
     if isinstance(source, ModuleFiles):
         # 0.3 s, which a look at a running hookrunner need not pay.
         from hookrunner.cli.modules import module_offline as offline
@@ -72,7 +72,7 @@ def _show_values(source: Source, section: str, explain: bool, output: str | None
         text = offline.to_text(values, form)
     else:
         text = ask(source, view_path(section, "values", form, **{"global": whole, "explain": explain}))
-    show(text if output or not explain else _table(orjson.loads(text)))
+    show_values(text, explain, output)
 
 
 def _show_config(source: Source, section: str, output: str, whole: bool = False) -> None:
@@ -84,14 +84,6 @@ def _show_config(source: Source, section: str, output: str, whole: bool = False)
     from hookrunner.cli.modules import module_offline as offline
 
     show(offline.to_text(offline.config(source, section, whole), output))
-
-
-def _table(origins: Sequence[JSON]) -> str:
-    """Explained values as lines for a terminal: the value last, for it may be long."""
-    lines = [("PATH", "SET BY", "VALUE")]
-    lines += [(origin["path"], origin["layer"], orjson.dumps(origin["value"]).decode()) for origin in origins]
-    first, second = (max(len(line[column]) for line in lines) for column in (0, 1))
-    return "".join(f"{path.ljust(first)}  {layer.ljust(second)}  {value}\n" for path, layer, value in lines)
 
 
 @click.group("global")
@@ -106,8 +98,8 @@ def global_() -> None:
 
 
 @global_.command("values")
-@_with_reasons
-@_as_explained
+@with_reasons
+@as_explained
 @sourced
 def global_values(explain: bool, output: str | None, source: Source) -> None:
     """Show the global values as hooks get them.

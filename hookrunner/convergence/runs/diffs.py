@@ -7,7 +7,7 @@ the dry run is a merge patch that names what goes; lists are then compared as a 
 import asyncio
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import yaml
 
@@ -16,7 +16,10 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import ObjectRef, WriteOptions
+from hookrunner.model.releases import ObjectMarks
+from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, ReleaseId, must_stay, object_id, owned
+from hookrunner.releases.objects.object_marks import with_marks
 from kubetypes.json_values import JSON
 
 NO_DIFF = "No diff found"
@@ -25,7 +28,20 @@ _AT_ONCE = 16
 _VOLATILE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 _DRY_RUN = WriteOptions(MANAGER, dry_run=True)
 _FORCED = replace(_DRY_RUN, force=True)
+_NO_MARKS = ObjectMarks()
 _HIDDEN = "*** {} bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class _MarkedRelease:
+    """A release, and what its objects get beside Helm's marks when they are written."""
+
+    identity: ReleaseId
+    marks: ObjectMarks
+
+    def sent(self, obj: JSON, resource: Resource) -> JSON:
+        """An object of its manifest as it is sent."""
+        return with_marks(owned(obj, resource, self.identity), self.marks)
 
 
 class Diffs:
@@ -36,20 +52,24 @@ class Diffs:
         self._discovery = discovery
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def of(self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON]) -> str:
+    async def of(
+        self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON], marks: ObjectMarks = _NO_MARKS
+    ) -> str:
         """A unified diff, object by object; objects of the `deployed` revision that are no longer wanted are shown as
-        deleted. Values of Secrets are not shown, only that they differ. Raises KubeError, ReleaseFailed."""
+        deleted. Values of Secrets are not shown, only that they differ. `marks` are what objects get when they are
+        written. Raises KubeError, ReleaseFailed."""
+        release = _MarkedRelease(identity, marks)
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
         going = [id for id, obj in old.items() if id not in new and not must_stay(obj["metadata"])]
-        parts = await asyncio.gather(*(self._compare(id, new.get(id), old.get(id), identity) for id in (*new, *going)))
+        parts = await asyncio.gather(*(self._compare(id, new.get(id), old.get(id), release) for id in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
-    async def _compare(self, id: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> str:
+    async def _compare(self, id: ObjectId, obj: JSON, last: JSON, release: _MarkedRelease) -> str:
         async with self._turn:
             live = await self._read_live(id)
             created = live is not None and last is not None and _was_created(live)
-            target = None if obj is None else await self._dry_run(id, obj, last if created else None, identity)
+            target = None if obj is None else await self._dry_run(id, obj, last if created else None, release)
         return _unified(str(id), _hide_secrets(_without_volatile(live), _without_volatile(target)))
 
     async def _read_live(self, id: ObjectId) -> JSON:
@@ -60,19 +80,19 @@ class Diffs:
         except (NotFound, UnknownKind):
             return None
 
-    async def _dry_run(self, id: ObjectId, obj: JSON, last: JSON, identity: ReleaseId) -> JSON:
+    async def _dry_run(self, id: ObjectId, obj: JSON, last: JSON, release: _MarkedRelease) -> JSON:
         """The object as it would be; the desired one if its namespace or kind does not exist yet. `last` is what it was
         created from, None if it was applied since. Raises KubeError if it is refused."""
         try:
             resource = await self._discovery.resolve(id.api_version, id.kind)
         except UnknownKind:
             return obj
-        body = owned(obj, resource, identity)
+        body = release.sent(obj, resource)
         ref = ObjectRef(resource, id.namespace, id.name)
         try:
             if last is None:
                 return (await writes.apply(self._client, ref, body, _FORCED)).json
-            patch = _merge_patch(owned(last, resource, identity), body)
+            patch = _merge_patch(release.sent(last, resource), body)
             return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
         except NotFound:
             return body

@@ -117,12 +117,17 @@ class ReleaseReconciler:
         await self._helm.releases.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
     async def rollback(self, state: ModuleState, revision: int | None) -> Head:
-        """Bring an earlier revision back, until the module's values or its chart change."""
+        """Bring an earlier revision back, until the module's values or its chart change; an instance's until something
+        changes by which its user asks for another attempt."""
         digest_, _ = await self._compute_digest(state, await self.head(state))
+        if state.blueprint:
+            digest_ = state.blueprint.attempt_digest(digest_)
         identity, options = self.locator.identity(state.module), self._blueprint(state).options(ReleaseOptions())
         head = await self._helm.releases.rollback(*identity, revision, digest_, options)
         _log.info("release rolled back on request", module=head.name, revision=head.revision)
         _set_revision(state, head)
+        if state.blueprint:
+            state.blueprint.settle(head)
         self.tracker.track(state.module, head, options)
         return head
 
@@ -178,11 +183,11 @@ class ReleaseReconciler:
         inputs, rendered = await self._compute_digest(state, head)
         current = digest_to_reach(state.blueprint, head, inputs) if state.blueprint else inputs
         if settled and current in (settled.digest, self._known_digest(settled)):
-            await self._finish(state, await self._rollbacks.if_given_up(state, settled, inputs, self._options(state)))
+            await self._finish(state, await self._rollbacks.if_given_up(state, settled, inputs, self.options(state)))
             return
         rendered = rendered or await self._render(state, head)
         values = self._store.document(module.section)
-        desired = DesiredRelease(*identity, rendered, values, current, self._options(state))
+        desired = DesiredRelease(*identity, rendered, values, current, self.options(state))
         if state.blueprint:
             desired = replace(desired, addon=module.name, version=state.blueprint.version)
         await self._upgrade(state, head, desired)
@@ -240,11 +245,11 @@ class ReleaseReconciler:
         repairs = state.module.traits.drift == "repair"
         if drifted := [finding for finding in self.drift(state) if finding.missing or repairs]:
             identity = self.locator.identity(state.module)
-            await self._helm.releases.repair(*identity, drifted, self._options(state))
+            await self._helm.releases.repair(*identity, drifted, self.options(state))
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.mark_repaired(identity, drifted)
-        self.tracker.track(state.module, head, self._options(state), objects)
+        self.tracker.track(state.module, head, self.options(state), objects)
 
     def _blueprint(self, state: ModuleState) -> Blueprint:
         """What the unit's release is made from."""
@@ -258,7 +263,8 @@ class ReleaseReconciler:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.section) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def _options(self, state: ModuleState) -> ReleaseOptions:
+    def options(self, state: ModuleState) -> ReleaseOptions:
+        """How its release is rolled out."""
         traits = state.module.traits
         usual = ReleaseOptions(
             adopt=state.may_adopt,

@@ -14,18 +14,18 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
-from hookrunner.releases.rollout import ROLLED_BACK
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK
 
 _log = log.get("helm")
 
 
 def digest_to_reach(blueprint: OwnBlueprint, head: Head | None, digest: str) -> str:
-    """The digest that the release should have: that of the failed attempt, if the head was restored in place of it and
-    nothing has changed since; else the one that the unit's inputs have now."""
-    if head is None or head.note != ROLLED_BACK:
+    """The digest that the release should have: that of the attempt in whose place the head was restored, because it had
+    failed or on request, if nothing has changed since; else the one that the unit's inputs have now."""
+    if head is None or head.note not in (ROLLED_BACK, PINNED):
         return digest
-    failed = blueprint.attempt_digest(digest)
-    return failed if head.digest == failed else digest
+    replaced = blueprint.attempt_digest(digest)
+    return replaced if head.digest == replaced else digest
 
 
 class UnitRollbacks:

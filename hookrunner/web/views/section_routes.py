@@ -5,7 +5,8 @@ operator and can read them anyway. Only the explanation, which people pass aroun
 `section_routes` are refused where there is a Secret (`debug.OverTcp`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from aiohttp import web
@@ -22,10 +23,11 @@ Layer: TypeAlias = Literal["values", "config"]
 
 class Sections(Protocol):
     """What is shown of sections of values and of their releases. `section` is `global`, a module's name or an
-    instance's unit, one that exists. Nothing is changed but by `rollback`."""
+    instance's unit, one that exists. Nothing is changed but by `rollback`. Methods raise HookrunnerError where there is
+    nothing to show."""
 
     def values(self, section: str, layer: Layer, whole: bool) -> JSON:
-        """The effective values or what the user has set, None for nothing; `whole` adds the global section."""
+        """The effective values or what the user has set (None for nothing); `whole` adds the global section."""
 
     def explain(self, section: str) -> JSON:
         """Which layer has set each value."""
@@ -37,13 +39,13 @@ class Sections(Protocol):
         """Snapshots of its hooks by their names."""
 
     async def render(self, section: str, debug: bool) -> str:
-        """The manifests, empty without a chart. Raises HookrunnerError."""
+        """The manifests, empty without a chart."""
 
     async def diff(self, section: str) -> str:
-        """The difference between the manifests and the live state. Raises HookrunnerError."""
+        """The difference between the manifests and the live state."""
 
     async def rollback(self, section: str, revision: int | None) -> str:
-        """Roll back to an earlier revision; the outcome in words. Raises HookrunnerError."""
+        """Roll back to an earlier revision; the outcome in words."""
 
 
 SectionOf: TypeAlias = Callable[[web.Request], tuple[Sections, str]]
@@ -85,9 +87,16 @@ def rollback_route(base: str, section_of: SectionOf) -> web.RouteDef:
 
 
 async def answer_failures(work: Awaitable[T]) -> T:
-    """Await the result; answer a failure with its message, since it is not a bug of the server."""
-    try:
+    """Await the result, with `failures_answered`."""
+    with failures_answered():
         return await work
+
+
+@contextmanager
+def failures_answered() -> Iterator[None]:
+    """Answer a failure with its message, since it is not a bug of the server."""
+    try:
+        yield
     except HookrunnerError as error:
         raise web.HTTPInternalServerError(text=str(error)) from error
 
@@ -100,7 +109,9 @@ def flag(request: web.Request, name: str) -> bool:
 def _view(path: str, section_of: SectionOf, show: _Show) -> web.RouteDef:
     async def show_section(request: web.Request) -> web.Response:
         sections, section = section_of(request)
-        return answer(show(sections, section, request), format_of(request.match_info["format"]))
+        with failures_answered():
+            shown = show(sections, section, request)
+        return answer(shown, format_of(request.match_info["format"]))
 
     return web.get(path, show_section)
 

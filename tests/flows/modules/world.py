@@ -168,6 +168,10 @@ class World:
             f"{times} runs with {words!r} in {self.history()}\n{self.operator.story()}",
         )
 
+    async def debug(self, path: str, form: dict[str, str] | None = None) -> str:
+        """What the debug socket answers; to a POST with a form. In a thread: the answer may need the sandbox."""
+        return await asyncio.to_thread(ask_debug, (self.directory / "debug.socket",), path, form)
+
     def modules(self) -> dict[str, Any]:
         """Rows of `module list`, by name."""
         shown = json.loads(ask_debug((self.directory / "debug.socket",), "/module/list.json"))

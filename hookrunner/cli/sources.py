@@ -1,0 +1,71 @@
+"""Where commands look, in files or at a running hookrunner, and what those have in common that do both.
+
+Nothing here costs time to import, so that a look at a running hookrunner stays quick.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+import click
+import orjson
+
+from hookrunner.cli.output import echo_styled, show, styled, to_table
+from kubetypes.json_values import JSON
+
+CLUSTER_TIMEOUT = 1260.0
+"""Seconds for what works on the cluster: as long as a release may take there, and a little more."""
+
+DIFFERENT = 3
+"""The exit code of --diff: something would change."""
+
+_NO_DIFF = "No diff found"
+"""What the debug endpoint answers where nothing would."""
+
+as_document = click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Its form."
+)
+with_reasons = click.option("--explain", is_flag=True, help="Say of each value which layer has set it.")
+as_explained = click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), help="Its form. [default: yaml; of --explain a table]"
+)
+with_global = click.option("-g", "--global", "whole", is_flag=True, help="The global values, too.")
+
+
+def directory_paths(directories: Sequence[str], option: str) -> tuple[Path, ...]:
+    """The directories that an option names, once or more often, or as DIR:DIR. Raises click.BadParameter."""
+    named = tuple(Path(part) for text in directories for part in text.split(":") if part)
+    for path in named:
+        if not path.is_dir():
+            raise click.BadParameter(f"there is no directory '{path}'", param_hint=option)
+    return named
+
+
+def flags_query(**flags: bool) -> str:
+    """The flags that are set, as the end of a path: `?global=true`, or nothing."""
+    query = urlencode({flag: "true" for flag, wanted in flags.items() if wanted})
+    return f"?{query}" * bool(query)
+
+
+def explained_form(explain: bool, output: str | None) -> str:
+    """In which form to ask for values: a table is made of JSON."""
+    return output or ("json" if explain else "yaml")
+
+
+def show_values(text: str, explain: bool, output: str | None) -> None:
+    """Print values that came in `explained_form`; explained ones as a table, unless a form was named."""
+    if output or not explain:
+        show(text)
+    else:
+        echo_styled(to_table(("PATH", "SET BY", "VALUE"), [_explained(row) for row in orjson.loads(text)]))
+
+
+def show_difference(text: str) -> int:
+    """Print the answer of --diff. Returns the exit code."""
+    echo_styled("\n".join(styled(text.splitlines())))
+    return DIFFERENT if text and text.strip() != _NO_DIFF else 0
+
+
+def _explained(row: JSON) -> tuple[str, str, str]:
+    """The value last, for it may be long."""
+    return row["path"], row["layer"], orjson.dumps(row["value"]).decode()
