@@ -19,7 +19,8 @@ from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
 
-_ATTEMPTS = 5
+_ATTEMPTS = 20
+"""Enough beside a client that writes several times a second: giving up costs another run of the hook."""
 _WATCH_DELAY = 5.0
 """Seconds in which the watch reports what another client has written."""
 
