@@ -13,16 +13,18 @@ from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import Values
+from hookrunner.kube.back_off import exponential
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
 
-_ATTEMPTS = 20
-"""Enough beside a client that writes several times a second: giving up costs another run of the hook."""
+_ATTEMPTS = 10
 _WATCH_DELAY = 5.0
 """Seconds in which the watch reports what another client has written."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+"""Seconds between two attempts, five in all: another client may write faster than we do, but not for long."""
 
 
 class HookValues:
@@ -75,14 +77,16 @@ class HookValues:
         return self._keys.get(module, module)
 
     async def _write(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:
-        """Write the section. If another client has changed the ConfigMap, write again when that is adopted."""
-        for _ in range(_ATTEMPTS - 1):
+        """Write the section. If another client has changed the ConfigMap, write again when that is adopted, each time
+        after a longer pause. Raises Conflict after ten attempts."""
+        for attempt in range(_ATTEMPTS - 1):
             with suppress(Conflict):
                 await self._write_once(key, operations)
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WATCH_DELAY):
                     await self._config_map.adopted.next()
+            await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, attempt))
         await self._write_once(key, operations)
 
     async def _write_once(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:

@@ -2,8 +2,12 @@
 
 import asyncio
 
-from hookrunner.convergence.decisions.config_object import ConfigObject
+import pytest
+
+from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.hook_values import HookValues
+from hookrunner.engine.run_gate import Notifier
+from hookrunner.errors import Conflict
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import Answer, ValuesOperation
@@ -13,6 +17,7 @@ from tests.convergence.units import INSTANCE, FakeBlueprint
 
 DNS = INSTANCE.name
 CONDITION = HookCondition("ConflictsWith", "True", "Cilium")
+LASTING = Answer(config=(ValuesOperation("add", "/myModule/x", 1),))
 
 
 class NoConfig(ConfigObject):
@@ -22,11 +27,27 @@ class NoConfig(ConfigObject):
         self.writing = asyncio.Lock()
 
 
-def values() -> HookValues:
+class BusyConfig(NoConfig):
+    """Another client writes it every few milliseconds, until a time."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self.contents, self.adopted = Contents(), Notifier()
+        self._until = until
+
+    async def write(self, key: str, text: str) -> Contents:
+        if asyncio.get_running_loop().time() < self._until:
+            asyncio.get_running_loop().call_later(0.005, self.adopted.notify)
+            raise Conflict(409, "Conflict", "the object has been modified")
+        self.contents = Contents({key: text})
+        return self.contents
+
+
+def values(config: ConfigObject | None = None) -> HookValues:
     """Those of one module and of one instance."""
     store = SectionStore({}, {"myModule": NO_SCHEMAS})
     store.add(DNS, "dns", NO_SCHEMAS)
-    return HookValues(store, NoConfig(), {"my-module": "myModule"})
+    return HookValues(store, config or NoConfig(), {"my-module": "myModule"})
 
 
 def test_hook_of_an_instance_is_given_what_its_blueprint_says() -> None:
@@ -53,3 +74,17 @@ async def test_patch_of_an_instance_stays_in_its_own_section() -> None:
     assert await known.keep(DNS, Answer(values=(ValuesOperation("add", "/dns/x", 1),)))
     assert b'"x":1' in known.files(DNS).values
     assert b'"x":1' not in known.files("my-module").values
+
+
+@pytest.mark.looptime
+async def test_lasting_patch_outlives_a_client_that_writes_all_the_time_for_seconds() -> None:
+    busy = BusyConfig(until=3.0)
+    assert await values(busy).keep("my-module", LASTING)
+    assert busy.contents.data == {"myModule": "x: 1\n"}
+
+
+@pytest.mark.looptime
+async def test_lasting_patch_fails_if_another_client_never_stops_to_write() -> None:
+    with pytest.raises(Conflict, match="has been modified"):
+        await values(BusyConfig(until=3600.0)).keep("my-module", LASTING)
+    assert asyncio.get_running_loop().time() < 10
