@@ -1,6 +1,6 @@
 """Arguments of `hookrunner addon …` that name an addon, an instance or a revision, and how a shell completes them.
 
-Completion asks a running hookrunner, and is silent where there is none.
+Completion asks a running hookrunner, and is silent where no one answers.
 """
 
 from collections.abc import Callable
