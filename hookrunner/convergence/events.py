@@ -91,8 +91,8 @@ class Notices:
 
     @property
     def ended(self) -> tuple[str, ...]:
-        """The subjects that are gone and not forgotten."""
-        return tuple(self._ended)
+        """The subjects that are gone, not forgotten, and of which no notice is unread."""
+        return tuple(self._ended - {notice.subject for notice in self._notices})
 
     def forget(self, subject: str) -> None:
         """The last notice of a subject that is gone was written."""

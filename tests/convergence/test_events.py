@@ -38,6 +38,14 @@ class Server:
         return [call.body for call in self.calls]
 
 
+class SlowServer(Server):
+    """Takes a second for each answer."""
+
+    async def send(self, call: ApiCall) -> bytes:
+        await asyncio.sleep(1)
+        return await super().send(call)
+
+
 @asynccontextmanager
 async def posting(server: Server, notices: Notices) -> AsyncIterator[None]:
     place = ("ops", "hookrunner")
@@ -248,3 +256,16 @@ async def test_subject_that_ends_in_silence_is_forgotten() -> None:
         notices.end("dns")
         await asyncio.sleep(1)
     assert (notices.ended, notices.about("dns"), server.calls) == ((), None, [])
+
+
+@pytest.mark.looptime
+async def test_subject_that_ends_while_another_event_is_written_keeps_its_object() -> None:
+    server, notices = SlowServer(), Notices()
+    notices.begin("dns", DNS)
+    async with posting(server, notices):
+        notices.publish(FAILED)
+        await asyncio.sleep(CALM + 0.5)
+        notices.publish(Notice("dns", "Kept", "a claim"))
+        notices.end("dns")
+        await asyncio.sleep(5)
+    assert [body["involvedObject"]["kind"] for body in server.bodies] == ["ConfigMap", "CoreDNS"]
