@@ -101,10 +101,11 @@ def _is_health_pending(facts: InstanceFacts, status: JSON) -> bool:
 
 def with_health(facts: InstanceFacts, objects: Sequence[ObjectReport] | None, now: float) -> InstanceFacts:
     """The facts with the health of what is installed. A revision whose objects are all current becomes the last healthy
-    one."""
+    one; with a Job that has not ended only when the timeout is over, since a Job that fails is a failed upgrade."""
     installed, healthy = facts.installed, facts.last_healthy
     is_current = objects is not None and all(report.status == "Current" for report in objects)
-    if installed and is_current and not (healthy and healthy.revision == installed.revision):
+    is_proven = is_current and (is_overdue(facts, now) or not any(report.is_running for report in objects or ()))
+    if installed and is_proven and not (healthy and healthy.revision == installed.revision):
         healthy = LastHealthy(installed.version, installed.revision, rfc3339(now))
     return replace(facts, objects=objects, last_healthy=healthy)
 

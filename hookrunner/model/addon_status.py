@@ -106,11 +106,13 @@ ObjectStatusWord = Literal["Current", "InProgress", "Failed", "Terminating", "No
 
 @dataclass(frozen=True, slots=True)
 class ObjectReport:
-    """The kstatus of one object. `name` is as errors show it, such as `Deployment kube-system/coredns`."""
+    """The kstatus of one object. `name` is as errors show it, such as `Deployment kube-system/coredns`. With
+    `is_running` it is a Job that has begun and not ended, which counts as current."""
 
     name: str
     status: ObjectStatusWord
     message: str = ""
+    is_running: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}: {self.message or self.status}"

@@ -139,7 +139,7 @@ class HealthTracker:
         for target, name in release.objects.items():
             if (health := self._health_in(release, target)) is None:
                 return None
-            reports.append(ObjectReport(name, health.status, health.message))
+            reports.append(ObjectReport(name, health.status, health.message, health.is_running))
         return tuple(reports)
 
     def _health_in(self, release: _TrackedRelease, target: ObjectId) -> ObjectHealth | None:

@@ -19,11 +19,13 @@ from kubetypes.json_values import JSON
 @dataclass(frozen=True, slots=True)
 class ObjectHealth:
     """The status of one object, with the library's reason and a message for people. `NotFound` and `Unknown` are never
-    computed from a well-formed object: it does not exist, or cannot be read."""
+    computed from a well-formed object: it does not exist, or cannot be read. `is_running`: it counts as current and may
+    fail nevertheless, a Job that has begun and not ended."""
 
     status: ObjectStatusWord
     reason: str = ""
     message: str = ""
+    is_running: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -32,6 +34,7 @@ class ObjectHealth:
 
 
 CURRENT = ObjectHealth("Current")
+RUNNING = ObjectHealth("Current", is_running=True)
 NOT_FOUND = ObjectHealth("NotFound", message="does not exist")
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from hookrunner.releases.health.object_status import (
     CURRENT,
+    RUNNING,
     MalformedObject,
     ObjectHealth,
     conditions_of,
@@ -121,7 +122,7 @@ def job(obj: JSON) -> ObjectHealth:
             return failed("JobFailed", str(condition))
         if condition.type == "Suspended" and condition.holds and field_of(obj, "spec", "suspend"):
             return CURRENT
-    return CURRENT if text_of(obj, "status", "startTime") else in_progress("JobNotStarted", "it has not started")
+    return RUNNING if text_of(obj, "status", "startTime") else in_progress("JobNotStarted", "it has not started")
 
 
 def pod(obj: JSON, now: datetime) -> ObjectHealth:

@@ -251,3 +251,9 @@ def test_message_names_numbers_and_words_of_the_cluster() -> None:
     assert health_of(daemon_set(numberReady=1), NOW).message == "1 of 2 replicas are ready"
     failing = job(condition("Failed", reason="DeadlineExceeded", message="too slow"))
     assert health_of(failing, NOW) == ObjectHealth("Failed", "JobFailed", "DeadlineExceeded: too slow")
+
+
+def test_only_a_job_that_has_not_ended_is_running() -> None:
+    begun = {"startTime": "2026-01-01T00:00:00Z"}
+    jobs = (job(**begun), job(condition("Complete"), **begun), job())
+    assert [health_of(present, NOW).is_running for present in jobs] == [True, False, False]
