@@ -184,6 +184,7 @@ async def _assemble(
         return built, LazyWebhooks(settings, built.declared, parts, stack), None
     # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
+    from hookrunner.convergence.decisions.module_configuration import configuration
     from hookrunner.modules import shelf
 
     for directory in (*settings.modules.directories, *settings.addons.directories):
@@ -194,7 +195,7 @@ async def _assemble(
         from hookrunner.instances import addon_offer, instances_assembly
 
         offer = await asyncio.to_thread(addon_offer.load_offer, settings.addons)
-    configured = assembly.configuration(settings, shelf_read, parts.kube, offer.shared if offer else None)
+    configured = configuration(settings, shelf_read, parts.kube, offer.shared if offer else None)
     built = assemble_engine(settings, parts, views.hook_metrics, hooks, configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)

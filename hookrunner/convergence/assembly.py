@@ -6,15 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.convergence.converge import Converge, RoundSteps
-from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Grace
+from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
-from hookrunner.convergence.decisions.hook_values import HookValues
+from hookrunner.convergence.decisions.module_configuration import ModuleConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
@@ -35,44 +34,17 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.kube.discovery import ClusterCapabilities
-from hookrunner.model.modules import GLOBAL, Module
+from hookrunner.model.modules import Module
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.modules.scripts import MeteredScripts, Scripts
-from hookrunner.modules.shelf import Shelf
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
-from hookrunner.values.section import merged
 from hookrunner.values.section_store import SectionStore
-from kubetypes.json_values import JSON
 
 _log = log.get("config")
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleConfiguration:
-    """The modules as their files describe them, with what users configure in the cluster, and their values, which hooks
-    read and change. `namespace` is that of the configuration, and of releases by default."""
-
-    shelf: Shelf
-    namespace: str
-    sources: ConfigSources
-    store: SectionStore
-    values: HookValues
-
-
-def configuration(settings: Settings, shelf: Shelf, kube: Kube, shared: JSON = None) -> ModuleConfiguration:
-    """What the engine needs before modules are put together on top of it. `shared` are static global values that
-    stand below those of modules."""
-    namespace = settings.kube.namespace or kube.connection.namespace or "default"
-    sources = _sources(kube, namespace, settings.modules)
-    sections = shelf.loaded.statics.sections
-    sections = sections | {GLOBAL: merged(shared or {}, sections.get(GLOBAL) or {})}
-    store = SectionStore(sections, shelf.schemas)
-    values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
-    return ModuleConfiguration(shelf, namespace, sources, store, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,53 +132,86 @@ async def convergence(
     settings: Settings, configured: ModuleConfiguration, parts: Parts, built: Assembly, registrar: WebhookRegistrar
 ) -> AsyncIterator[Convergence]:
     """What looks after these modules; the engine runs its tasks. Ends its render workers when it is left."""
-    states = ModuleStates(configured.shelf.modules)
     async with _renderer(settings) as renderer:
-        yield _assemble(settings, configured, parts, built, (states, registrar, renderer))
+        helm = _helm(parts, settings.modules, configured.namespace, renderer)
+        yield _Assembler(settings, configured, parts, built, helm).assemble(registrar)
 
 
-def _assemble(
-    settings: Settings,
-    configured: ModuleConfiguration,
-    parts: Parts,
-    built: Assembly,
-    rest: tuple[ModuleStates, WebhookRegistrar, Renderer],
-) -> Convergence:
-    modules, shelf = settings.modules, configured.shelf
-    sources, store, values = configured.sources, configured.store, configured.values
-    states, registrar, renderer = rest
-    helm = _helm(parts, modules, configured.namespace, renderer)
-    scripts = _scripts(settings, parts, lambda: tasks.activation)
-    extenders = Extenders(
-        modules.extenders, shelf.loaded.statics.enabled, values.flags, scripts, settings.compat is Compat.ADDON
-    )
-    configuration = UserConfiguration(extenders, states, store, sources)
-    decisions = ModuleDecisions(configuration, states, store, helm.capabilities.get)
-    releases = ReleaseReconciler(modules, helm, store, parts.metrics, configuration.is_maintained)
-    definitions = _definitions(parts.kube, modules, helm)
-    certain = shelf.loaded.found.certain
-    leftovers = Leftovers(states, releases.locator, releases.purge, certain, modules.ignored_releases)
-    compiled = CompiledHooks(states.notices, shelf.compiled, modules.on_compiled == "park")
-    hooks = _hooks(settings, parts, built, states, compiled)
-    webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
-    runner = ModuleRunner(hooks, webhooks, definitions, releases, store)
-    remover = ModuleRemover(hooks, webhooks, releases, store)
-    tasks = ModuleTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
-    turns = TurnDispatcher(states, tasks, TurnRules(modules.patience, strict=settings.compat is Compat.ADDON))
-    steps = RoundSteps(decisions, hooks, webhooks, definitions, leftovers)
-    converge = Converge(states, tasks, steps, turns, built.engine)
-    for state in states:
-        built.engine.open(own_queue(state.module.name), tasks.carry_out)
-    compiled.publish_shared()
-    ModuleGauges(states, decisions, releases, built.queues, built.engine).export(parts.metrics)
-    shown = StatusSources(decisions, releases, sources, shelf.loaded.found.rejected, leftovers, compiled)
-    requests = ModuleRequests(states, converge, turns, tasks)
-    status = ModulesStatus(states, converge, shown, built.queues)
-    views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
-    events = EventWriter(parts.kube.patcher, states.notices, sources.config)
-    memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, parts.metrics)
-    units = Units(requests, memory)
-    return Convergence(status, views, releases, states, units, decisions, requests, helm, configured, events)
+class _Assembler:
+    """Makes the parts, in the order in which they need each other."""
+
+    def __init__(
+        self, settings: Settings, configured: ModuleConfiguration, parts: Parts, built: Assembly, helm: Helm
+    ) -> None:
+        self._settings = settings
+        self._configured = configured
+        self._parts = parts
+        self._built = built
+        self._helm = helm
+        self._states = states = ModuleStates(configured.shelf.modules)
+        on_compiled = settings.modules.on_compiled
+        self._compiled = CompiledHooks(states.notices, configured.shelf.compiled, on_compiled == "park")
+
+    def assemble(self, registrar: WebhookRegistrar) -> Convergence:
+        """All parts; their queues are open, and nothing runs yet."""
+        configured, parts, built, states = self._configured, self._parts, self._built, self._states
+        store, certain = configured.store, configured.shelf.loaded.found.certain
+        decisions = self._decisions(lambda: tasks.activation)
+        releases = self._releases(decisions)
+        hooks = _hooks(self._settings, parts, built, states, self._compiled)
+        webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
+        definitions = _definitions(parts.kube, self._settings.modules, self._helm)
+        runner = ModuleRunner(hooks, webhooks, definitions, releases, store)
+        remover = ModuleRemover(hooks, webhooks, releases, store)
+        tasks = ModuleTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
+        leftovers = self._leftovers(releases, certain)
+        requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
+        status = self._status(requests, decisions, releases, leftovers)
+        views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
+        events = EventWriter(parts.kube.patcher, states.notices, configured.sources.config)
+        values, metrics = configured.values, parts.metrics
+        memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, metrics)
+        self._publish(decisions, releases, tasks)
+        units = Units(requests, memory)
+        return Convergence(status, views, releases, states, units, decisions, requests, self._helm, configured, events)
+
+    def _decisions(self, activation: Callable[[], str]) -> ModuleDecisions:
+        settings, configured, states = self._settings, self._configured, self._states
+        store, flags = configured.store, configured.values.flags
+        scripts = _scripts(settings, self._parts, activation)
+        by_values, strict = configured.shelf.loaded.statics.enabled, settings.compat is Compat.ADDON
+        extenders = Extenders(settings.modules.extenders, by_values, flags, scripts, strict)
+        configuration = UserConfiguration(extenders, states, store, configured.sources)
+        return ModuleDecisions(configuration, states, store, self._helm.capabilities.get)
+
+    def _releases(self, decisions: ModuleDecisions) -> ReleaseReconciler:
+        store, is_maintained = self._configured.store, decisions.configuration.is_maintained
+        return ReleaseReconciler(self._settings.modules, self._helm, store, self._parts.metrics, is_maintained)
+
+    def _leftovers(self, releases: ReleaseReconciler, certain: bool) -> Leftovers:
+        ignored = self._settings.modules.ignored_releases
+        return Leftovers(self._states, releases.locator, releases.purge, certain, ignored)
+
+    def _requests(self, tasks: ModuleTasks, steps: RoundSteps) -> ModuleRequests:
+        strict = self._settings.compat is Compat.ADDON
+        turns = TurnDispatcher(self._states, tasks, TurnRules(self._settings.modules.patience, strict=strict))
+        converge = Converge(self._states, tasks, steps, turns, self._built.engine)
+        return ModuleRequests(self._states, converge, turns, tasks)
+
+    def _status(
+        self, requests: ModuleRequests, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
+    ) -> ModulesStatus:
+        sources, rejected = self._configured.sources, self._configured.shelf.loaded.found.rejected
+        shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled)
+        return ModulesStatus(self._states, requests.converge, shown, self._built.queues)
+
+    def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: ModuleTasks) -> None:
+        """Open the modules' queues, and show what is known of modules: gauges, and hooks that never run here."""
+        engine, queues = self._built.engine, self._built.queues
+        for state in self._states:
+            engine.open(own_queue(state.module.name), tasks.carry_out)
+        self._compiled.publish_shared()
+        ModuleGauges(self._states, decisions, releases, queues, engine).export(self._parts.metrics)
 
 
 def _view_sources(
@@ -227,14 +232,6 @@ async def _look_for_predecessor(config: ConfigObject) -> None:
     with suppress(KubeError):
         if (await theirs.read()).version:
             _log.warn(f"{config} does not exist, but {theirs} does", hint=f"to use it: --config-map {theirs.name}")
-
-
-def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> ConfigSources:
-    def called(kind: Literal["ConfigMap", "Secret"], name: str) -> ConfigObject:
-        return ConfigObject(kube.patcher, kube.watches, kind, (namespace, name), Grace(modules.config_grace))
-
-    secret = called("Secret", modules.config_secret) if modules.config_secret else None
-    return ConfigSources(called("ConfigMap", modules.config_map), secret)
 
 
 def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) -> MeteredScripts:

@@ -14,6 +14,7 @@ from pathlib import Path
 from hookrunner import settings as all_settings
 from hookrunner.background import Background
 from hookrunner.convergence import assembly
+from hookrunner.convergence.decisions.module_configuration import configuration
 from hookrunner.engine.assembly import Kube, Parts, assemble_engine
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.instances import addon_offer, instances_assembly
@@ -62,7 +63,7 @@ def connect(client: Client, metrics: Metrics) -> Kube:
 async def _start(settings: Settings, parts: Parts, stack: AsyncExitStack) -> None:
     modules = shelf.read(settings.modules)
     offer = addon_offer.load_offer(settings.addons)
-    configured = assembly.configuration(settings, modules, parts.kube, offer.shared)
+    configured = configuration(settings, modules, parts.kube, offer.shared)
     hook_metrics = HookMetrics(SampleBounds(100, 100), parts.metrics.sample_names())
     built = assemble_engine(settings, parts, hook_metrics, Catalog(()), configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
