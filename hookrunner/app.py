@@ -58,12 +58,14 @@ KILL_AFTER = 5.0
 
 def run(settings: Settings, loading: Lookup | None) -> int:
     """Run until asked to stop; the exit code. `loading` looks for the cluster, which processes that we start see too
-    (`kube/cluster_lookup.py`); None means a sandbox, which is made first. Raises StartRefused, whose message is for
-    the user."""
+    (`kube/cluster_lookup.py`); None means a sandbox, which is made first. Raises StartRefused and BadSetting, whose
+    messages are for the user."""
     log.configure(settings.log.type, settings.log.level, sys.stdout)
     safe_files.raise_limit()
     try:
         return asyncio.run(serve(settings, loading))
+    except BadSetting:  # bad usage, also where only the start can tell
+        raise
     except BadConfig as error:
         raise StartRefused(str(error)) from error
     finally:

@@ -123,5 +123,5 @@ async def test_images_come_from_the_private_registry(world: World) -> None:
 async def test_source_that_is_not_protected_refuses_the_start(things: World) -> None:
     things.operator.flags += ("--addon-source=http://example.com/addons",)
     await things.start(ready=False)
-    assert await things.operator.ended() != 0
+    assert await things.operator.ended() == 2
     assert "--addon-source: http://example.com is not protected" in things.operator.story()
