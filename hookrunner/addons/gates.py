@@ -31,7 +31,7 @@ class GateWorld:
     `namespaces` are those in which instances are reconciled, all if empty. `instances` are all of the offered addons;
     `addons` are these addons by name. `ready_addons` have an instance that is Ready. `kinds` are `group/version/Kind`
     as the cluster serves them. `objects` has for each required object why it is not ready, "" if it is. `cyclic` are
-    addons that would wait for themselves.
+    addons that would wait for themselves. `hidden` are addons whose instances cannot be listed, and why.
     """
 
     kubernetes: str = ""
@@ -43,6 +43,7 @@ class GateWorld:
     modules: Mapping[str, RequiredModule] = field(default_factory=dict)
     objects: Mapping[RequiredObject, str] = field(default_factory=dict)
     cyclic: Collection[str] = ()
+    hidden: Mapping[str, str] = field(default_factory=dict)
 
 
 def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
@@ -67,6 +68,22 @@ def is_allowed_namespace(namespace: str, allowed: Collection[str]) -> bool:
 def oldest(instances: Iterable[Instance]) -> Instance | None:
     """The one with priority: the first created, of two of one second that with the lower UID."""
     return min(instances, key=lambda instance: instance.age_key, default=None)
+
+
+def rivals(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
+    """The addons among whose instances only one is installed, this one included; none if it may have many."""
+    exclusive = [name for name, other in addons.items() if addon.exclusive and other.exclusive == addon.exclusive]
+    return frozenset([*exclusive, *([addon.name] if exclusive or addon.instances == "one" else [])])
+
+
+def looks_at(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
+    """The offered addons whose instances must be known before this addon's gates can tell anything."""
+    return rivals(addon, addons) | (addons.keys() & {*addon.requires.addons})
+
+
+def addons_requiring(name: str, addons: Iterable[Addon]) -> frozenset[str]:
+    """The addons that wait for an instance of the addon of this name."""
+    return frozenset(addon.name for addon in addons if name in addon.requires.addons)
 
 
 def cyclic_addons(addons: Mapping[str, Addon]) -> frozenset[str]:
@@ -100,8 +117,11 @@ def _duplicate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObsta
 def _excluded(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
     if not addon.exclusive:
         return None
-    rivals = [name for name, other in world.addons.items() if other.exclusive == addon.exclusive]
-    first = oldest(_candidates(world, rivals))
+    others = rivals(addon, world.addons)
+    if hidden := sorted(others & world.hidden.keys()):
+        text = "; ".join(f"the instances of {name}, which cannot be listed: {world.hidden[name]}" for name in hidden)
+        return AddonObstacle(AddonPhase.PENDING, "Waiting", f"waiting for {text}", frozenset([WakeUp.INSTANCES]))
+    first = oldest(_candidates(world, others))
     if first is None or first.addon == instance.addon:
         return None
     text = f"{_shown(first, world.addons[first.addon])} is older, and only one '{addon.exclusive}' can be installed"
@@ -130,16 +150,17 @@ def _waiting(addon: Addon, world: GateWorld) -> AddonObstacle | None:
     if not missing:
         return None
     text = "waiting for " + "; ".join(what for what, _ in missing)
-    return AddonObstacle(AddonPhase.PENDING, "Waiting", text, frozenset(change for _, change in missing))
+    return AddonObstacle(AddonPhase.PENDING, "Waiting", text, frozenset(change for _, change in missing if change))
 
 
-def _missing(addon: Addon, world: GateWorld) -> Iterator[tuple[str, WakeUp]]:
+def _missing(addon: Addon, world: GateWorld) -> Iterator[tuple[str, WakeUp | None]]:
+    """What is missing, each with the change that may bring it; None for what the cluster serves."""
     requires = addon.requires
     if requires.kubernetes and not _meets(release_of(world.kubernetes), requires.kubernetes):
-        yield f"Kubernetes {requires.kubernetes}, the cluster has {world.kubernetes}", WakeUp.CLUSTER_VERSION
+        yield f"Kubernetes {requires.kubernetes}, the cluster has {world.kubernetes}", None
     for kind in requires.kinds:
         if kind not in world.kinds:
-            yield f"the kind {kind}, which the cluster does not serve", WakeUp.KINDS
+            yield f"the kind {kind}, which the cluster does not serve", None
     for name, wanted in requires.modules:
         if reason := _module_problem(name, wanted, world):
             yield f"module {name}{reason}", WakeUp.MODULES
@@ -165,6 +186,8 @@ def _addon_problem(addon: Addon, name: str, world: GateWorld) -> str:
         return ", which waits for this one; correct requires.addons"
     if name not in world.addons:
         return ", which is not offered"
+    if name in world.hidden:
+        return f", whose instances cannot be listed: {world.hidden[name]}"
     return "" if name in world.ready_addons else ", of which no instance is ready"
 
 

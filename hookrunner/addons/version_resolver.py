@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from hookrunner import __version__, ranges
 from hookrunner.errors import PackageError
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import Addon, CommonFields, Downgrade, Instance
 from hookrunner.packages.channels import (
     Channel,
@@ -23,9 +23,6 @@ from hookrunner.packages.channels import (
     version_order,
 )
 from hookrunner.packages.package import PackageTraits
-
-_SOURCE = frozenset([WakeUp.SOURCE])
-_CLUSTER = frozenset([WakeUp.CLUSTER_VERSION, WakeUp.SOURCE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,8 @@ def needs_channel(request: VersionRequest) -> bool:
 def package_obstacle(error: PackageError) -> AddonObstacle:
     """Why there is no package, or no version of one, as the status says it."""
     if error.reason in ("NoChannel", "NoVersion"):
-        return AddonObstacle(AddonPhase.VERSION_MISMATCH, error.reason, str(error), _CLUSTER)
-    return AddonObstacle(AddonPhase.PACKAGE_ERROR, error.reason, str(error), _SOURCE)
+        return AddonObstacle(AddonPhase.VERSION_MISMATCH, error.reason, str(error))
+    return AddonObstacle(AddonPhase.PACKAGE_ERROR, error.reason, str(error))
 
 
 def check_package(traits: PackageTraits, request: VersionRequest, version: str) -> AddonObstacle | None:
@@ -94,7 +91,7 @@ def check_package(traits: PackageTraits, request: VersionRequest, version: str) 
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Operator", text)
     if not _is_in(release_of(request.kubernetes), traits.kubernetes):
         text = f"{package} needs Kubernetes {traits.kubernetes}, the cluster has {request.kubernetes}"
-        return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"{text}; choose another version", _CLUSTER)
+        return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"{text}; choose another version")
     replaces = request.installed and request.installed != version
     if replaces and not _is_in(request.installed, traits.upgrades_from):
         text = f"{package} replaces versions {traits.upgrades_from} only, {request.installed} is installed"
@@ -130,7 +127,7 @@ def _follow(request: VersionRequest, channel: Channel | PackageError) -> Resolve
     except PackageError as error:
         return package_obstacle(error)
     except ValueError as error:  # the cluster's version, which a range is compared with
-        return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"channel '{channel.name}': {error}", _CLUSTER)
+        return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"channel '{channel.name}': {error}")
     return ResolvedVersion(entry.version, channel.name, entry.digest)
 
 
@@ -157,7 +154,7 @@ def _refused_downgrade(request: VersionRequest, version: str) -> AddonObstacle |
         return None
     text = f"{request.component} {version} is older than {request.installed}, which is installed"
     advice = f"this addon refuses that; set spec.version: {request.installed}"
-    return AddonObstacle(AddonPhase.VERSION_MISMATCH, "DowngradeRefused", f"{text}; {advice}", _SOURCE)
+    return AddonObstacle(AddonPhase.VERSION_MISMATCH, "DowngradeRefused", f"{text}; {advice}")
 
 
 def _is_in(version: str, wanted: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
-from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
 
@@ -44,7 +44,12 @@ class InstancesListed:
     """All instances of the addon are known: others do not exist."""
 
 
-InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed
+@dataclass(frozen=True, slots=True)
+class InstancesHidden:
+    """The instances of the addon cannot be listed at the moment, and never were."""
+
+
+InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | InstancesHidden
 
 
 class InstanceCache:
@@ -56,6 +61,7 @@ class InstanceCache:
         self.is_listed = False
         self.obstacle = ""
         self._instances: dict[ObjectKey, Instance] = {}
+        self._of_unit: dict[str, Instance] = {}
         self._informer = Informer(self._instances)
 
     def __iter__(self) -> Iterator[Instance]:
@@ -63,7 +69,11 @@ class InstanceCache:
 
     def get(self, unit: str) -> Instance | None:
         """The latest state of an instance, None if it does not exist."""
-        return next((instance for instance in self if instance.unit == unit), None)
+        return self._of_unit.get(unit)
+
+    def hide(self, reason: str) -> None:
+        """The kind cannot be watched."""
+        self.obstacle = reason
 
     def read(self, reports: Iterable[Report]) -> Iterator[InstanceEvent]:
         """Keep what a batch of the watch reports, and yield the changes that matter."""
@@ -73,14 +83,10 @@ class InstanceCache:
     def _take_in(self, fact: Fact) -> Iterator[InstanceEvent]:
         match fact:
             case Added(seen) | Modified(seen):
-                instance = read_instance(self.addon, _without_managers(seen.obj))
-                known, self._instances[seen.key] = self._instances.get(seen.key), instance
-                if known is None or known.uid != instance.uid:
-                    yield InstanceChanged(instance, is_new=True)
-                elif _relevant(known) != _relevant(instance):
-                    yield InstanceChanged(instance, is_new=False)
+                yield from self._put(seen)
             case Deleted(key):
                 if known := self._instances.pop(key, None):
+                    del self._of_unit[known.unit]
                     yield InstanceGone(known)
             case Synced():
                 self.obstacle = ""
@@ -88,9 +94,20 @@ class InstanceCache:
                     self.is_listed = True
                     yield InstancesListed()
             case WatchLost(reason=reason):
-                self.obstacle = reason
+                self.hide(reason)
+                if not self.is_listed:
+                    yield InstancesHidden()
             case WatchRestored():
                 self.obstacle = ""
+
+    def _put(self, seen: ObjectSeen) -> Iterator[InstanceEvent]:
+        instance = read_instance(self.addon, _without_managers(seen.obj))
+        known, self._instances[seen.key] = self._instances.get(seen.key), instance
+        self._of_unit[instance.unit] = instance
+        if known is None or known.uid != instance.uid:
+            yield InstanceChanged(instance, is_new=True)
+        elif _relevant(known) != _relevant(instance):
+            yield InstanceChanged(instance, is_new=False)
 
 
 async def follow_instances(watches: Opener, cache: InstanceCache) -> AsyncGenerator[InstanceEvent, None]:

@@ -3,27 +3,38 @@
     registry = InstanceRegistry(caches, units, workshop)
     registry.take_in(addon, event)
 
-An instance that is deleted keeps its unit until everything is removed; only then may an object of the same name have
-one. What happens meanwhile is in the cache, and looked at again at the end.
+Instances of an addon have units from when all instances are known that their gates look at: before, none of them can be
+judged. An instance that is deleted keeps its unit until everything is removed; only then may an object of the same name
+have one. What happens meanwhile is in the cache, and looked at again at the end.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
+from hookrunner.convergence.reactions import EditBatches
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
-from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceEvent, InstanceGone
+from hookrunner.instances.instance_informer import (
+    InstanceCache,
+    InstanceChanged,
+    InstanceEvent,
+    InstanceGone,
+    InstancesHidden,
+    InstancesListed,
+)
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
+from hookrunner.model.addon_status import WakeUp
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.resources import ObjectReference
@@ -48,6 +59,10 @@ class LiveUnit:
         """The unit's name."""
         return self.state.module.name
 
+    def waits_for(self, change: WakeUp) -> bool:
+        """Has a gate closed that such a change may open?"""
+        return self.blueprint.obstacle is not None and change in self.blueprint.obstacle.wakes_up
+
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
@@ -62,11 +77,12 @@ class Workshop:
 
 
 class InstanceRegistry:
-    """Keeps the units of all instances. `caches` are the instances of each addon, by name."""
+    """Keeps the units of all instances. `caches` are the instances of each addon, by name, `addons` the addons."""
 
     def __init__(
         self, caches: Mapping[str, InstanceCache], units: Units, states: ModuleStates, workshop: Workshop
     ) -> None:
+        self.addons = {name: cache.addon for name, cache in caches.items()}
         self._caches = caches
         self._units = units
         self._notices = states.notices
@@ -74,6 +90,8 @@ class InstanceRegistry:
         self._workshop = workshop
         self._live: dict[str, LiveUnit] = {}
         self._ending: set[str] = set()
+        self._decided: set[str] = set()
+        self._edits = EditBatches()
 
     @property
     def live(self) -> tuple[LiveUnit, ...]:
@@ -87,29 +105,62 @@ class InstanceRegistry:
     def take_in(self, addon: Addon, event: InstanceEvent) -> None:
         """An addon's instances have changed."""
         match event:
-            case InstanceChanged(instance):
+            case InstanceChanged(instance) if addon.name in self._decided:
                 self._look_at(addon, instance)
             case InstanceGone(instance) if instance.unit in self._live:
                 self._end(self._live[instance.unit], "the object is gone")
+            case InstancesListed() | InstancesHidden():
+                self._decide()
+                self.wake_rivals(addon, "Instances-Listed")
+                self.wake_dependents(addon, "Instances-Listed")
 
-    def request_all(self, cause: str) -> None:
-        """Run all instances: something has changed that any of them may depend on."""
+    async def follow_edits(self) -> None:
+        """Run instances whose specs have changed, the last of several changes only, until cancelled."""
+        while True:
+            for live in filter(None, map(self.get, sorted(await self._edits.next_batch()))):
+                self._units.request(live.state, "Instance-Changed")
+
+    def wake(self, change: WakeUp, addons: Container[str], cause: str) -> None:
+        """Run the instances of these addons that wait for such a change, and those of which a run may have looked
+        before it."""
         for live in self.live:
-            self._units.request(live.state, cause)
+            if live.addon.name in addons and (live.waits_for(change) or live.state.busy_since is not None):
+                self._units.request(live.state, cause)
+
+    def wake_rivals(self, addon: Addon, cause: str) -> None:
+        """Run instances to which one of this addon is preferred: there may be no such one now."""
+        self.wake(WakeUp.INSTANCES, rivals(addon, self.addons), cause)
+
+    def wake_dependents(self, addon: Addon, cause: str) -> None:
+        """Run instances that wait for a ready one of this addon."""
+        self.wake(WakeUp.ADDONS, addons_requiring(addon.name, self.addons.values()), cause)
 
     def request(self, live: LiveUnit, cause: str) -> None:
         """Run one instance."""
         self._units.request(live.state, cause)
 
-    def ask_sources(self) -> None:
-        """Run all instances, which ask their sources again: it is time to."""
+    def ask_sources(self, addons: Container[str], cause: str) -> None:
+        """Run the instances of these addons, which ask their sources again."""
         for live in self.live:
-            live.blueprint.packages.expire()
-        self.request_all("Source-Refresh")
+            if live.addon.name in addons:
+                live.blueprint.packages.expire()
+                self._units.request(live.state, cause)
+
+    def _decide(self) -> None:
+        """Begin with the addons of which all is known now that their gates look at."""
+        for name in self._caches.keys() - self._decided:
+            if self._can_be_judged(self._caches[name]):
+                self._decided.add(name)
+                for instance in self._caches[name]:
+                    self._look_at(self.addons[name], instance)
+
+    def _can_be_judged(self, cache: InstanceCache) -> bool:
+        others = [self._caches[name] for name in looks_at(cache.addon, self.addons)]
+        return cache.is_listed and all(other.is_listed or other.obstacle for other in others)
 
     def _look_at(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
-        if live:
+        if live and (instance.unit not in self._ending or instance.uid == live.blueprint.instance.uid):
             live.blueprint.update(instance)
         if instance.unit in self._ending:
             return
@@ -124,10 +175,11 @@ class InstanceRegistry:
             live = self._begin(addon, instance)
             if live:
                 self._units.request(live.state, "Instance-Added")
+                self._wake_younger(live)
         else:
             live.state.describe(to_module(addon, instance))
             self._notices.begin(instance.unit, reference_of(addon, instance))
-            self._units.request(live.state, "Instance-Changed")
+            self._edits.add({instance.unit})
 
     def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
         """Add the unit of an instance; None if it cannot have one."""
@@ -142,36 +194,53 @@ class InstanceRegistry:
         live = self._live[instance.unit] = LiveUnit(addon, state, blueprint)
         return live
 
+    def _wake_younger(self, added: LiveUnit) -> None:
+        """Run the instances that have to give way to this one. Nearly always it is the youngest, but a user may have
+        looked after an older one."""
+        age, names = added.blueprint.instance.age_key, rivals(added.addon, self.addons)
+        for live in self.live if names else ():
+            if live.addon.name in names and live.blueprint.instance.age_key > age:
+                self._units.request(live.state, "Older-Instance")
+
     def _leave(self, live: LiveUnit | None) -> None:
         """Its user manages it from now on."""
         if live:
-            self._begin_task("leaving", live, partial(self._units.remove, live.state))
+            self._begin_task(f"leaving {live.unit}", live, partial(self._remove, live))
 
     def _end(self, live: LiveUnit, cause: str) -> None:
         if live.unit not in self._ending:
-            self._begin_task("deletion of", live, partial(self._delete, live, cause))
+            self._begin_task(f"deletion of {live.unit}", live, partial(self._delete, live, cause))
 
-    def _begin_task(self, what: str, live: LiveUnit, run: Callable[[], Awaitable[None]]) -> None:
+    def _begin_task(self, task: str, live: LiveUnit, run: Callable[[], Awaitable[str]]) -> None:
         self._ending.add(live.unit)
-        self._workshop.background.keep(f"{what} {live.unit}", partial(self._finish, live, run), ends=True)
+        self._workshop.background.keep(task, partial(self._finish, live, run), ends=True)
 
-    async def _finish(self, live: LiveUnit, run: Callable[[], Awaitable[None]]) -> None:
-        if live.unit in self._live:  # else a crash came after that
-            await run()
-        del self._live[live.unit]
+    async def _finish(self, live: LiveUnit, run: Callable[[], Awaitable[str]]) -> None:
+        """End a unit; `run` does what comes before and returns the UID of an object that is gone then."""
+        deleted = await run() if live.unit in self._live else ""
+        self._live.pop(live.unit, None)
         live.blueprint.packages.close()
         self._workshop.on_end(live.unit)
         self._ending.discard(live.unit)
-        self.request_all("Instance-Removed")
-        if present := self._caches[live.addon.name].get(live.unit):
+        self._changes.note(live.unit)
+        self.wake_rivals(live.addon, "Instance-Removed")
+        present = self._caches[live.addon.name].get(live.unit)
+        if present and present.uid != deleted:  # the watch may still have to tell of the deletion
             self._look_at(live.addon, present)
 
-    async def _delete(self, live: LiveUnit, cause: str) -> None:
+    async def _delete(self, live: LiveUnit, cause: str) -> str:
+        """Delete what it has installed, then let its object go; the UID of that."""
         self._notices.publish(Notice(live.unit, "Deleting", cause, bad=False))
         await self._units.delete(live.state, cause)
         if kept := live.blueprint.kept:
             self._notices.publish(Notice(live.unit, "Kept", some([*map(str, kept)]), bad=False))
         await self._let_go(live)
+        return live.blueprint.instance.uid
+
+    async def _remove(self, live: LiveUnit) -> str:
+        """Remove the unit and leave what it has installed; empty, since the object stays."""
+        await self._units.remove(live.state)
+        return ""
 
     async def _let_go(self, live: LiveUnit) -> None:
         """Remove the finalizer, however long that takes."""

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,9 @@ from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import BadSetting, HookrunnerError, PackageError
 from hookrunner.instances.addon_offer import AddonOffer
-from hookrunner.instances.gate_world import GateViews, look_around
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
-from hookrunner.instances.instance_informer import InstanceCache, InstancesListed, follow_instances
+from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden, InstancesListed, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import VanishedInstances, add_finalizer
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
@@ -31,13 +30,22 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.instances.triggers.gate_world import GateViews, look_around
+from hookrunner.instances.triggers.requirement_watch import RequirementWatch
+from hookrunner.instances.triggers.source_watch import SourceWatch
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
-from hookrunner.packages.source_locations import PackageSource, parse_location, parse_overrides
+from hookrunner.packages.source_locations import (
+    ClusterLocation,
+    PackageSource,
+    SourceLocation,
+    parse_location,
+    parse_overrides,
+)
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
@@ -59,6 +67,7 @@ class Instances:
     _writer: StatusWriter
     _health: InstanceHealth
     _reported: ReportedInstances
+    _sources: Mapping[ClusterLocation, Mapping[str, Addon]]
     _refresh: float
 
     def start(self, background: Background, built: Assembly) -> None:
@@ -72,13 +81,30 @@ class Instances:
         background.keep("timeouts of addons", rollouts.keep)
         background.keep("objects of addons", partial(self._health.keep, states, self.registry))
         background.keep("health of addons", partial(self._health.tell, states))
-        if self._refresh:
-            background.keep("sources of addons", self._look_at_sources)
+        background.keep("edits of instances", self.registry.follow_edits)
+        self._start_triggers(background)
         for cache in self._caches.values():
             background.keep(f"addon {cache.addon.name}", partial(self._follow, cache))
 
+    def _start_triggers(self, background: Background) -> None:
+        states, watches = self._convergence.states, self._parts.kube.watches
+        required = RequirementWatch(self.registry, states, watches, background)
+        background.keep("modules that addons require", required.follow_modules)
+        background.keep("objects that addons require", required.follow_objects)
+        for location, addons in self._sources.items():
+            watch = SourceWatch(location, addons, watches)
+            background.keep(f"channels in {location}", partial(watch.follow, 0))
+            background.keep(f"packages in {location}", partial(watch.follow, 1))
+            background.keep(f"changes in {location}", partial(self._follow_source, watch))
+        if self._refresh:
+            background.keep("sources of addons", self._look_at_sources)
+
+    async def _follow_source(self, watch: SourceWatch) -> None:
+        async for addons in watch.changes():
+            self.registry.ask_sources(addons, "Source-Changed")
+
     async def _follow(self, cache: InstanceCache) -> None:
-        await self._define(cache.addon)
+        await self._define(cache)
         async with aclosing(follow_instances(self._parts.kube.watches, cache)) as events:
             async for event in events:
                 self.registry.take_in(cache.addon, event)
@@ -92,11 +118,14 @@ class Instances:
         helm, notices = self._convergence.helm, self._convergence.states.notices
         await VanishedInstances(helm.releases, notices, helm.namespace).purge(cache)
 
-    async def _define(self, addon: Addon) -> None:
+    async def _define(self, cache: InstanceCache) -> None:
         """Apply the definition of a kind, however long that takes; what exists is followed meanwhile only if it is."""
+        addon = cache.addon
 
         def report(error: Exception) -> None:
             _log.error("definition of an addon is not applied yet", addon=addon.name, error=str(error))
+            cache.hide(str(error))
+            self.registry.take_in(addon, InstancesHidden())
 
         async def define() -> None:
             await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})
@@ -108,7 +137,7 @@ class Instances:
         while True:
             await asyncio.sleep(self._refresh)
             self._convergence.helm.capabilities.forget()  # the cluster may have another version now
-            self.registry.ask_sources()
+            self.registry.ask_sources(self._caches, "Source-Refresh")
 
 
 @asynccontextmanager
@@ -144,6 +173,7 @@ class _BlueprintMaker:
         self._writer = StatusWriter(parts.kube.patcher)
         tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, parts.kube.watches, parts.background)
         self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
+        self._reported = ReportedInstances(convergence.states.notices, parts.metrics, time.monotonic)
 
     def assemble(self, offer: AddonOffer) -> Instances:
         """Everything for these addons."""
@@ -151,8 +181,7 @@ class _BlueprintMaker:
         caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
         values = {name: offered.values for name, offered in offer.addons.items()}
         parts = self._blueprint_parts(caches)
-        reported = ReportedInstances(convergence.states.notices, self._parts.metrics, time.monotonic)
-        status = InstancesStatus(reported, time.monotonic)
+        status = InstancesStatus(self._reported, time.monotonic)
         status.export(self._parts.metrics)
 
         def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
@@ -161,42 +190,50 @@ class _BlueprintMaker:
         def forget(unit: str) -> None:
             self._writer.forget(unit)
             self._health.forget(unit)
-            reported.forget(unit)
+            self._reported.forget(unit)
 
         workshop = Workshop(values, make, client, self._parts.background, forget)
         registry = InstanceRegistry(caches, convergence.units, convergence.states, workshop)
-        crds, refresh = Crds(client, self._helm.releases.kinds), self._settings.addons.refresh
         return Instances(
-            registry,
-            status,
-            InstanceViews(self._view_sources(registry, reported, offer)),
-            caches,
-            crds,
-            self._parts,
-            convergence,
-            self._writer,
-            self._health,
-            reported,
-            refresh,
+            registry=registry,
+            status=status,
+            views=InstanceViews(self._view_sources(registry, offer)),
+            _caches=caches,
+            _crds=Crds(client, self._helm.releases.kinds),
+            _parts=self._parts,
+            _convergence=convergence,
+            _writer=self._writer,
+            _health=self._health,
+            _reported=self._reported,
+            _sources=self._cluster_sources(cache.addon for cache in caches.values()),
+            _refresh=self._settings.addons.refresh,
         )
 
-    def _view_sources(
-        self, registry: InstanceRegistry, reported: ReportedInstances, offer: AddonOffer
-    ) -> InstanceViewSources:
+    def _cluster_sources(self, addons: Iterable[Addon]) -> dict[ClusterLocation, dict[str, Addon]]:
+        """The sources that can be watched, with the addons that use them. A source that cannot be read is reported by
+        the runs of its instances."""
+        sources: dict[ClusterLocation, dict[str, Addon]] = {}
+        for addon in addons:
+            with suppress(PackageError):
+                if isinstance(location := self._location_of(addon), ClusterLocation):
+                    sources.setdefault(location, {})[addon.name] = addon
+        return sources
+
+    def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer) -> InstanceViewSources:
         helm, units = self._helm, self._convergence.views
 
         async def read(addon: Addon, channels: Sequence[str]) -> Offer:
             kubernetes = (await helm.capabilities.get()).kube_version
             return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels)
 
-        return InstanceViewSources(registry, reported, units, helm.releases, helm.namespace, offer, read)
+        return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read)
 
     def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
         addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
         views = GateViews(
             caches,
             self._convergence.states,
-            self._writer,
+            self._reported,
             helm.capabilities,
             helm.releases.kinds,
             client,
@@ -220,8 +257,13 @@ class _BlueprintMaker:
         )
 
     def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:
+        """Raises PackageError."""
+        return self._opener.open(self._location_of(addon), kubernetes)
+
+    def _location_of(self, addon: Addon) -> SourceLocation:
+        """Where its packages are. Raises PackageError."""
         try:
             own = parse_location(addon.source, addon.directory, plain_http=self._settings.addons.verify == "off")
         except ValueError as error:
             raise PackageError("Malformed", f"source of the addon '{addon.name}': {error}") from None
-        return self._opener.open(self._overrides.location_of(addon.name, own), kubernetes)
+        return self._overrides.location_of(addon.name, own)

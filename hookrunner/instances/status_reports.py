@@ -59,7 +59,7 @@ class StatusReports:
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""
         instance = live.blueprint.instance
-        self.reported.see(instance)
+        known = self.reported.see(instance)
         if _is_undecided(live.state, live.blueprint):
             return
         status = self.writer.status_of(instance.unit) or instance.status
@@ -70,7 +70,10 @@ class StatusReports:
             return
         facts = replace(facts, timed_out=is_overdue(facts, time.time()))
         self.rollouts.judge(live, facts)
+        was_current = known.state.is_current
         self.reported.take_in(instance, facts)
+        if known.state.is_current and not was_current:
+            self.registry.wake_dependents(live.addon, "Addon-Ready")
         self.writer.report(live.addon, instance, facts)
 
 

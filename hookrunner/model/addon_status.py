@@ -74,15 +74,13 @@ stalled ones when an input changes."""
 
 
 class WakeUp(StrEnum):
-    """A change that may open a closed gate. A change of the instance always may."""
+    """A change that may open a closed gate, for which only instances that wait for it are run. A change of the instance
+    itself, of its source or of what the cluster serves always causes a run."""
 
     INSTANCES = "instances"
-    CLUSTER_VERSION = "cluster version"
-    KINDS = "kinds"
     MODULES = "modules"
     ADDONS = "addons"
     OBJECTS = "objects"
-    SOURCE = "source"
 
 
 @dataclass(frozen=True, slots=True)

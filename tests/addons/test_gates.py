@@ -3,7 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, oldest
+from hookrunner.addons.gates import (
+    GateWorld,
+    RequiredModule,
+    addons_requiring,
+    closed_gate,
+    cyclic_addons,
+    looks_at,
+    oldest,
+    rivals,
+)
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.model.addon_status import AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, RequiredObject
@@ -101,14 +110,17 @@ def test_only_the_oldest_of_an_exclusive_word_runs() -> None:
     assert (obstacle.phase, obstacle.reason) == (AddonPhase.CONFLICT, "Exclusive")
     assert obstacle.message.startswith("Flannel kube-system/f is older, and only one 'cni' can be installed")
     assert closed_gate(made(flannel, "f", 1), flannel, world) is None
+    hidden = closed_gate(made(flannel, "f", 1), flannel, replace(world, hidden={"calico": "forbidden"}))
+    assert hidden
+    assert hidden.message == "waiting for the instances of calico, which cannot be listed: forbidden"
 
 
 @each(
     ("world", "part", "change"),
     [
-        ({"kubernetes": "v1.27.1"}, "Kubernetes >=1.28, the cluster has v1.27.1", "cluster version"),
-        ({"kubernetes": "unknown"}, "Kubernetes >=1.28, the cluster has unknown", "cluster version"),
-        ({"kinds": []}, "the kind a.io/v1/Thing, which the cluster does not serve", "kinds"),
+        ({"kubernetes": "v1.27.1"}, "Kubernetes >=1.28, the cluster has v1.27.1", ""),
+        ({"kubernetes": "unknown"}, "Kubernetes >=1.28, the cluster has unknown", ""),
+        ({"kinds": []}, "the kind a.io/v1/Thing, which the cluster does not serve", ""),
         ({"modules": {}}, "module cert-manager, which is off or does not exist", "modules"),
         ({"modules": {"cert-manager": RequiredModule(False, "1.2")}}, "module cert-manager, which is not", "modules"),
         (
@@ -117,6 +129,7 @@ def test_only_the_oldest_of_an_exclusive_word_runs() -> None:
             "modules",
         ),
         ({"modules": {"cert-manager": RequiredModule(True)}}, ">=1.2, there is one without a version", "modules"),
+        ({"hidden": {"kube-proxy": "no"}}, "addon kube-proxy, whose instances cannot be listed: no", "addons"),
         ({"ready_addons": []}, "addon kube-proxy, of which no instance is ready", "addons"),
         ({"addons": {"coredns": DNS}}, "addon kube-proxy, which is not offered", "addons"),
         ({"objects": {SERVICE: "does not exist"}}, "Service kube-system/kube-dns (v1): does not exist", "objects"),
@@ -128,13 +141,32 @@ def test_each_requirement_is_named_with_what_is_missing(world: dict[str, Any], p
     assert obstacle
     assert obstacle.message.startswith("waiting for ")
     assert part in obstacle.message
-    assert obstacle.wakes_up == {WakeUp(change)}
+    assert obstacle.wakes_up == ({WakeUp(change)} if change else set()), "what the cluster serves wakes all"
+
+
+def test_gates_look_at_instances_of_rivals_and_of_required_addons() -> None:
+    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
+    many, proxy = (
+        addon("many", "Many", instances="many", requires={"addons": ["absent"]}),
+        addon("kube-proxy", "KubeProxy"),
+    )
+    addons = {each.name: each for each in (DNS, flannel, calico, many, proxy)}
+    looked_at = {name: sorted(looks_at(each, addons)) for name, each in addons.items()}
+    assert looked_at == {
+        "coredns": ["coredns", "kube-proxy"],
+        "flannel": ["calico", "flannel"],
+        "calico": ["calico", "flannel"],
+        "many": [],
+        "kube-proxy": ["kube-proxy"],
+    }
+    assert [rivals(many, addons), rivals(DNS, addons)] == [set(), {"coredns"}]
+    assert addons_requiring("kube-proxy", addons.values()) == {"coredns"}
 
 
 def test_all_missing_requirements_are_named_together() -> None:
     obstacle = closed_gate(made(DNS), DNS, GateWorld(kubernetes="v1.20.0"))
     assert obstacle
-    assert (obstacle.message.count("; "), len(obstacle.wakes_up)) == (4, 5)
+    assert (obstacle.message.count("; "), len(obstacle.wakes_up)) == (4, 3)
 
 
 def test_addons_that_require_each_other_are_cyclic() -> None:

@@ -221,7 +221,7 @@ class Site:
         clock, metrics = asyncio.get_running_loop().time, Metrics("")
         self.work, self.config = Work(), Written()
         self._hooks = hooks or {}
-        self._background = background
+        self.background = background
         self._data = {f"{given.name}Enabled": "true" for given in modules if given.name not in off.split()}
         store = SectionStore({}, {given.key: NO_SCHEMAS for given in modules})
         self.states = ModuleStates(sorted(modules, key=sort_key))
@@ -261,12 +261,12 @@ class Site:
         self.config.contents = Contents(self._data)
         self.decisions.configuration.adopt()
         self.converge.request(OPERATOR_STARTUP, at_once=False)
-        self._background.keep("converge", self.converge.keep)
-        self._background.keep("turns", self._turns.dispatch)
-        self._background.keep("config", lambda: self.reactions.follow_config(self.config))
-        self._background.keep("edits", self.reactions.follow_edits)
-        self._background.keep("scripts", self.reactions.follow_scripts)
-        self._background.keep("capabilities", lambda: self.cluster_reactions.follow_capabilities(self.served))
+        self.background.keep("converge", self.converge.keep)
+        self.background.keep("turns", self._turns.dispatch)
+        self.background.keep("config", lambda: self.reactions.follow_config(self.config))
+        self.background.keep("edits", self.reactions.follow_edits)
+        self.background.keep("scripts", self.reactions.follow_scripts)
+        self.background.keep("capabilities", lambda: self.cluster_reactions.follow_capabilities(self.served))
         await self.converge.converged.wait()
 
     def edit(self, **data: str) -> None:

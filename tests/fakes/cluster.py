@@ -125,12 +125,14 @@ def _set(event: asyncio.Event) -> asyncio.Event:
 
 def _matches(selection: Selection, obj: Any) -> bool:
     metadata = obj["metadata"]
-    labels = dict(part.split("=") for part in selection.labels.split(",") if part)
+    parts = [part.partition("=") for part in selection.labels.split(",") if part]
+    labels = {name: value for name, equals, value in parts if equals}
     fields = dict(part.split("=") for part in selection.fields.split(",") if part)
     return (
         obj["kind"] == selection.kind
         and selection.namespace in ("", metadata.get("namespace", ""))
         and labels.items() <= metadata.get("labels", {}).items()
+        and {name for name, _, _ in parts} <= metadata.get("labels", {}).keys()
         and fields.get("metadata.name", metadata["name"]) == metadata["name"]
     )
 

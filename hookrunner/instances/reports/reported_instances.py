@@ -68,6 +68,10 @@ class ReportedInstances:
     def __iter__(self) -> Iterator[ReportedInstance]:
         return iter(tuple(self._reported.values()))
 
+    def find(self, unit: str) -> ReportedInstance | None:
+        """What is known of an instance, None before it was seen."""
+        return self._reported.get(unit)
+
     def see(self, instance: Instance) -> ReportedInstance:
         """An instance exists; until facts are known, its status says how it is."""
         known = self._reported.get(instance.unit)

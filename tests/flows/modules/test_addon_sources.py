@@ -95,6 +95,38 @@ async def test_channel_that_moves_is_followed_at_the_next_look(things: World, se
     await things.becomes("of-thing", text="hi", version="2.0.0")
 
 
+async def put_map(world: World, name: str, labels: dict[str, str], **data: str) -> None:
+    """Create a ConfigMap of the namespace addons, or change its data."""
+    maps = "/api/v1/namespaces/addons/configmaps"
+    if await world.ask("GET", f"{maps}/{name}", None):
+        await world.ask("PATCH", f"{maps}/{name}", {"data": data})
+        return
+    metadata = {"name": name, "labels": labels}
+    await world.ask("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+async def test_required_object_and_source_in_the_cluster_are_watched(world: World) -> None:
+    """Nothing is looked at from time to time here."""
+    required = "requires: {objects: [{apiVersion: v1, kind: ConfigMap, namespace: addons, name: needed}]}\n"
+    world.write("addons/thing/addon.yaml", f"{ADDON}{required}source: configmap:addons\n")
+    world.write("addons/thing/openapi/spec.yaml", SPEC)
+    world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=0")
+    await start(world)
+    await world.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "addons"}})
+    for version in ("1.0.0", "2.0.0"):
+        labels = {"hookrunner.io/package": "thing", "hookrunner.io/package-version": version}
+        await put_map(world, f"thing-{version}", labels, **{"objects.yaml": MANIFEST.format(version=version)})
+    await put_map(world, "addon-channels", {}, stable=channel("1.0.0"))
+    await put(world)
+    await reaches(world, "Pending", "Waiting")
+    await put_map(world, "needed", {})
+    await world.becomes("of-thing", text="hi", version="1.0.0")
+    await put_map(world, "addon-channels", {}, stable=channel("2.0.0"))
+    await world.becomes("of-thing", text="hi", version="2.0.0")
+    await put_map(world, "thing-2.0.0", {}, **{"objects.yaml": MANIFEST.format(version="2.0.0-mended")})
+    await world.becomes("of-thing", text="hi", version="2.0.0-mended")
+
+
 async def test_instance_in_a_namespace_that_is_not_allowed_is_left_alone(things: World) -> None:
     things.operator.flags += ("--addon-namespaces=kube-system",)
     await start(things)

@@ -1,0 +1,151 @@
+"""Which instances have units, and when they run."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.model.addons import RECONCILE, UNMANAGED
+from hookrunner.model.events import WatchLost
+from tests.convergence.conftest import MakeSite
+from tests.instances.living import Living, addon
+
+pytestmark = pytest.mark.looptime
+
+DNS = "dns.kube-system.x"
+CNI = {"exclusive": "cni"}
+
+
+async def started(make_site: MakeSite, *names: str, **keys: object) -> Living:
+    """These addons without instances; `keys` are those of each addon.yaml."""
+    world = Living(make_site(), *(addon(name, **keys) for name in names))
+    await world.start()
+    return world
+
+
+async def test_instance_runs_when_it_is_created_and_when_its_spec_changes(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    assert await world.runs() == [DNS]
+    world.put("x", "dns", spec={"replicas": 2})
+    assert await world.runs() == [DNS]
+    world.put("x", "dns", spec={"replicas": 2}, annotations={RECONCILE: "again"})
+    assert await world.runs() == [DNS]
+    world.put("x", "dns", spec={"replicas": 2}, annotations={RECONCILE: "again", "other": "1"})
+    assert await world.runs() == []
+
+
+async def test_fifty_edits_in_a_second_are_few_runs_and_the_last_one_wins(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns", instances="many")
+    for name in ("x", "y"):
+        world.put(name, "dns")
+    assert len(await world.runs()) == 2
+    for number in range(50):
+        world.put("x", "dns", spec={"replicas": number})
+        await asyncio.sleep(0.02)
+    runs = await world.runs()
+    assert 2 <= len(runs) <= 6
+    assert {*runs} == {DNS}
+    assert world.blueprint(DNS).specs[-1] == {"replicas": 49}
+
+
+async def test_deletion_ends_the_unit_and_lets_the_object_go(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    await world.runs()
+    packages = world.blueprint(DNS).packages
+    world.delete("x", "dns")
+    assert await world.runs() == []
+    assert (world.registry.live, world.ended, packages.is_closed, world.cluster.objects) == ((), [DNS], True, {})
+
+
+async def test_object_created_again_during_its_removal_runs_when_that_is_over(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    await world.runs()
+    world.site.work.takes = {f"{DNS} uninstall": 20.0}
+    world.cluster.delete(world.cluster.objects[next(iter(world.cluster.objects))])
+    await asyncio.sleep(1)
+    world.put("x", "dns", uid="second", spec={"replicas": 3})
+    await asyncio.sleep(1)
+    assert world.blueprint(DNS).instance.uid == "x"
+    assert await world.runs() == [DNS]
+    assert (world.blueprint(DNS).instance.uid, world.blueprint(DNS).specs) == ("second", [{"replicas": 3}])
+
+
+async def test_unmanaged_instance_is_left_alone_until_it_is_managed_again(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    await world.runs()
+    world.put("x", "dns", annotations={UNMANAGED: "true"})
+    await world.runs()
+    assert (world.registry.live, world.site.releases.installed) == ((), {DNS})
+    world.put("x", "dns", annotations={})
+    assert await world.runs() == [DNS]
+
+
+async def test_nothing_runs_before_all_instances_are_listed(make_site: MakeSite) -> None:
+    """The one that is listed first may have to give way to one that comes later."""
+    world = Living(make_site(), addon("dns"))
+    world.cluster.listing.clear()
+    await world.start()
+    world.put("b", "dns", created=2)
+    world.put("a", "dns", created=1)
+    assert (await world.runs(), world.registry.live) == ([], ())
+    world.cluster.listing.set()
+    assert (await world.runs(), world.phases) == (["dns.kube-system.a"], {"b": "Conflict", "a": ""})
+
+
+async def test_rivals_that_cannot_be_listed_hold_an_instance_back(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("a", **CNI), addon("b", **CNI))
+    world.cluster.forbidden.add("B")
+    world.put("x", "a")
+    await world.start()
+    assert (await world.runs(), world.phases) == ([], {"x": "Pending"})
+    obstacle = world.blueprint("a.kube-system.x").obstacle
+    assert obstacle
+    assert obstacle.message == "waiting for the instances of b, which cannot be listed: forbidden: B"
+
+
+async def test_unreachable_server_later_on_changes_nothing(make_site: MakeSite) -> None:
+    world = await started(make_site, "a", "b", **CNI)
+    world.put("x", "a")
+    assert await world.runs() == ["a.kube-system.x"]
+    world.cluster.tell(WatchLost("away", brief=True))
+    assert (await world.runs(), world.phases) == ([], {"x": ""})
+
+
+async def test_removal_runs_those_that_had_to_give_way_and_no_others(make_site: MakeSite) -> None:
+    many = addon("many", instances="many")
+    world = Living(make_site(), addon("a", **CNI), addon("b", **CNI), addon("other"), many)
+    await world.start()
+    for number, (name, of) in enumerate([("old", "a"), ("young", "a"), ("rival", "b"), ("z", "other"), ("m", "many")]):
+        world.put(name, of, created=number)
+    await world.runs()
+    assert world.phases == {"old": "", "young": "Conflict", "rival": "Conflict", "z": "", "m": ""}
+    tries = {live.unit: live.state.requested for live in world.registry.live}
+    world.delete("old", "a")
+    assert await world.runs() == ["a.kube-system.young"]
+    again = {live.unit for live in world.registry.live if live.state.requested > tries[live.unit]}
+    assert again == {"a.kube-system.young", "b.kube-system.rival"}
+    world.delete("m", "many")
+    assert await world.runs() == []
+
+
+async def test_older_instance_that_is_managed_again_takes_precedence(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("old", "dns", created=1, annotations={UNMANAGED: "true"})
+    world.put("young", "dns", created=2)
+    assert await world.runs() == ["dns.kube-system.young"]
+    world.put("old", "dns", created=1)
+    assert (await world.runs(), world.phases) == (["dns.kube-system.old"], {"old": "", "young": "Conflict"})
+
+
+async def test_sources_are_asked_for_the_addons_that_use_them(make_site: MakeSite) -> None:
+    world = await started(make_site, "a", "b")
+    world.put("x", "a")
+    world.put("y", "b")
+    await world.runs()
+    world.registry.ask_sources({"b"}, "Source-Changed")
+    assert await world.runs() == ["b.kube-system.y"]
+    asked = [world.blueprint(unit).packages.asked for unit in ("a.kube-system.x", "b.kube-system.y")]
+    assert asked == [0, 1]

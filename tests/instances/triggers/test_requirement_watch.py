@@ -1,0 +1,170 @@
+"""What opens each gate of `requires`, without waiting for a back-off."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hookrunner.model.addon_status import Installed, InstanceFacts
+from kubetypes.json_values import JSON
+from tests.convergence.conftest import MakeSite, limited, make_site
+from tests.convergence.site import Site, module
+from tests.fakes.cluster import configmap
+from tests.instances.living import Living, addon
+
+__all__ = ["limited", "make_site"]
+
+pytestmark = pytest.mark.looptime
+
+UNIT = "dns.kube-system.x"
+MAP: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+DEPLOYMENT: JSON = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+
+
+async def waiting(site: Site, **requires: Any) -> Living:
+    """An instance that waits for something."""
+    world = Living(site, addon("dns", instances="many", requires=requires), addon("proxy"))
+    world.put("x", "dns")
+    await world.start()
+    assert world.phases == {"x": "Pending"}
+    return world
+
+
+async def opens_within(world: Living, seconds: float, unit: str = UNIT) -> bool:
+    """Does it run before its next attempt, which is seconds away?"""
+    await asyncio.sleep(seconds)
+    return f"{unit} release" in world.site.seen()
+
+
+def deployment(ready: int, generation: int = 1) -> JSON:
+    """A Deployment of two Pods."""
+    metadata = {"name": "web", "namespace": "default", "uid": "w", "generation": generation}
+    status: JSON = {"observedGeneration": generation, "replicas": 2, "updatedReplicas": 2, "readyReplicas": ready}
+    status |= {"availableReplicas": ready, "conditions": [{"type": "Available", "status": str(ready == 2)}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {"replicas": 2},
+        "status": status,
+    }
+
+
+async def test_required_object_opens_the_gate_when_it_is_created(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), objects=[MAP])
+    await asyncio.sleep(300)
+    assert [str(selection) for selection in world.cluster.watches if selection.kind == "ConfigMap"] != []
+    world.cluster.put(configmap("other"))
+    assert not await opens_within(world, 0.1)
+    world.cluster.put(configmap("settings"))
+    assert await opens_within(world, 0.1)
+
+
+async def test_required_object_opens_the_gate_when_it_is_ready(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), objects=[DEPLOYMENT])
+    await asyncio.sleep(300)
+    world.cluster.put(deployment(1))
+    assert not await opens_within(world, 0.1)
+    assert "1" in str(world.blueprint(UNIT).obstacle), "the message follows"
+    world.cluster.put(deployment(2))
+    assert await opens_within(world, 0.1)
+
+
+async def test_object_is_watched_once_for_all_and_only_while_one_waits_for_it(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), objects=[MAP])
+    world.put("y", "dns")
+    await world.runs()
+    opened = [selection.kind for selection in world.cluster.watches]
+    assert (opened.count("ConfigMap"), world.cluster.open_watches) == (1, 3)
+    world.cluster.put(configmap("settings"))
+    assert sorted(await world.runs()) == [UNIT, "dns.kube-system.y"]
+    assert world.cluster.open_watches == 2, "those of the two kinds"
+    world.cluster.delete(configmap("settings"))
+    assert (await world.runs(), world.phases) == ([], {"x": "", "y": ""}), "an open gate is not closed by time"
+
+
+async def test_watch_ends_with_the_instance_that_waits(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), objects=[MAP])
+    world.delete("x", "dns")
+    await world.runs()
+    assert world.cluster.open_watches == 2
+
+
+async def test_object_that_appears_during_a_run_is_not_missed(make_site: MakeSite) -> None:
+    """The run has looked before, and the watch shows the object from its first list on."""
+    world = Living(make_site(), addon("dns", requires={"objects": [MAP]}))
+    await world.start()
+    read = world.server.get
+
+    async def slowly(path: str, *args: Any, **more: Any) -> Any:
+        try:
+            return await read(path)
+        finally:
+            await asyncio.sleep(1.0)
+
+    world.server.get = slowly  # type: ignore[method-assign]
+    world.put("x", "dns")
+    await asyncio.sleep(0.5)
+    world.cluster.put(configmap("settings"))
+    assert await opens_within(world, 3.0)
+
+
+async def test_object_that_cannot_be_watched_is_looked_for_again_later(make_site: MakeSite) -> None:
+    site = make_site()
+    world = Living(site, addon("dns", requires={"objects": [MAP]}))
+    world.cluster.forbidden.add("ConfigMap")
+    world.put("x", "dns")
+    await world.start()
+    world.cluster.put(configmap("settings"))
+    assert await opens_within(world, 120.0)
+
+
+async def test_required_module_opens_the_gate_when_it_is_ready(make_site: MakeSite) -> None:
+    site = make_site(module("cert", 10), module("other", 20))
+    site.work.fails = {"cert release"}
+    world = await waiting(site, modules=["cert"])
+    await asyncio.sleep(300)
+    looked = world.blueprint(UNIT).prepared
+    site.edit(other="x: 1")
+    await asyncio.sleep(1)
+    assert world.blueprint(UNIT).prepared == looked, "another module is no news"
+    site.work.fails = set()
+    site.edit(cert="x: 1")
+    assert await opens_within(world, 1.0)
+
+
+async def test_module_that_is_turned_on_opens_the_gate(make_site: MakeSite) -> None:
+    world = await waiting(make_site(module("cert", 10), off="cert"), modules=["cert"])
+    await asyncio.sleep(300)
+    world.site.edit(certEnabled="true")
+    assert await opens_within(world, 1.0)
+
+
+async def test_required_addon_opens_the_gate_when_it_is_ready(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), addons=["proxy"])
+    world.put("p", "proxy")
+    await world.runs()
+    await asyncio.sleep(300)
+    instance = world.caches["proxy"].get("proxy.kube-system.p")
+    assert instance
+    installed = Installed("1.0.0", "", instance.unit, 1, "2026-07-01T12:00:00Z")
+    world.reported.take_in(instance, InstanceFacts(1, installed=installed, objects=()))
+    world.registry.wake_dependents(world.registry.addons["proxy"], "Addon-Ready")
+    assert await opens_within(world, 0.1)
+
+
+async def test_addon_that_worked_before_a_restart_counts_from_the_beginning(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns", requires={"addons": ["proxy"]}), addon("proxy"))
+    world.put("x", "dns")
+    world.put("p", "proxy")
+    (shown,) = [obj for obj in world.cluster.objects.values() if obj["metadata"]["name"] == "p"]
+    world.cluster.put(shown | {"status": {"phase": "Current", "healthy": True}})
+    await world.start()
+    assert (world.phases, world.blueprint(UNIT).prepared) == ({"x": "", "p": ""}, 1)
+
+
+async def test_required_kind_opens_the_gate_when_it_is_served(make_site: MakeSite) -> None:
+    world = await waiting(make_site(), kinds=["a.io/v1/Thing"])
+    await asyncio.sleep(300)
+    world.site.served.serve("a.io/v1/Thing")
+    assert await opens_within(world, 0.1)
