@@ -54,7 +54,7 @@ async def memory(bed: Bed, program: Program) -> Figures:
         contestant = await _created(bed, program, kind)
         with contestant.start(program) as operator:
             await _finished(contestant, operator)
-            await contestant.units.settle()
+            await contestant.settle()
             figures[f"busy_{word}"] = [(await operator.steady_memory()).total]
             figures[f"quiet_{word}"] = [await _memory_without_children(operator)]
     ratios = {name: [figures[f"{name}_instances"][0] / figures[f"{name}_modules"][0]] for name in ("busy", "quiet")}
@@ -69,7 +69,7 @@ async def status(bed: Bed, program: Program) -> Figures:
     figures: Figures = {"status": [], "event": (await events(bed, program))["sent"]}
     with contestant.start(program) as operator:
         await _finished(contestant, operator)
-        await units.settle()
+        await contestant.settle()
         for number in range(bed.sizes.events):
             await asyncio.sleep(_COLLECTED)
             available, phase = ((False, "InProgress"), (True, "Current"))[number % 2]
@@ -87,8 +87,8 @@ async def _lives(contestant: Contestant, program: Program, word: str) -> Figures
             f"cold_cpu_{word}": [operator.cpu_seconds()],
         }
         await _check(contestant, operator)
-        await contestant.units.settle()
-        await asyncio.sleep(_QUIET * 3)  # statuses are written after a while
+        await contestant.settle()
+        await asyncio.sleep(_QUIET)  # Events follow
     with contestant.start(program) as operator:
         figures |= {f"restart_{word}": [await _finished(contestant, operator)]}
         figures |= {f"restart_cpu_{word}": [operator.cpu_seconds()]}

@@ -5,7 +5,7 @@ hook after its release, which tells the time: what a run had to do is done then.
 """
 
 from collections.abc import Awaitable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from benchmarks import charts
 from benchmarks.addons.unit_files import instance, write_addon, write_modules
 from benchmarks.programs import Program, Running, running
 from benchmarks.scenarios import Bed
-from benchmarks.watching import exists
+from benchmarks.watching import exists, see, shows_phase
 
 _PROGRESSING = {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}
 _READY: dict[str, dict[str, Any]] = {
@@ -52,7 +52,7 @@ class Units:
         """A few of them, from the first to the last."""
         return self.names[:: max(1, self.count // self.bed.sizes.changes)]
 
-    async def settle(self) -> None:
+    async def write_statuses(self) -> None:
         """Write what controllers would: that all objects are as they should be."""
         for name in self.names:
             for kind, status in _READY.items():
@@ -90,6 +90,9 @@ class Contestant(Protocol):
     def start(self, program: Program) -> AbstractContextManager[Running]:
         """Start a program on them. The hook of each run writes the word `done`."""
 
+    async def settle(self) -> None:
+        """Write what controllers would, and wait until hookrunner has nothing more to say of it."""
+
     def change(self, name: str, size: int) -> Awaitable[None]:
         """Change the value of one unit that a ConfigMap shows."""
 
@@ -114,6 +117,10 @@ class Modules:
             "ADDON_OPERATOR_CONFIG_MAP": charts.CONFIG,
         }
         return self.units.run(program, variables)
+
+    async def settle(self) -> None:
+        """See Contestant."""
+        await self.units.write_statuses()
 
     async def change(self, name: str, size: int) -> None:
         """See Contestant."""
@@ -152,6 +159,12 @@ class Instances:
             "ADDON_OPERATOR_CONFIG_MAP": charts.CONFIG,
         }
         return self.units.run(program, variables)
+
+    async def settle(self) -> None:
+        """See Contestant."""
+        await self.units.write_statuses()
+        async with aclosing(self.units.bed.cluster.watch_path(self.path)) as shown:
+            await see(shown, [*map(instance, self.units.names)], shows_phase("Current"))
 
     async def change(self, name: str, size: int) -> None:
         """See Contestant."""
