@@ -4,7 +4,9 @@
     await source.read_channel("stable")
     await source.read_package("coredns", "1.14.6")
 
-Read anew each time, in a thread: the directory may be a mounted ConfigMap or a network drive. Symbolic links may lead
+Looked at anew each time, in a thread: the directory may be a mounted ConfigMap or a network drive. A package whose
+files have not been touched since it was read is the same object, as long as it is in use: the instances of an addon
+share it. Symbolic links may lead
 anywhere inside the root, as those of mounted ConfigMaps do, and nowhere else. Entries that begin with two dots are left
 out: that is where a kubelet keeps the files behind such links.
 Source: https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
@@ -15,7 +17,9 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISLNK
+from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from hookrunner import safe_files
 from hookrunner.errors import PackageError
@@ -35,6 +39,17 @@ from hookrunner.packages.package_files import PackageFiles
 PACKAGES = "packages"
 
 
+class _FileOnDisk(NamedTuple):
+    """A file by its path in the package. Equal as long as it is not touched."""
+
+    path: str
+    file: Path
+    size: int
+    inode: int
+    modified: int
+    changed: int
+
+
 class DirectorySource:
     """Channels and packages below `root`. `location` is the root, for messages."""
 
@@ -43,6 +58,7 @@ class DirectorySource:
     def __init__(self, root: Path) -> None:
         self.location = str(root)
         self._root = root
+        self._packages = WeakValueDictionary[tuple[str, str, tuple[_FileOnDisk, ...]], Package]()
 
     async def read_channel(self, name: str) -> str:
         """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
@@ -91,8 +107,11 @@ class DirectorySource:
         files = PackageFiles(f"{component} {version}")
         directory = self._root / PACKAGES / component / version
         try:
-            for path, file in self._walk(directory, files):
-                files.add(path, _read_file(file, LARGEST_FILE))
+            key = component, version, tuple(self._walk(directory, files))
+            if package := self._packages.get(key):
+                return package
+            for found in key[-1]:
+                files.add(found.path, _read_file(found.file, LARGEST_FILE))
         except FileNotFoundError as error:
             self._require_root()
             if os.path.isdir(directory):
@@ -101,10 +120,11 @@ class DirectorySource:
             raise files.refusal("NotFound", f"{directory} does not exist; use another version or add it") from None
         except OSError as error:
             raise _unusable(f"package {component} {version}", error) from None
-        return parse_package(component, version, files.by_path)
+        package = self._packages[key] = parse_package(component, version, files.by_path)
+        return package
 
-    def _walk(self, directory: Path, files: PackageFiles) -> Iterator[tuple[str, Path]]:
-        """The files below a directory by their path, each resolved, in the order of their names."""
+    def _walk(self, directory: Path, files: PackageFiles) -> Iterator[_FileOnDisk]:
+        """The files below a directory, each resolved, in the order of their names."""
         waiting, directories = [("", directory, frozenset[Path]())], 0
         while waiting:
             prefix, directory, above = waiting.pop()
@@ -117,11 +137,20 @@ class DirectorySource:
                 if name.startswith(".."):
                     continue
                 files.require_path(prefix + name)
-                entry = self._inside(resolved / name, f"{files.package}: {prefix}{name}")
-                if S_ISDIR(entry.stat().st_mode):
+                entry, stat = self._resolve(resolved / name, f"{files.package}: {prefix}{name}")
+                if S_ISDIR(stat.st_mode):
                     waiting.append((f"{prefix}{name}/", entry, above | {resolved}))
                 else:
-                    yield prefix + name, entry
+                    times = stat.st_mtime_ns, stat.st_ctime_ns
+                    yield _FileOnDisk(prefix + name, entry, stat.st_size, stat.st_ino, *times)
+
+    def _resolve(self, path: Path, what: str) -> tuple[Path, os.stat_result]:
+        """Where a path in a resolved directory leads, and what is there. Raises as `_inside` does."""
+        stat = path.lstat()
+        if not S_ISLNK(stat.st_mode):
+            return path, stat
+        resolved = self._inside(path, what)
+        return resolved, resolved.stat()
 
     def _inside(self, path: Path, what: str) -> Path:
         """Where a path leads. Raises PackageError with the reason Malformed if that is outside of the root, OSError if

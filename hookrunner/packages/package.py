@@ -64,7 +64,7 @@ class PackageTraits:
     unknown: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Package:
     """One version of a component. `files` are by path, sorted, without the list of checksums; `has_checksums` says that
     there is such a list, and that the files are those of the list."""

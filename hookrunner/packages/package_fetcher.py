@@ -57,13 +57,14 @@ class SourceOpener:
         self._reader = reader
         self._client = client
         self._timeout = timeout
+        self._directories: dict[Path, DirectorySource] = {}
 
     def open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
         """The source at a location, for a cluster of this version. Raises PackageError with the reason Unreachable for
         objects of a cluster without one."""
         match location:
             case DirectoryLocation(path):
-                return DirectorySource(path)
+                return self._directories.setdefault(path, DirectorySource(path))
             case WebLocation(url):
                 return HttpsSource(url, self._reader, kubernetes, self._timeout)
             case ClusterLocation():

@@ -43,6 +43,26 @@ async def test_a_mounted_config_map_is_a_source(tmp_path: Path) -> None:
     assert (await source.read_package("coredns", "1.0")).files == {"manifest.yaml": b"kind: A\n"}
 
 
+async def test_untouched_package_is_shared_while_it_is_in_use(place: DirectoryPlace) -> None:
+    first = await place.source.read_package("coredns", "1.0")
+    assert await place.source.read_package("coredns", "1.0") is first
+    place.put_package("coredns", "1.0", {"manifest.yaml": b"kind: Other\n"})
+    changed = await place.source.read_package("coredns", "1.0")
+    assert (changed.files["manifest.yaml"], changed.digest == first.digest) == (b"kind: Other\n", False)
+
+
+async def test_package_behind_an_exchanged_link_is_read_again(tmp_path: Path) -> None:
+    for name, text in (("..1", b"kind: A\n"), ("..2", b"kind: B\n")):
+        (tmp_path / "packages/coredns" / name).mkdir(parents=True)
+        (tmp_path / "packages/coredns" / name / "manifest.yaml").write_bytes(text)
+    link, source = tmp_path / "packages/coredns/1.0", DirectorySource(tmp_path)
+    link.symlink_to("..1")
+    first = await source.read_package("coredns", "1.0")
+    link.unlink()
+    link.symlink_to("..2")
+    assert (await source.read_package("coredns", "1.0")).files != first.files
+
+
 async def test_a_link_inside_the_source_is_followed(place: DirectoryPlace) -> None:
     place.put_package("coredns", "0.9", {"shared/a.yaml": b"kind: A\n"})
     (place.root / "packages/coredns/1.0/shared").symlink_to("../0.9/shared")

@@ -18,7 +18,10 @@ from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
 _CALM = 0.5
-"""Seconds from the end of a rollout until its objects are watched, with those of all that ended meanwhile."""
+"""Seconds without the end of another rollout until the objects of all that have ended are watched."""
+
+_MOST_PAUSES = 6
+"""So often that time may begin again: at most three seconds until the first of them is watched."""
 
 _log = log.get("helm")
 _purge_log = log.get("converge")
@@ -110,24 +113,39 @@ class DriftTracker:
         return module.name in self._heads and module.traits.drift != "off"
 
     async def keep(self) -> None:
-        """Begin with the releases that came to rest; runs until cancelled."""
+        """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch
+        reports anything: each object that a watch has shown before it is tracked has to be read."""
         while True:
-            batch = [await self._settled.get()]
-            await asyncio.sleep(_CALM)
-            batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
-            for settled in batch:
-                await self._begin(settled)
+            batch = await self._next_batch()
+            manifests = [await self._read_objects(settled) for settled in batch]
+            for settled, objects in zip(batch, manifests, strict=True):
+                if objects is None:
+                    self._settled.put_nowait(settled)
+                else:
+                    self._begin(settled, objects)
 
-    async def _begin(self, settled: _Settled) -> None:
-        module, head = settled.module, settled.head
+    async def _next_batch(self) -> list[_Settled]:
+        batch = [await self._settled.get()]
+        for _ in range(_MOST_PAUSES):
+            await asyncio.sleep(_CALM)
+            if self._settled.empty():
+                break
+            batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
+        return batch
+
+    async def _read_objects(self, settled: _Settled) -> tuple[JSON, ...] | None:
+        """What the release consists of, None if that cannot be read now."""
+        if settled.objects is not None:
+            return settled.objects
         try:
-            objects = await self._releases.read_manifest(head) if settled.objects is None else settled.objects
+            return await self._releases.read_manifest(settled.head)
         except (KubeError, ReleaseFailed) as error:
-            _log.debug("objects cannot be watched yet", module=module.name, error=str(error))
-            self._settled.put_nowait(settled)
-            return
+            _log.debug("objects cannot be watched yet", module=settled.module.name, error=str(error))
+            return None
+
+    def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
+        module, head, options = settled.module, settled.head, settled.options
         if self._heads.get(module.name) is head:  # else it was written or deleted meanwhile
-            options = settled.options
             sent = [with_marks(obj, options.marks) for obj in objects] if options.of_addon else objects
             self._drift.track(_identity(head), sent, module.traits.drift, options.respect_ignore)
 

@@ -137,6 +137,21 @@ async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
     assert tracker.tracks(a)
 
 
+async def test_releases_that_come_to_rest_one_after_another_are_tracked_at_once() -> None:
+    """Else their objects are read one by one: the watches have shown them before."""
+    modules = [module(f"m{number}", 1) for number in range(10)]
+    watched, sizes = Watched(), []
+    tracker = DriftTracker(Records(), watched)
+    keeping = asyncio.create_task(tracker.keep())
+    for each_module in modules:
+        tracker.track(each_module, head(each_module.name), OPTIONS)
+        await asyncio.sleep(0.4)
+        sizes.append(len(watched.objects))
+    await asyncio.sleep(0.2)
+    keeping.cancel()
+    assert (sizes[:8], len(watched.objects)) == ([0, 0, 0, 0, 0, 0, 0, 8], 10)
+
+
 async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_once() -> None:
     a = module("a", 1)
 
