@@ -41,6 +41,9 @@ class Blueprint(Protocol):
     async def render(self, is_first: bool) -> RenderedChart:
         """Its objects; `is_first` says that nothing is installed yet. Raises BadChart, RenderFailed, KubeError."""
 
+    async def preview(self, is_first: bool) -> RenderedChart:
+        """The same for someone who looks, which changes nothing."""
+
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """How it is rolled out, from what is usual with the unit's traits."""
 
@@ -125,6 +128,10 @@ class ChartBlueprint:
             labels=self.labels,
         )
         return await self.renderer.render(request)
+
+    async def preview(self, is_first: bool) -> RenderedChart:
+        """The rendered chart. Raises as `render`."""
+        return await self.render(is_first)
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """As usual."""

@@ -172,6 +172,13 @@ class InstanceBlueprint(OwnBlueprint):
         self._require_open(self._ready.refusal_of(built))
         return built.rendered
 
+    async def preview(self, is_first: bool) -> RenderedChart:
+        """The same for someone who looks: nothing of it is kept, measured or reported. Raises as `render`."""
+        built = await self._parts.builder.build(self._request(is_first))
+        if refusal := self._ready.refusal_of(built):
+            raise RunBlocked(refusal.message)
+        return built.rendered
+
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
         """Marks on each object, a dry run before anything is written, and what is never pruned."""
         return replace(

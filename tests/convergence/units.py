@@ -73,6 +73,9 @@ class FakeBlueprint(OwnBlueprint):
     async def read_inputs(self) -> ReleaseInputs:
         return ReleaseInputs(self.digest, self.looks_up)
 
+    async def preview(self, is_first: bool) -> RenderedChart:
+        return await self.render(is_first)
+
     async def render(self, is_first: bool) -> RenderedChart:
         self.rendered += 1
         return RenderedChart("", (OBJECT,), (), "", {})

@@ -43,6 +43,9 @@ class Records(Releases):
     async def read_head(self, name: str, namespace: str) -> Head | None:
         return self.latest
 
+    async def read_history(self, name: str, namespace: str) -> tuple[Head, ...]:
+        return (self.latest,) if self.latest else ()
+
     async def tear_down(
         self, name: str, namespace: str, options: Any, patience: float = 60.0
     ) -> tuple[KeptObject, ...]:
@@ -91,7 +94,7 @@ class World:
     def blueprint(self, seen: Instance) -> InstanceBlueprint:
         """That of an instance which a process has just found."""
         values = AddonValues({"text": "hi"})
-        self.store.add(UNIT, "dns", NO_SCHEMAS)
+        self.store.add(seen.unit, "dns", NO_SCHEMAS)
         return InstanceBlueprint(self.addon, values, seen, "home", self._parts())
 
     def _parts(self) -> BlueprintParts:

@@ -238,3 +238,13 @@ async def test_deletion_policy_says_what_becomes_of_objects(
     blueprint = world.blueprint(instance(spec={"deletionPolicy": policy}))
     await blueprint.uninstall(head())
     assert (world.records.removed, blueprint.kept) == ([removed], kept)
+
+
+async def test_preview_is_what_the_next_run_makes_and_changes_nothing(world: World) -> None:
+    world.addon = replace(world.addon, unmatched_patches="warn")
+    blueprint = world.blueprint(instance(spec={"patches": [ELSEWHERE]}))
+    await blueprint.prepare()
+    (made,) = (await blueprint.preview(False)).objects
+    assert (made["data"], blueprint.unmatched) == ({"text": "hi"}, ())
+    assert (await blueprint.render(False)).objects == (made,)
+    assert len(blueprint.unmatched) == 1

@@ -158,7 +158,7 @@ class ReleaseReconciler:
 
     async def render(self, state: ModuleState) -> RenderedChart:
         """The objects with the present values, as the next revision would have them. Raises BadChart, RenderFailed."""
-        return await self._blueprint(state).render(await self.head(state) is None)
+        return await self._blueprint(state).preview(await self.head(state) is None)
 
     async def read_deployed_objects(self, state: ModuleState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, empty without one."""

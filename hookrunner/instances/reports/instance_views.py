@@ -7,19 +7,19 @@ all the time has no values yet, and one that its user has suspended is not writt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from hookrunner.addons.offered_versions import Offer
-from hookrunner.convergence.views import ModuleViews
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer
-from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_news import ReportedState
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
 from hookrunner.model.addon_status import AddonPhase
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
 from hookrunner.model.status import InstanceDump, RevisionDump, SnapshotDump
 from hookrunner.releases.releases import Releases
-from hookrunner.web.views.section_routes import Layer
+from hookrunner.web.views.section_routes import Layer, Sections
 from kubetypes.json_values import JSON
 
 _GATES = frozenset(
@@ -34,14 +34,23 @@ _GATES = frozenset(
 """Phases in which the present spec has not led to a package, so that nothing of it can be rendered."""
 
 
+class LiveUnits(Protocol):
+    """The units of instances, as `instance_registry.InstanceRegistry` keeps them."""
+
+    @property
+    def live(self) -> Sequence[LiveUnit]: ...
+
+    def get(self, unit: str) -> LiveUnit | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceViewSources:
     """Where the views look. `units` shows what instances have in common with modules; releases are in the namespace
     `home`; `read_offer` asks the source of an addon, for some channels besides its own."""
 
-    registry: InstanceRegistry
+    registry: LiveUnits
     reported: ReportedInstances
-    units: ModuleViews
+    units: Sections
     releases: Releases
     home: str
     offer: AddonOffer

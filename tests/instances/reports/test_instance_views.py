@@ -1,0 +1,173 @@
+"""What commands are shown of instances, and which of them they may not roll back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from hookrunner.addons.offered_versions import Offer
+from hookrunner.convergence.events import Notices
+from hookrunner.convergence.state import ModuleState
+from hookrunner.errors import ReleaseFailed, RenderFailed
+from hookrunner.instances.addon_offer import AddonOffer
+from hookrunner.instances.instance_registry import LiveUnit, to_module
+from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
+from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
+from hookrunner.model.addons import Addon, Instance, RejectedAddon
+from hookrunner.model.releases import Head
+from hookrunner.model.status import SnapshotDump
+from hookrunner.web.views.section_routes import Layer
+from kubetypes.json_values import JSON
+from tests.instances.blueprint_world import UNIT, World
+from tests.instances.samples import ADDON, instance
+
+THEN = "2026-07-01T12:00:00Z"
+BAD = RejectedAddon("bad", Path("/nowhere/bad"), "object.kind is required")
+CURRENT = InstanceFacts(
+    1,
+    installed=Installed("1.0", "", UNIT, 2, THEN, "stable"),
+    objects=[ObjectReport("ConfigMap default/a", "Current"), ObjectReport("Service default/a", "Current")],
+)
+
+
+class Shown:
+    """What is shown of any unit."""
+
+    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
+        return f"{layer} of {section}"
+
+    def explain(self, section: str) -> JSON:
+        return f"layers of {section}"
+
+    def patches(self, section: str) -> JSON:
+        return []
+
+    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
+        return {}
+
+    async def render(self, section: str, debug: bool) -> str:
+        return f"objects of {section}"
+
+    async def diff(self, section: str) -> str:
+        return f"difference of {section}"
+
+    async def rollback(self, section: str, revision: int | None) -> str:
+        return f"{section} at {revision}"
+
+
+@dataclass
+class Units:
+    """The units of some instances."""
+
+    units: dict[str, LiveUnit] = field(default_factory=dict)
+
+    @property
+    def live(self) -> Sequence[LiveUnit]:
+        return tuple(self.units.values())
+
+    def get(self, unit: str) -> LiveUnit | None:
+        return self.units.get(unit)
+
+    def add(self, world: World, seen: Instance) -> LiveUnit:
+        blueprint = world.blueprint(seen)
+        state = ModuleState(to_module(ADDON, seen), blueprint=blueprint)
+        live = self.units[seen.unit] = LiveUnit(ADDON, state, blueprint)
+        return live
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.put("1.0")
+    return world
+
+
+@dataclass
+class Site:
+    """Views of instances in a world."""
+
+    world: World
+    units: Units = field(default_factory=Units)
+
+    def __post_init__(self) -> None:
+        self.reported = ReportedInstances(Notices(), self.world.metrics, lambda: 0.0)
+
+        async def read_offer(addon: Addon, channels: Sequence[str]) -> Offer:
+            return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, ())
+
+        offer = AddonOffer({}, (BAD,))
+        self.views = InstanceViews(
+            InstanceViewSources(self.units, self.reported, Shown(), self.world.records, "home", offer, read_offer)
+        )
+
+
+@pytest.fixture
+def site(world: World) -> Site:
+    return Site(world)
+
+
+def test_rows_show_what_was_reported_last(site: Site, world: World) -> None:
+    for name in ("y", "x"):
+        site.units.add(world, instance(name))
+    site.reported.take_in(instance("x"), CURRENT)
+    known, unknown = site.views.rows()
+    assert (known.name, known.version, known.phase, known.revision, known.healthy) == ("x", "1.0", "Current", 2, True)
+    assert (known.objects, known.created) == ({"Current": 2}, 1782907200.0)
+    assert (unknown.name, unknown.phase, unknown.objects, unknown.pinned) == ("y", "", {}, False)
+
+
+def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:
+    for seen in (instance(), instance(namespace="other"), instance("z")):
+        site.units.add(world, seen)
+    assert site.views.units("dns", "x") == {"default": UNIT, "other": "dns.other.x"}
+    assert (site.views.units("dns", "nope"), site.views.units("web", "x")) == ({}, {})
+    assert (site.views.addons(), site.views.rejected()) == ([], (BAD,))
+
+
+async def test_instance_that_never_ran_has_no_values_yet(site: Site, world: World) -> None:
+    live = site.units.add(world, instance())
+    with pytest.raises(RenderFailed, match="dns/x has no values yet: its first run has not begun"):
+        site.views.values(UNIT, "values", False)
+    await live.blueprint.prepare()
+    assert site.views.values(UNIT, "config", False) == f"config of {UNIT}"
+    assert site.views.explain(UNIT) == f"layers of {UNIT}"
+
+
+async def test_spec_that_leads_to_no_package_is_not_rendered(site: Site, world: World) -> None:
+    live = site.units.add(world, instance())
+    await live.blueprint.prepare()
+    assert await site.views.render(UNIT, False) == f"objects of {UNIT}"
+    live.blueprint.update(instance(spec={"version": "9.9"}))
+    with pytest.raises(Exception, match=r"9\.9"):
+        await live.blueprint.prepare()
+    for look in (site.views.render(UNIT, False), site.views.diff(UNIT)):
+        with pytest.raises(RenderFailed, match=r"dns/x: PackageError \(NotFound\): package dns 9\.9"):
+            await look
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        (instance(spec={"suspend": True}), "it is suspended"),
+        (instance(deletionTimestamp=THEN), "it is being deleted"),
+    ],
+)
+async def test_instance_that_must_not_be_written_is_not_rolled_back(
+    seen: Instance, why: str, site: Site, world: World
+) -> None:
+    site.units.add(world, seen)
+    with pytest.raises(ReleaseFailed, match=f"dns/x is not rolled back: {why}"):
+        await site.views.rollback(UNIT, 1)
+
+
+async def test_other_instances_are_rolled_back(site: Site, world: World) -> None:
+    site.units.add(world, instance())
+    assert await site.views.rollback(UNIT, 1) == f"{UNIT} at 1"
+
+
+async def test_revisions_have_their_versions(site: Site, world: World) -> None:
+    world.records.latest = replace(Head(UNIT, "home", 3, "deployed", version="1.0"), note="pinned")
+    [shown] = await site.views.revisions(UNIT)
+    assert (shown.revision, shown.version, shown.status, shown.note) == (3, "1.0", "deployed", "pinned")
