@@ -25,6 +25,7 @@ from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_rollbacks import GivenUp, asked_of, is_undone
 from hookrunner.instances.package_choice import PackageChoice
+from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.sourced_object import VersionlessId
 from hookrunner.metrics.addons import RunStep
@@ -47,6 +48,9 @@ from hookrunner.releases.releases import Releases
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
+_PATIENCE, _NEXT_PATIENCE = 5.0, 60.0
+"""Seconds for objects that are deleted to disappear, in the first attempt and in further ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlueprintParts:
@@ -62,6 +66,7 @@ class BlueprintParts:
     builder: ObjectBuilder
     fetcher: PackageFetcher
     terms: BuildTerms
+    remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
     look_around: Callable[[Addon], Awaitable[GateWorld]]
     open_source: Callable[[Addon, str], PackageSource]
@@ -85,6 +90,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.kept: tuple[KeptObject, ...] = ()
         self.settled: Head | None = None
         self.given_up = GivenUp()
+        self._is_blocked = False
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
         self._built: BuiltRelease | None = None
         self._unmatched = unmatched_before(instance.status)
@@ -213,12 +219,12 @@ class InstanceBlueprint(OwnBlueprint):
         return self._last_healthy if head.revision == self.given_up.revision else 0
 
     async def uninstall(self, head: Head) -> None:
-        """Delete the objects in reverse order of their stages, or leave them without our marks."""
-        releases = self._parts.releases
-        if self.instance.fields.deletion_policy == "Orphan":
-            await releases.abandon(head.name, head.namespace, self._marks)
-        else:
-            self.kept = await releases.tear_down(head.name, head.namespace, self.options(ReleaseOptions()))
+        """Delete the objects in reverse order of their stages, or leave them without our marks. What blocks the first
+        attempt is reported soon, further ones wait longer: to wait is to notice the end."""
+        patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
+        self._is_blocked = True
+        options, remover = self.options(ReleaseOptions()), self._parts.remover
+        self.kept = await remover.remove(self.instance, head, options, patience)
 
     @property
     def _ready(self) -> PreparedBuild:

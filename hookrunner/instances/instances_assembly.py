@@ -23,7 +23,7 @@ from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlue
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden, InstancesListed, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
-from hookrunner.instances.removal import VanishedInstances, add_finalizer
+from hookrunner.instances.removal import InstanceRemover, VanishedInstances, add_finalizer
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -249,6 +249,7 @@ class _BlueprintMaker:
             builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
             terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace),
+            remover=InstanceRemover(helm.releases, client, {name: cache.addon for name, cache in caches.items()}),
             mark=partial(add_finalizer, client),
             look_around=partial(look_around, views),
             open_source=self._open_source,

@@ -1,16 +1,24 @@
-"""What makes sure that nothing is left of instances: their finalizer, and the purge of those that vanished without it.
+"""What makes sure that nothing is left of instances, or all that their users want to keep: their finalizer, how their
+objects are removed, and the purge of those that vanished without the finalizer.
 
     await add_finalizer(client, addon, instance)        # the API server keeps a deleted instance until it is removed
+    kept = await InstanceRemover(releases, client, addons).remove(instance, head, options, patience)
     await VanishedInstances(releases, notices, home).purge(cache)
 
 The finalizer is set before the first release record is written and removed last, so that nothing is left whenever the
 process dies. Both are changes of a list that others change too, so they name the resourceVersion that they have read
 (https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/).
 
+Objects stay if the instance says so (`deletionPolicy: Orphan`), if it is not managed, or if it was deleted with
+`kubectl delete --cascade=orphan`. The last is a finalizer, which the garbage collector removes as soon as it has taken
+the owner references from the objects: so it is noted in the instance before anything else is done, and the missing
+references tell of it too.
+
 A user may take the finalizer away while no process runs. Then only the release's record knows what is left.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -21,8 +29,8 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
-from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, ReleaseOptions
+from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance
+from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
@@ -50,12 +58,21 @@ async def _change(
     """Change the list as it is now. Raises NotFound for another object of the name."""
 
     def patch_of(metadata: JSON) -> JSON | None:
-        if metadata.get("uid") != instance.uid:
-            raise NotFound(404, "NotFound", f"{instance.unit}: another object has its name now")
         before = metadata.get("finalizers") or []
         after = change(before)
-        version = metadata["resourceVersion"]
-        return None if after == before else {"metadata": {"resourceVersion": version, "finalizers": after}}
+        return None if after == before else {"finalizers": after}
+
+    await _patch(client, addon, instance, patch_of)
+
+
+async def _patch(client: Client, addon: Addon, instance: Instance, change: Callable[[JSON], JSON | None]) -> None:
+    """Change the metadata of an instance as it is now. Raises NotFound for another object of the name."""
+
+    def patch_of(metadata: JSON) -> JSON | None:
+        if metadata.get("uid") != instance.uid:
+            raise NotFound(404, "NotFound", f"{instance.unit}: another object has its name now")
+        changed = change(metadata)
+        return {"metadata": {"resourceVersion": metadata["resourceVersion"]} | changed} if changed else None
 
     try:
         ref = ObjectRef(addon.object.resource, instance.namespace, instance.name)
@@ -63,6 +80,57 @@ async def _change(
     except Denied as error:
         rule = refusals.rbac_rule(addon.object.resource, ["get", "patch"])
         raise refusals.explain_rights(error, "set the finalizer of instances", rule) from error
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRemover:
+    """Removes what instances of these addons, by name, have installed, or leaves it to their users."""
+
+    releases: Releases
+    client: Client
+    addons: Mapping[str, Addon]
+
+    async def remove(
+        self, instance: Instance, head: Head, options: ReleaseOptions, patience: float
+    ) -> tuple[KeptObject, ...]:
+        """Remove a release; what stays on purpose. Each object may take `patience` seconds to disappear. Raises
+        ReleaseFailed, KubeError."""
+        reason = reason_to_leave(instance)
+        if not reason and await self._has_lost_owner(head, options.marks):
+            reason = "it was deleted with the policy Orphan"
+        if not reason:
+            return await self.releases.tear_down(head.name, head.namespace, options, patience)
+        await self._note(instance)
+        changed = await self.releases.abandon(head.name, head.namespace, options.marks)
+        return (KeptObject(f"objects ({changed})", reason),) if changed else ()
+
+    async def _has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
+        """Have the objects lost their owner? Records that cannot be read say nothing about that."""
+        try:
+            return await self.releases.has_lost_owner(head, marks)
+        except ReleaseFailed:
+            return False
+
+    async def _note(self, instance: Instance) -> None:
+        """Let every later attempt come to the same decision. That the object is gone is as good."""
+        if instance.is_unmanaged or instance.fields.deletion_policy == "Orphan":
+            return
+        with suppress(NotFound):
+            await _patch(
+                self.client, self.addons[instance.addon], instance, lambda _: {"annotations": {UNMANAGED: "true"}}
+            )
+
+
+def reason_to_leave(instance: Instance) -> str:
+    """Why the objects of an instance that is deleted stay, empty if they do not. Raises ReleaseFailed if it cannot be
+    known."""
+    if unclear := [problem for problem in instance.problems if problem.startswith("spec.deletionPolicy")]:
+        raise ReleaseFailed(f"nothing is deleted, it is not clear whether it should be: {unclear[0]}")
+    if ORPHAN in instance.finalizers:
+        return "it was deleted with the policy Orphan"
+    if instance.fields.deletion_policy == "Orphan":
+        return "its deletionPolicy is Orphan"
+    return f"its annotation {UNMANAGED} says so" if instance.is_unmanaged else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,11 @@ RECONCILE = "hookrunner.io/reconcile"
 ACCEPT_DIGEST = "hookrunner.io/accept-digest"
 """Annotation of an instance: the digest of a package that may replace another one of the same version."""
 UNMANAGED = "hookrunner.io/unmanaged"
-"""Annotation of an instance: with `true` it is no unit and gets no status."""
+"""Annotation of an instance: with `true` it is no unit and gets no status, and what it has installed outlives it."""
+
+ORPHAN = "orphan"
+"""The finalizer by which the garbage collector leaves the dependents of an object
+(https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents)."""
 
 ADDON_LABEL = "hookrunner.io/addon"
 """On the objects of an instance and on its release records: the unit's name."""

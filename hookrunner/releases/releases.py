@@ -35,7 +35,7 @@ from hookrunner.model.releases import (
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.history import corrected, find_earlier, leftovers, surplus, unfinished
 from hookrunner.releases.records.record import (
@@ -198,6 +198,12 @@ class Releases:
                 changed = await self._teardown.abandon(everything, identity, marks)
                 await self._delete_records(release)
             return changed
+
+    async def has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
+        """Was the owner of its objects deleted so that they should stay, as far as their owner references show?"""
+        identity = ReleaseId(head.name, head.namespace)
+        ids = [object_id(obj, identity) for obj in await self.read_manifest(head)]
+        return await self._teardown.has_lost_owner(ids, identity, marks)
 
     async def repair(
         self, name: str, namespace: str, findings: Collection[ObjectDrift], options: ReleaseOptions

@@ -27,7 +27,7 @@ from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
-from hookrunner.releases.objects.object_marks import CREATED, without_marks
+from hookrunner.releases.objects.object_marks import CREATED, has_owner, without_marks
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
 from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
 from kubetypes.json_values import JSON
@@ -124,6 +124,22 @@ class Teardown:
 
         results = await self._stages.run(list(ids), abandon, StageProgress("left to their users", len(ids), 0))
         return sum(results)
+
+    async def has_lost_owner(self, ids: Collection[ObjectId], identity: ReleaseId, marks: ObjectMarks) -> bool:
+        """Has someone taken the owner references from all of these objects that had one? The garbage collector does, if
+        the owner was deleted with the policy `Orphan`. Usually the first object answers. Raises KubeError."""
+        has_lost = False
+        for target in ids:
+            try:
+                metadata = await writes.read_metadata(self._client, await self._ref(target))
+            except (NotFound, UnknownKind):
+                continue
+            match has_owner(metadata, identity, marks):
+                case True:
+                    return False
+                case False:
+                    has_lost = True
+        return has_lost
 
     async def _delete(
         self, target: ObjectId, identity: ReleaseId, options: ReleaseOptions, patience: float

@@ -11,6 +11,7 @@ from hookrunner.addons.gates import GateWorld
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
+from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
@@ -55,6 +56,9 @@ class Records(Releases):
     async def abandon(self, name: str, namespace: str, marks: Any) -> int:
         self.removed.append(f"abandoned {namespace}/{name}")
         return 1
+
+    async def has_lost_owner(self, head: Head, marks: Any) -> bool:
+        return False
 
 
 class Served(ClusterCapabilities):
@@ -104,6 +108,7 @@ class World:
         async def look_around(_addon: Addon) -> GateWorld:
             return self.gates
 
+        no_client: Any = None
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
         return BlueprintParts(
             store=self.store,
@@ -113,6 +118,7 @@ class World:
             builder=builder,
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
             terms=BuildTerms(namespace="home"),
+            remover=InstanceRemover(self.records, no_client, {}),
             mark=mark,
             look_around=look_around,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),

@@ -228,9 +228,12 @@ def test_objects_get_marks_and_are_tried_before_they_are_written(world: World) -
     assert ("", "Namespace") in options.kept_kinds
 
 
+LEFT = KeptObject("objects (1)", "its deletionPolicy is Orphan")
+
+
 @pytest.mark.parametrize(
     ("policy", "removed", "kept"),
-    [("Delete", f"torn down home/{UNIT}", (KEPT,)), ("Orphan", f"abandoned home/{UNIT}", ())],
+    [("Delete", f"torn down home/{UNIT}", (KEPT,)), ("Orphan", f"abandoned home/{UNIT}", (LEFT,))],
 )
 async def test_deletion_policy_says_what_becomes_of_objects(
     policy: str, removed: str, kept: tuple[KeptObject, ...], world: World

@@ -10,7 +10,7 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unreachable
 from hookrunner.instances.instance_informer import InstanceCache
-from hookrunner.instances.removal import VanishedInstances, add_finalizer, remove_finalizer, vanished
+from hookrunner.instances.removal import VanishedInstances, add_finalizer, reason_to_leave, remove_finalizer, vanished
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addons import FINALIZER
 from hookrunner.model.events import ObjectSeen, Report, Synced
@@ -86,6 +86,19 @@ async def test_missing_right_is_named() -> None:
     refused = Denied(403, "Forbidden", text, raw=text)
     with pytest.raises(Denied, match=r"no right to set the finalizer of instances: add .*dnses"):
         await add_finalizer(server(error=refused), ADDON, instance())
+
+
+def test_objects_stay_if_the_instance_says_so_in_any_way() -> None:
+    assert reason_to_leave(instance()) == ""
+    assert "Orphan" in reason_to_leave(instance(finalizers=["orphan"]))
+    assert "deletionPolicy" in reason_to_leave(instance(spec={"deletionPolicy": "Orphan"}))
+    assert "unmanaged" in reason_to_leave(instance(annotations={"hookrunner.io/unmanaged": "true"}))
+
+
+def test_nothing_is_removed_while_it_is_not_clear_whether_it_should_be() -> None:
+    """A definition of someone else lets anything through."""
+    with pytest.raises(ReleaseFailed, match=r"nothing is deleted.*spec.deletionPolicy"):
+        reason_to_leave(instance(spec={"deletionPolicy": "orphan"}))
 
 
 class Records(Releases):

@@ -77,6 +77,15 @@ def _our_references(metadata: JSON, marks: ObjectMarks) -> list[JSON]:
     return [entry for entry in references if marks.owner and marks.owner.is_same_object(entry)]
 
 
+def has_owner(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> bool | None:
+    """Has a live object the owner reference that was written on it? None if it was written without one, belongs to
+    another release, or was left to its user."""
+    is_ours = owner_of(metadata) == identity and (metadata.get("labels") or {}).items() >= marks.labels.items()
+    if not (is_ours and marks.owner and owns(marks.owner, metadata)):
+        return None
+    return bool(_our_references(metadata, marks))
+
+
 def foreign_controller(metadata: JSON, marks: ObjectMarks) -> str:
     """The controller of a live object as `<Kind> <name>` if it is another than the owner that we would write; else
     empty."""

@@ -2,6 +2,7 @@
 started."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.instances.lives.process import running, settings_for
 
 PATIENCE = 30.0
 INTERVAL = 0.05
+_OF_INSTANCE = re.compile(r"""name="x"|thing\.n[0-9]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class Started:
 
     metrics: Metrics
     wire: Wire
+
+    async def series(self) -> list[str]:
+        """Series of metrics that are about instances."""
+        return [line for line in self.metrics.exposition().decode().splitlines() if _OF_INSTANCE.search(line)]
 
 
 @dataclass(frozen=True, slots=True)

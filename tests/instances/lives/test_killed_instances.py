@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from hookrunner.metrics.names import Metrics
 from kubetypes.json_values import JSON
 from tests.instances.lives.places import NEW, OLD, Places, Wire
 from tests.instances.lives.site import LiveSite
@@ -72,7 +71,7 @@ async def test_instance_killed_at_any_write_reaches_its_state(site: LiveSite, ac
             await begin(site, process.wire, following)
     async with site.started() as process:
         await finish(site, acts[-1])
-        await site.until(lambda: series(process.metrics), [])
+        await site.until(process.series, [])
 
 
 async def begin(site: LiveSite, wire: Wire, act: Act) -> None:
@@ -102,8 +101,3 @@ async def unfinished(site: LiveSite, left: dict[str, int], act: Act) -> list[str
     """Places that are not cut off yet, and have not reached their state."""
     present = await states(site)
     return [place for place, writes in left.items() if writes and present.get(place) != act.state]
-
-
-async def series(metrics: Metrics) -> list[str]:
-    """Series of metrics that are about instances."""
-    return [line for line in metrics.exposition().decode().splitlines() if "thing" in line]

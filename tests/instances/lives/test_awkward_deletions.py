@@ -1,0 +1,105 @@
+"""Deletions of instances that do not go by the book: what is left is what the user wants to keep, and a deletion that
+cannot go on says why."""
+
+from typing import Any
+
+from kubesandbox.faults import Fault
+from tests.instances.lives.places import GROUP, OLD
+from tests.instances.lives.site import LiveSite, Started
+
+X = f"/apis/{GROUP}/namespaces/n1/things/x"
+MAPS = "/api/v1/namespaces/n1/configmaps"
+CURRENT = {"n1": "Current"}
+
+
+async def phases(site: LiveSite) -> dict[str, str]:
+    return {place: status.get("phase", "") for place, status in (await site.places.statuses()).items()}
+
+
+async def installed(site: LiveSite) -> None:
+    """An instance in the place n1."""
+    await site.places.create(["n1"])
+    await site.until(lambda: phases(site), CURRENT)
+
+
+async def gone(site: LiveSite, process: Started) -> None:
+    """The instance, its records and its series of metrics."""
+    await site.until(lambda: phases(site), {})
+    await site.until(process.series, [])
+    assert await site.places.records() == []
+
+
+async def marks(site: LiveSite) -> list[str]:
+    """Our words in the metadata of the ConfigMaps that stay."""
+    items = (await site.client.get(MAPS))["items"]
+    texts = [str(item["metadata"] | {"managedFields": None}) for item in items]
+    return [word for word in ("hookrunner.io", "meta.helm.sh", "ownerReferences") if word in str(texts)]
+
+
+async def events(site: LiveSite, reason: str) -> list[str]:
+    """The messages of Events about the instance."""
+    items = (await site.client.get("/api/v1/namespaces/n1/events"))["items"]
+    return [item["message"] for item in items if (item["reason"], item["involvedObject"]["kind"]) == (reason, "Thing")]
+
+
+async def has_event(site: LiveSite, reason: str, text: str) -> bool:
+    return any(text in message for message in await events(site, reason))
+
+
+async def test_deletion_with_the_orphan_policy_leaves_the_objects(site: LiveSite) -> None:
+    async with site.started() as process:
+        await installed(site)
+        await site.places.delete(["n1"], "Orphan")
+        await gone(site, process)
+        await site.until(lambda: has_event(site, "Kept", "Orphan"), True)
+    assert (await site.places.maps())["n1"] == OLD
+    assert await marks(site) == []
+
+
+async def test_deletion_with_the_orphan_policy_while_nothing_runs_leaves_the_objects(site: LiveSite) -> None:
+    """The garbage collector's finalizer is gone by then."""
+    async with site.started():
+        await installed(site)
+    await site.places.delete(["n1"], "Orphan")
+    await site.until(lambda: finalizers(site), ["hookrunner.io/uninstall"])
+    async with site.started() as process:
+        await gone(site, process)
+    assert (await site.places.maps())["n1"] == OLD
+    assert await marks(site) == []
+
+
+async def finalizers(site: LiveSite) -> Any:
+    return (await site.client.get(X))["metadata"].get("finalizers")
+
+
+async def test_deletion_of_an_unmanaged_instance_leaves_the_objects(site: LiveSite) -> None:
+    async with site.started() as process:
+        await installed(site)
+        await site.places.patch(X, {"metadata": {"annotations": {"hookrunner.io/unmanaged": "true"}}})
+        await site.until(process.series, [])
+        await site.places.delete(["n1"])
+        await gone(site, process)
+    assert (await site.places.maps())["n1"] == OLD
+    assert await marks(site) == []
+
+
+async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) -> None:
+    """One child waits for a finalizer, there is no right to delete another. It takes as long as the first attempt is
+    patient, and until the next one."""
+    async with site.started() as process:
+        await installed(site)
+        await site.places.patch(f"{MAPS}/a", {"metadata": {"finalizers": ["example.com/wait"]}})
+        forbidden = site.sandbox.faults.add(Fault("answer", f"DELETE {MAPS}/b", status=403))
+        await site.places.delete(["n1"])
+        for text in ("n1/ConfigMap/a: deleted, but it still exists", "example.com/wait", "n1/ConfigMap/b: "):
+            await site.until(lambda text=text: errors(site, text), True)  # type: ignore[misc]
+            await site.until(lambda text=text: has_event(site, "DeleteFailed", text), True)  # type: ignore[misc]
+        await site.places.patch(f"{MAPS}/a", {"metadata": {"finalizers": None}})
+        site.sandbox.faults.remove(forbidden)
+        await gone(site, process)
+    assert await site.places.maps() == {}
+
+
+async def errors(site: LiveSite, text: str) -> bool:
+    status = (await site.places.statuses()).get("n1", {})
+    return status.get("phase") == "Terminating" and text in str(status["errors"])
