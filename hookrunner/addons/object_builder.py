@@ -29,7 +29,7 @@ from hookrunner.manifests.object_metadata import (
     set_labels,
     unplaced_kinds,
 )
-from hookrunner.manifests.object_set import check_objects, fill_application, ordered
+from hookrunner.manifests.object_set import check_objects, fill_application, ordered, unselected_namespaces
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import replace_placeholders
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
@@ -49,12 +49,14 @@ Objects = tuple[SourcedObject, ...]
 class BuiltRelease:
     """What a request leads to. `unmatched` says of each patch without an object why it has none, where addon.yaml
     allows that. `patched` names the objects that patches have changed: what the API server refuses of them is the
-    patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any."""
+    patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any.
+    `unshown` are the namespaces of objects that the package's Application cannot show."""
 
     rendered: RenderedChart
     unmatched: tuple[str, ...] = ()
     patched: frozenset[VersionlessId] = frozenset()
     min_operator: str = ""
+    unshown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class ObjectBuilder:
         made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
         chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
         unmatched = tuple(map(str, patched.problems))
-        return BuiltRelease(chart, unmatched, patched.changed, highest_operator(patched.objects))
+        unshown = unselected_namespaces(patched.objects) if request.addon.application else ()
+        return BuiltRelease(chart, unmatched, patched.changed, highest_operator(patched.objects), unshown)
 
     async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:

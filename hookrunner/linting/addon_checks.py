@@ -158,7 +158,7 @@ async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, sc
         return [ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")]
     except (BadChart, BadPatch) as error:
         return [ModuleRemark(path, code="chart-refused", text=str(error))]
-    return list(_check_kinds(addon, package, built))
+    return [*_check_kinds(addon, package, built), *_check_application(path, built)]
 
 
 def _request(addon: Addon, package: Package, directory: Path) -> BuildRequest:
@@ -174,6 +174,13 @@ def default_instance(addon: Addon) -> Instance:
     kind = addon.object
     metadata = {"name": "default"} | ({"namespace": "default"} if kind.namespaced else {})
     return read_instance(addon, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": {}})
+
+
+def _check_application(path: str, built: BuiltRelease) -> Iterator[ModuleRemark]:
+    """A remark if user interfaces will not show all that belongs to an instance."""
+    if built.unshown:
+        text = f"the Application shows objects of its own namespace only, not those in {', '.join(built.unshown)}"
+        yield ModuleRemark(path, code="application-partial", text=text)
 
 
 def _check_kinds(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:

@@ -76,6 +76,7 @@ MODULE_CODES = {
 
 ADDON_CODES = {
     "addon-refused": Severity.ERROR,
+    "application-partial": Severity.INFO,
     "channel-refused": Severity.ERROR,
     "package-missing": Severity.ERROR,
     "package-refused": Severity.ERROR,

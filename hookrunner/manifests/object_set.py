@@ -67,7 +67,8 @@ def fill_application(
 
 
 def unselected_namespaces(sources: Sequence[SourcedObject]) -> tuple[str, ...]:
-    """Namespaces of objects that the Application cannot show, because it is in another one; for a warning."""
+    """Namespaces of objects that the Application cannot show, because it is in another one: a remark of `addon lint`.
+    Empty without an Application."""
     homes = {source.namespace for source in sources if is_application(source)}
     others = {source.namespace for source in sources if source.namespace} - homes
     return tuple(sorted(others)) if homes else ()

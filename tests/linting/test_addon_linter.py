@@ -18,6 +18,15 @@ from hookrunner.settings import own_environment
 PAGE = (Path(__file__).parents[2] / "docs" / "packaging-addons.md").read_text()
 
 PACKAGE = "channels/packages/web/1.0.0"
+APART = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, namespace: kube-system}
+---
+apiVersion: app.k8s.io/v1beta1
+kind: Application
+metadata: {name: web, namespace: default}
+spec: {}
+"""
 GOOD = {
     "addon.yaml": "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.nodes}\n",
     "openapi/spec.yaml": "type: object\nproperties: {greeting: {type: string, default: Hello}}\n",
@@ -26,6 +35,7 @@ GOOD = {
     "channels/stable": "manifests:\n- version: 1.0.0\n",
     f"{PACKAGE}/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
     "data: {text: __GREETING__ __NODES__}\n",
+    f"{PACKAGE}/apart.yaml": APART,
 }
 OTHER_KIND = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.nodes, __A__: greeting}\n"
 UNSET = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.node}\n"
@@ -54,6 +64,7 @@ BAD = [
         "openapi/spec.yaml:3",
         "undeclared reference to 'greets'",
     ),
+    ("addon.yaml", GOOD["addon.yaml"] + "application: true\n", "application-partial", f"{PACKAGE}:1", "in kube-system"),
     (f"{PACKAGE}/b.yaml", "- 1\n", "render-failed", f"{PACKAGE}:1", "b.yaml, document 1: not an object"),
     (
         f"{PACKAGE}/b.yaml",
