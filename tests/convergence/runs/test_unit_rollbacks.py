@@ -1,0 +1,107 @@
+"""Which revision a unit goes back to, for which attempt that stands, and that it is not repeated."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from hookrunner.convergence.runs.module_releases import DriftTracker
+from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
+from hookrunner.convergence.state import ModuleState
+from hookrunner.errors import ReleaseFailed
+from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions, RenderedChart
+from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.releases import Releases
+from tests.convergence.units import INSTANCE, FakeBlueprint
+
+HEAD = Head(INSTANCE.name, "home", 3, "deployed", "d", True)
+RESTORED = replace(HEAD, revision=4, note="rolled-back")
+OPTIONS = ReleaseOptions(dry_run=True)
+DESIRED = DesiredRelease(INSTANCE.name, "home", RenderedChart("", (), (), "", {}), {}, "d2", OPTIONS)
+REFUSED = ReleaseFailed("refused")
+
+
+class Records(Releases):
+    """Remembers what was restored; `error` is raised by it."""
+
+    def __init__(self) -> None:
+        self.restored: list[tuple[int, str, bool]] = []
+        self.error: ReleaseFailed | None = None
+
+    async def restore_healthy(
+        self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
+    ) -> Head:
+        self.restored.append((revision, digest, options.dry_run))
+        if self.error:
+            raise self.error
+        return RESTORED
+
+
+class Tracker(DriftTracker):
+    """Remembers whose objects are not watched meanwhile."""
+
+    def __init__(self) -> None:
+        self.paused: list[ReleaseId] = []
+
+    def pause(self, identity: ReleaseId) -> None:
+        self.paused.append(identity)
+
+
+@dataclass
+class World:
+    """A unit whose blueprint names revision 2 after a failure, and instead of revision 3."""
+
+    blueprint: FakeBlueprint = field(default_factory=lambda: FakeBlueprint(target=2, given_up=3))
+    records: Records = field(default_factory=Records)
+    tracker: Tracker = field(default_factory=Tracker)
+
+    def __post_init__(self) -> None:
+        self.state = ModuleState(INSTANCE, blueprint=self.blueprint)
+        self.rollbacks = UnitRollbacks(self.records, self.tracker)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_refused_rollout_restores_the_healthy_revision_for_the_attempt_that_failed(world: World) -> None:
+    world.blueprint.attempt = 7
+    assert await world.rollbacks.after_error(world.state, REFUSED, HEAD, DESIRED) == RESTORED
+    assert world.records.restored == [(2, "d2.7", True)]
+    assert world.tracker.paused == [ReleaseId(INSTANCE.name, "home")], "or its objects would count as drifted"
+
+
+@pytest.mark.parametrize(("head", "target"), [(None, 2), (HEAD, 0)])
+async def test_error_stands_without_a_revision_to_restore(head: Head | None, target: int, world: World) -> None:
+    world.blueprint.target = target
+    with pytest.raises(ReleaseFailed, match="refused"):
+        await world.rollbacks.after_error(world.state, REFUSED, head, DESIRED)
+    with pytest.raises(ReleaseFailed, match="refused"):
+        await world.rollbacks.after_error(ModuleState(INSTANCE), REFUSED, HEAD, DESIRED)
+    assert world.records.restored == []
+
+
+async def test_error_of_the_rollback_does_not_hide_the_first_one(world: World) -> None:
+    world.records.error = ReleaseFailed("the server is away", brief=True)
+    with pytest.raises(ReleaseFailed, match="refused; rolling back failed too: the server is away") as failed:
+        await world.rollbacks.after_error(world.state, REFUSED, HEAD, DESIRED)
+    assert failed.value.brief
+    assert failed.value.__cause__ is REFUSED
+
+
+async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(world: World) -> None:
+    assert await world.rollbacks.if_given_up(world.state, HEAD, "d", OPTIONS) == RESTORED
+    assert world.records.restored == [(2, "d.0", True)]
+    assert await world.rollbacks.if_given_up(world.state, RESTORED, "d", OPTIONS) == RESTORED
+    assert await world.rollbacks.if_given_up(ModuleState(INSTANCE), HEAD, "d", OPTIONS) == HEAD
+    assert len(world.records.restored) == 1
+
+
+def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes() -> None:
+    blueprint = FakeBlueprint(attempt=1)
+    restored = replace(RESTORED, digest="d.1")
+    assert digest_to_reach(blueprint, restored, "d") == "d.1"
+    assert digest_to_reach(blueprint, restored, "other") == "other"
+    assert digest_to_reach(replace(blueprint, attempt=2), restored, "d") == "d", "its user asks for it again"
+    assert digest_to_reach(blueprint, replace(restored, note=""), "d") == "d"
+    assert digest_to_reach(blueprint, None, "d") == "d"
