@@ -2,16 +2,20 @@
 of one of them would keep every namespace of the run's cluster from being deleted."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from kubesandbox.sandbox import Options, serving
 from tests.controlplane.build import find_binaries
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.control_plane import ControlPlane
 from tests.faults.proxy import Proxy
+from tests.flows.addons.causes_world import CausesWorld
 from tests.flows.addons.cluster_world import ADDONS, ClusterWorld
-from tests.flows.modules.conftest import on
+from tests.flows.modules.conftest import on, on_sandbox
+from tests.flows.modules.test_addon_sources import serve_packages
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +32,20 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
     async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as world:
         world.operator.flags += (f"--addons-dir={ADDONS}",)
         yield ClusterWorld(whole_cluster, proxy, world)
+
+
+@pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
+async def causes(
+    launcher: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[CausesWorld]:
+    """The causes of all states, on both servers."""
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serve_packages())
+        if request.param == "sandbox":
+            sandbox = await stack.enter_async_context(serving(Options(simulate=True)))
+            world = await stack.enter_async_context(on_sandbox(sandbox, tmp_path))
+        else:
+            cluster, namespace = (request.getfixturevalue(name) for name in ("cluster", "namespace"))
+            proxy = await stack.enter_async_context(Proxy(cluster.access, tmp_path))
+            world = await stack.enter_async_context(on(cluster, proxy, namespace, tmp_path))
+        yield CausesWorld(world, server)

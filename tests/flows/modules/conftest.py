@@ -28,6 +28,13 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 @pytest.fixture
 async def world(launcher: tuple[str, ...], sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
     """On the sandbox. In the end the operator is stopped, and it may not have made errors of its own."""
+    async with on_sandbox(sandbox, tmp_path) as world:
+        yield world
+
+
+@asynccontextmanager
+async def on_sandbox(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
+    """A story on this sandbox."""
     (tmp_path / "kc").write_text(sandbox.kubeconfig())
     async with aiohttp.ClientSession(sandbox.url) as session:
 

@@ -106,47 +106,7 @@ async def test_restart_writes_nothing_and_keeps_the_status(things: World) -> Non
     assert [line for line in things.writes() if "things/x" in line or "of-thing" in line or "secrets" in line] == []
 
 
-async def test_version_that_does_not_exist_leaves_what_is_installed(things: World) -> None:
-    await start(things)
-    await put(things)
-    await things.becomes("of-thing", text="hi", version="1.0.0")
-    await put(things, version="9.9.9", text="changed")
-    shown = await reaches(things, "PackageError", "NotFound")
-    assert (shown["version"], shown["healthy"]) == ("1.0.0", False)
-    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
-    await put(things, version="2.0.0")
-    await things.becomes("of-thing", text="changed", version="2.0.0")
-
-
 PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-thing"}, "data": {"text": "patched"}}
-
-
-async def test_patch_that_does_not_fit_leaves_what_is_installed(things: World) -> None:
-    await start(things)
-    await put(things, patches=[PATCH])
-    await things.becomes("of-thing", text="patched", version="1.0.0")
-    await put(things, patches=[PATCH | {"metadata": {"name": "other"}}], version="2.0.0")
-    shown = await reaches(things, "PatchFailed", "NoMatch")
-    assert (shown["version"], shown["healthy"]) == ("1.0.0", False)
-    assert await things.map("of-thing") == {"text": "patched", "version": "1.0.0"}
-
-
-async def test_object_that_a_patch_has_spoilt_is_a_failed_patch(things: World) -> None:
-    await start(things)
-    await put(things)
-    await things.becomes("of-thing", text="hi", version="1.0.0")
-    await put(things, patches=[PATCH | {"data": {"no key": "a"}}], version="2.0.0")
-    await reaches(things, "PatchFailed", "SchemaInvalid")
-    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
-
-
-async def test_field_of_a_wrong_type_is_a_failed_patch(things: World) -> None:
-    await start(things)
-    await put(things)
-    await things.becomes("of-thing", text="hi", version="1.0.0")
-    await put(things, patches=[PATCH | {"data": {"text": 3}}], version="2.0.0")
-    await reaches(things, "PatchFailed", "SchemaInvalid")
-    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
 
 
 async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
@@ -163,19 +123,6 @@ async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
     assert await status(things) == shown
 
 
-async def test_package_for_a_newer_hookrunner_is_not_installed(things: World) -> None:
-    annotated = MANIFEST.format(version="2.0.0").replace(
-        "{name: of-thing}", '{name: of-thing, annotations: {addons.k8s.io/min-operator-version: "99.0.0"}}'
-    )
-    things.write("addons/thing/channels/packages/thing/2.0.0/objects.yaml", annotated)
-    await start(things)
-    await put(things)
-    await things.becomes("of-thing", text="hi", version="1.0.0")
-    await put(things, version="2.0.0")
-    await reaches(things, "VersionMismatch", "Operator")
-    assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
-
-
 async def test_object_that_belongs_to_another_instance_is_not_taken(things: World) -> None:
     await start(things)
     await put(things)
@@ -185,14 +132,6 @@ async def test_object_that_belongs_to_another_instance_is_not_taken(things: Worl
     assert "thing.default.x" in shown["errors"][0]
     await things.ask("DELETE", f"{THINGS}/x", None)
     await things.becomes("of-thing", text="mine", version="1.0.0")
-
-
-async def test_object_that_is_deleted_by_hand_comes_back(things: World) -> None:
-    await start(things)
-    await put(things)
-    await things.becomes("of-thing", text="hi", version="1.0.0")
-    await things.delete("of-thing")
-    await things.becomes("of-thing", text="hi", version="1.0.0")
 
 
 async def test_instance_that_vanished_while_no_process_ran_is_purged(things: World) -> None:

@@ -1,6 +1,7 @@
 """Instances whose packages come over the network, and the flags that say where, for whom and how."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -21,9 +22,10 @@ spec: {containers: [{name: a, image: registry.k8s.io/pause:3.10}]}
 
 @dataclass
 class Server:
-    """Files by path, and the paths that were asked for."""
+    """Files by path, paths that are answered with 503, and the paths that were asked for."""
 
     files: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
     requests: list[str] = field(default_factory=list)
     base: str = ""
 
@@ -38,20 +40,31 @@ class Server:
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         self.requests.append(request.path)
+        if request.path in self.broken:
+            return web.Response(status=503)
         text = self.files.get(request.path)
         return web.Response(status=404) if text is None else web.Response(text=text)
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[Server]:
+@asynccontextmanager
+async def serve_packages() -> AsyncIterator[Server]:
+    """An empty server, as long as the context lasts."""
     server = Server()
     runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     server.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    server.put("1.0.0")
-    yield server
-    await runner.cleanup()
+    try:
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serve_packages() as server:
+        server.put("1.0.0")
+        yield server
 
 
 @pytest.fixture
@@ -125,14 +138,6 @@ async def test_required_object_and_source_in_the_cluster_are_watched(world: Worl
     await world.becomes("of-thing", text="hi", version="2.0.0")
     await put_map(world, "thing-2.0.0", {}, **{"objects.yaml": MANIFEST.format(version="2.0.0-mended")})
     await world.becomes("of-thing", text="hi", version="2.0.0-mended")
-
-
-async def test_instance_in_a_namespace_that_is_not_allowed_is_left_alone(things: World) -> None:
-    things.operator.flags += ("--addon-namespaces=kube-system",)
-    await start(things)
-    await put(things)
-    await reaches(things, "Conflict", "Namespace")
-    assert await things.maps() == {}
 
 
 async def test_images_come_from_the_private_registry(world: World) -> None:
