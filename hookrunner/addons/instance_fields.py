@@ -39,6 +39,9 @@ TIMEOUT = r"([0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)){1,8}"
 LONGEST_TIMEOUT = 63
 _SHORTEST_TIMEOUT = 1.0
 _TIMEOUT = re.compile(TIMEOUT, re.ASCII)
+_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
 _FIRST_KEY = re.compile(r"[^.\[]+")
 
 
@@ -109,8 +112,8 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
 
 
 def require_kind(addon: Addon, document: JSON) -> None:
-    """Raises BadInput unless this is an object of the addon's kind, in the version that is offered, with a name: for
-    files, which the API server has not seen."""
+    """Raises BadInput unless this is an object of the addon's kind, in the version that is offered, with a name that
+    an object can have: for files, which the API server has not seen."""
     kind = addon.object
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
         raise BadInput(f"an instance is an object with metadata, not {redaction.described(document)}")
@@ -118,8 +121,13 @@ def require_kind(addon: Addon, document: JSON) -> None:
         raise BadInput(
             f"addon '{addon.name}' has instances of {kind.api_version} {kind.kind}; correct apiVersion and kind"
         )
-    if not isinstance(document["metadata"].get("name"), str):
+    if not document["metadata"].get("name"):
         raise BadInput(f"an instance of {kind.kind} needs metadata.name")
+    for key, pattern in (("name", _NAME), ("namespace", _NAMESPACE)):
+        text = document["metadata"].get(key) or "default"
+        if not (isinstance(text, str) and pattern.fullmatch(text)):
+            given = shown(text) if isinstance(text, str) else redaction.described(text)
+            raise BadInput(f"metadata.{key} of a {kind.kind} cannot be {given}; use lowercase letters, digits and -")
 
 
 def _not_a_map(spec: JSON) -> Problem:

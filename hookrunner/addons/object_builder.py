@@ -153,9 +153,11 @@ def highest_operator(objects: Iterable[SourcedObject]) -> str:
 
 async def _read_scopes(objects: Objects, request: BuildRequest) -> Scopes:
     """Which kinds have namespaces, with what the cluster says of those that only it knows. Raises KubeError."""
-    known = scopes_of(objects)
+    kind = request.addon.object
+    own = {(kind.api_version, kind.kind): kind.namespaced}
+    known = scopes_of(objects, own)
     unknown = unplaced_kinds(objects, known)
-    return scopes_of(objects, await request.terms.read_scopes(unknown)) if unknown else known
+    return scopes_of(objects, own | {**await request.terms.read_scopes(unknown)}) if unknown else known
 
 
 def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:

@@ -63,7 +63,7 @@ async def check_source(addon: Addon) -> CheckedSource:
         except PackageError as error:
             remarks.append(ModuleRemark(package_path(addon, version), code="package-refused", text=str(error)))
     remarks += [remark for package in packages for remark in _unknown_keys(addon, package)]
-    for name in _channel_names(location.path):
+    for name in sorted({*_channel_names(location.path), addon.defaults.channel}):
         remarks += [remark async for remark in _check_channel(addon, source, name, versions)]
     return CheckedSource(tuple(packages), tuple(remarks))
 

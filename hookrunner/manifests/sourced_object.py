@@ -163,6 +163,9 @@ def _checked(position: str, value: JSON) -> dict[str, JSON]:
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
         raise BadManifest(f"{position}: {value['kind']} has no metadata.name")
+    for key in ("name", "namespace"):
+        if not isinstance(metadata.get(key) or "", str):
+            raise BadManifest(f"{position}: metadata.{key} of a {value['kind']} is no text; put it in quotes")
     for key in ("labels", "annotations"):
         if not isinstance(metadata.get(key) or {}, dict):
             raise BadManifest(f"{position}: {value['kind']} {metadata.get('name')}: metadata.{key} is not a mapping")

@@ -84,6 +84,13 @@ def test_metadata_is_read() -> None:
         (instance_of({}) | {"kind": "KubeProxy"}, "addon 'coredns' has instances of addons.x-k8s.io/v1alpha1 CoreDNS"),
         (instance_of({}) | {"apiVersion": "v1"}, "correct apiVersion and kind"),
         (instance_of({}) | {"metadata": {}}, "an instance of CoreDNS needs metadata.name"),
+        (instance_of({}) | {"metadata": {"name": 5}}, "metadata.name of a CoreDNS cannot be a number"),
+        (instance_of({}, name="../x"), "metadata.name of a CoreDNS cannot be '../x'; use lowercase letters, digits"),
+        (instance_of({}, name="a/b"), "cannot be 'a/b'"),
+        (instance_of({}, name="Upper"), "cannot be 'Upper'"),
+        (instance_of({}, name="a" * 300), "cannot be 'aaa"),
+        (instance_of({}) | {"metadata": {"name": "a", "namespace": 5}}, "metadata.namespace of a CoreDNS cannot be a"),
+        (instance_of({}, namespace="a.b"), "cannot be 'a.b'"),
     ],
 )
 def test_a_file_with_another_object_is_refused(document: JSON, part: str) -> None:

@@ -51,6 +51,7 @@ BAD = [
         "boolean",
     ),
     ("channels/stable", "manifests: 5\n", "channel-refused", "channels/stable:1", "must be of type array"),
+    ("addon.yaml", GOOD["addon.yaml"] + "channel: next\n", "channel-refused", "channels/next:1", "does not exist"),
     ("channels/stable", "manifests:\n- version: 1.0.1\n", "package-missing", "channels/stable:2", "there are 1.0.0"),
     (f"{PACKAGE}/package.yaml", "kubernetes: five\n", "package-refused", f"{PACKAGE}:1", "kubernetes"),
     (f"{PACKAGE}/package.yaml", "kubernets: '>=1'\n", "key-unknown", f"{PACKAGE}/package.yaml:1", "'kubernetes'?"),

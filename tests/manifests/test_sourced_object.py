@@ -26,6 +26,10 @@ def test_lists_in_lists_are_taken_apart() -> None:
         ("kustomize\n", "a.yaml, document 1: not an object but a text of 9 characters"),
         (".:53 {\n  errors\n}\n", "a.yaml, document 1: "),
         ("---\n---\nkind: A\napiVersion: v1\n", "a.yaml, document 1: A has no metadata.name"),
+        ("kind: A\napiVersion: v1\nmetadata: {name: 5}\n", "metadata.name of a A is no text; put it in quotes"),
+        ("kind: A\napiVersion: v1\nmetadata: {name: a, namespace: [x]}\n", "metadata.namespace of a A is no text"),
+        ("kind: List\napiVersion: v1\nitems: 5\n", "List has no metadata.name"),
+        ("kind: 5\napiVersion: v1\n", "an object needs kind"),
         ("a: {{ x }}\n", "a.yaml, document 1: "),
     ],
 )

@@ -46,10 +46,12 @@ def read_addon(directory: Path, root: Path) -> Addon:
 def parse_document(text: bytes, path: str) -> dict[str, JSON]:
     """The checked content of an `addon.yaml`; `path` is for messages. Raises BadAddon."""
     try:
-        document = next(yaml_values.documents(text, yaml_values.YAML_1_2), None)
+        written = [value for value in yaml_values.documents(text, yaml_values.YAML_1_2) if value is not None]
     except BadDocument as error:
         raise BadAddon(f"{path}: {error}") from None
-    document = {} if document is None else document
+    if len(written) > 1:
+        raise BadAddon(f"{path}: it has {len(written)} documents; write one")
+    document = written[0] if written else {}
     if problems := list(file_problems(document)):
         raise BadAddon(f"{path}: " + "; ".join(map(str, problems)))
     return document if isinstance(document, dict) else {}

@@ -48,16 +48,29 @@ def broken_rules(schema: JSON, document: JSON) -> Iterator[str]:
 def unchecked_rules(schema: JSON, path: tuple[str, ...] = ()) -> Iterator[UncheckedRule]:
     """The rules of a schema that cannot be checked here, with the reason. Those about an earlier value are left
     out: they say nothing about a new object."""
-    for rule in schema.get(RULES) or ():
+    if not isinstance(schema, dict):
+        return
+    listed, rules = schema.get(RULES), _rules_of(schema)
+    if listed and (not isinstance(listed, list) or len(rules) < len(listed)):
+        yield UncheckedRule(path, RULES, "write a list of {rule: TEXT, message: TEXT}")
+    for rule in rules:
         if reason := _why_unchecked(rule, schema):
             yield UncheckedRule(path, rule["rule"], reason)
     for keys, inner in _inner_schemas(schema):
         yield from unchecked_rules(inner, (*path, *keys))
 
 
+def _rules_of(schema: JSON) -> list[dict[str, JSON]]:
+    """The rules of a schema that are written as rules: its author may have written anything."""
+    listed = schema.get(RULES) if isinstance(schema, dict) else None
+    entries = listed if isinstance(listed, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("rule"), str)]
+
+
 def _inner_schemas(schema: JSON) -> Iterator[tuple[tuple[str, ...], JSON]]:
     for name, inner in (schema.get("properties") or {}).items():
-        yield ("properties", name), inner
+        if isinstance(inner, dict):
+            yield ("properties", name), inner
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             yield (key,), schema[key]
@@ -87,9 +100,9 @@ def _broken(schema: JSON, value: JSON, path: str) -> Iterator[str]:
     """The messages for a value and for what is inside of it."""
     if value is None:
         return
-    for rule in schema.get(RULES) or ():
+    for rule in _rules_of(schema):
         if not _why_unchecked(rule, schema) and (message := _complaint(rule, _to_cel(value, schema))):
-            place = ".".join(filter(None, (path, rule.get("fieldPath", "").strip("."))))
+            place = ".".join(filter(None, (path, str(rule.get("fieldPath") or "").strip("."))))
             yield f"{place}: {message}".removeprefix(": ")
     if isinstance(value, dict):
         additional = schema.get("additionalProperties")
@@ -99,7 +112,7 @@ def _broken(schema: JSON, value: JSON, path: str) -> Iterator[str]:
                 yield from _broken(below, inner, f"{path}.{key}".removeprefix("."))
     elif isinstance(value, list):
         for index, element in enumerate(value):
-            yield from _broken(schema.get("items") or {}, element, f"{path}[{index}]")
+            yield from _broken(_items(schema), element, f"{path}[{index}]")
 
 
 def _complaint(rule: Mapping[str, JSON], value: JSON) -> str:
@@ -119,8 +132,8 @@ def _complaint(rule: Mapping[str, JSON], value: JSON) -> str:
 def _message(rule: Mapping[str, JSON], value: JSON) -> str:
     """What `messageExpression` says, else `message`, else the rule itself."""
     text = rule.get("messageExpression")
-    spoken = _text_of(text, value) if text else ""
-    return spoken or (rule.get("message") or f"failed rule: {rule['rule']}").strip()
+    spoken = _text_of(text, value) if isinstance(text, str) else ""
+    return spoken or str(rule.get("message") or f"failed rule: {rule['rule']}").strip()
 
 
 def _text_of(expression: str, value: JSON) -> str:
@@ -138,10 +151,10 @@ def _text_of(expression: str, value: JSON) -> str:
 def _defaulted(value: JSON, schema: JSON) -> JSON:
     """A value with the defaults of its schema, which the API server fills in before it asks rules."""
     if isinstance(value, list):
-        return [_defaulted(element, schema.get("items") or {}) for element in value]
+        return [_defaulted(element, _items(schema)) for element in value]
     if not isinstance(value, dict):
         return value
-    properties = schema.get("properties") or {}
+    properties = _properties(schema)
     missing = {key: deepcopy(inner["default"]) for key, inner in properties.items() if "default" in inner}
     additional = schema.get("additionalProperties")
     rest = additional if isinstance(additional, dict) else {}
@@ -151,14 +164,23 @@ def _defaulted(value: JSON, schema: JSON) -> JSON:
 def _to_cel(value: JSON, schema: JSON) -> JSON:
     """A value as CEL sees it: declared fields only, under names that CEL can say, and numbers of their types."""
     if isinstance(value, dict):
-        properties = schema.get("properties") or {}
+        properties = _properties(schema)
         additional = schema.get("additionalProperties")
         if properties:
             return {_escaped(key): _to_cel(value[key], properties[key]) for key in value if key in properties}
         return {key: _to_cel(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
     if isinstance(value, list):
-        return [_to_cel(element, schema.get("items") or {}) for element in value]
+        return [_to_cel(element, _items(schema)) for element in value]
     return float(value) if schema.get("type") == "number" and type(value) is int else value
+
+
+def _properties(schema: JSON) -> dict[str, JSON]:
+    return {key: inner for key, inner in (schema.get("properties") or {}).items() if isinstance(inner, dict)}
+
+
+def _items(schema: JSON) -> JSON:
+    items = schema.get("items")
+    return items if isinstance(items, dict) else {}
 
 
 def _escaped(name: str) -> str:

@@ -108,6 +108,10 @@ KIND = "object: {kind: A}\n"
     ("text", "part"),
     [
         ("a: [", "addon.yaml: not YAML: line "),
+        ("object: {kind: A}\n---\nobject: {kind: B}\n", "addon.yaml: it has 2 documents; write one"),
+        ("[" * 1000, "nested too deep"),
+        ("a: &a [x, x]\n" + "".join(f"b{n}: &b{n} [{'*a, ' * 9}]\n" for n in range(9)) + "c: *none", "alias"),
+        ("\0", "not YAML"),
         ("", "object is required; add it, for example `object: {kind: CoreDNS}`"),
         ("text", 'must be of type object: "string"'),
         ("object: CoreDNS", "object must be of type object"),

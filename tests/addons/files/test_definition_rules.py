@@ -44,6 +44,25 @@ def test_message_names_the_place(properties: Any, spec: JSON, messages: list[str
     assert broken(of_spec(**properties), spec) == messages
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        5,
+        {"rule": "false"},
+        [5],
+        [{}],
+        [{"rule": 5}],
+        [{"rule": ""}],
+        [{"rule": "true", "message": 5, "messageExpression": 5, "fieldPath": 5}],
+    ],
+)
+def test_whatever_stands_in_place_of_rules_is_no_fault(rules: Any) -> None:
+    schema = of_spec(a={"x-kubernetes-validations": rules, "properties": {"b": None}, "items": 5})
+    assert broken(schema, {"a": {"b": [1], "c": [2]}}) == []
+    assert broken(schema, {"a": [1]}) == []
+    assert {rule.path for rule in unchecked_rules(schema)} <= {("properties", "spec", "properties", "a")}
+
+
 def test_rule_about_an_earlier_value_says_nothing_about_a_new_object() -> None:
     kept = {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
     schema = of_spec(name=kept)
