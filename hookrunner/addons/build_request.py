@@ -84,7 +84,7 @@ class BuildRequest:
         return addon.name if addon.instances == "one" else f"{addon.name}-{instance.name}"
 
 
-def digest_of(request: BuildRequest) -> str:
+def build_digest(request: BuildRequest) -> str:
     """The digest of a request, 40 hex digits. Raises RenderFailed if an executable of `postRender` cannot be read."""
     addon, instance, images = request.addon, request.instance, request.terms.images
     parts = [

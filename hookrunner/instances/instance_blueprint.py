@@ -13,7 +13,7 @@ import orjson
 
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.addons.build_request import BuildRequest, BuildTerms, digest_of, looks_up
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
@@ -168,7 +168,7 @@ class InstanceBlueprint(OwnBlueprint):
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises BadChart,
         RenderFailed."""
         chosen = self._ready.chosen
-        return ReleaseInputs(digest_of(self._request()), looks_up(chosen.package, chosen.directory))
+        return ReleaseInputs(build_digest(self._request()), looks_up(chosen.package, chosen.directory))
 
     async def render(self, is_first: bool) -> RenderedChart:
         """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, KubeError, and RunBlocked if

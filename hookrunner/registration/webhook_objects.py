@@ -99,7 +99,7 @@ class WebhookConfiguration:
 
     @property
     def digest(self) -> str:
-        return digest(self.entries) if self.entries else ""
+        return _content_digest(self.entries) if self.entries else ""
 
     def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
         if existing is None:
@@ -156,7 +156,7 @@ class CrdConversion:
 
     @property
     def digest(self) -> str:
-        return digest(self.conversion) if self.conversion else ""
+        return _content_digest(self.conversion) if self.conversion else ""
 
     def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
         """A CRD that does not exist yet is not created."""
@@ -205,7 +205,7 @@ def without(metadata: JSON, part: str, *keys: str) -> JSON:
     return rest | ({part: left} if left else {})
 
 
-def digest(wanted: JSON) -> str:
+def _content_digest(wanted: JSON) -> str:
     """A short text that is the same for equal values."""
     return hashlib.sha256(json_values.canonical(wanted)).hexdigest()[:16]
 

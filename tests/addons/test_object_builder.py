@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.build_request import BuildRequest, BuildTerms, ImageSettings, digest_of
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, ImageSettings, build_digest
 from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
@@ -248,7 +248,7 @@ def test_digest_covers_what_changes_objects(request_of: Request) -> None:
         replace(first, instance=read_instance(first.addon, elsewhere)),
         replace(first, terms=BuildTerms(ImageSettings("reg.local"))),
     ]
-    assert len({digest_of(request) for request in (first, *others)}) == len(others) + 1
+    assert len({build_digest(request) for request in (first, *others)}) == len(others) + 1
 
 
 def test_digest_ignores_the_version_that_was_installed_before(request_of: Request) -> None:
@@ -258,9 +258,9 @@ def test_digest_ignores_the_version_that_was_installed_before(request_of: Reques
         replace(request, values={"global": {}, "web": {"addon": {"version": version, "previousVersion": previous}}})
         for version, previous in (("1.0.0", ""), ("1.0.0", "1.0.0"), ("1.1.0", "1.0.0"))
     )
-    assert digest_of(first) == digest_of(again) != digest_of(other)
+    assert build_digest(first) == build_digest(again) != build_digest(other)
 
 
 def test_digest_ignores_what_changes_no_object(request_of: Request) -> None:
     first, other = request_of({"a.yaml": CONFIG}), request_of({"a.yaml": CONFIG}, spec={"timeout": "5m"})
-    assert digest_of(first) == digest_of(replace(other, capabilities=stock_capabilities("1.30")))
+    assert build_digest(first) == build_digest(replace(other, capabilities=stock_capabilities("1.30")))

@@ -193,24 +193,3 @@ async def test_start_without_addons_deletes_nothing_of_them(things: World) -> No
     await things.stop()
     assert [line for line in things.writes() if line.startswith("DELETE")] == []
     assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}
-
-
-async def test_object_of_a_custom_kind_gets_the_namespace_of_its_instance(things: World) -> None:
-    """Not that of its release, whose records are in hookrunner's namespace."""
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
-    spec = {"group": "a.io", "scope": "Namespaced", "names": {"kind": "Zone", "plural": "zones"}, "versions": versions}
-    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    await things.ask("POST", path, definition | {"metadata": {"name": "zones.a.io"}})
-    zone = "apiVersion: a.io/v1\nkind: Zone\nmetadata: {name: z}\n"
-    things.write("addons/thing/channels/packages/thing/1.0.0/objects.yaml", zone)
-    await start(things)
-    thing = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "Thing", "metadata": {"name": "x"}}
-    await things.ask("POST", THINGS.replace("/default/", "/kube-system/"), thing)
-
-    async def zones() -> list[str]:
-        listed = await things.ask("GET", "/apis/a.io/v1/zones", None)
-        return [item["metadata"]["namespace"] for item in (listed or {}).get("items", ())]
-
-    await things.until(zones, ["kube-system"], "the zone")
