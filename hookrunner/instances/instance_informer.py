@@ -49,7 +49,12 @@ class InstancesHidden:
     """The instances of the addon cannot be listed at the moment, and never were."""
 
 
-InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | InstancesHidden
+@dataclass(frozen=True, slots=True)
+class InstancesLost:
+    """The watch of a kind that was listed is lost: the API server is away, or the definition was deleted."""
+
+
+InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | InstancesHidden | InstancesLost
 
 
 class InstanceCache:
@@ -95,8 +100,7 @@ class InstanceCache:
                     yield InstancesListed()
             case WatchLost(reason=reason):
                 self.hide(reason)
-                if not self.is_listed:
-                    yield InstancesHidden()
+                yield InstancesLost() if self.is_listed else InstancesHidden()
             case WatchRestored():
                 self.obstacle = ""
 

@@ -17,11 +17,18 @@ from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadSetting, HookrunnerError, PackageError
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
-from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden, InstancesListed, follow_instances
+from hookrunner.instances.instance_informer import (
+    InstanceCache,
+    InstancesHidden,
+    InstancesListed,
+    InstancesLost,
+    follow_instances,
+)
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import InstanceRemover, VanishedInstances, add_finalizer
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
@@ -84,7 +91,9 @@ class Instances:
         background.keep("edits of instances", self.registry.follow_edits)
         self._start_triggers(background)
         for cache in self._caches.values():
-            background.keep(f"addon {cache.addon.name}", partial(self._follow, cache))
+            lost = Notifier()
+            background.keep(f"addon {cache.addon.name}", partial(self._follow, cache, lost))
+            background.keep(f"definition of {cache.addon.name}", partial(self._restore_definition, cache, lost))
 
     def _start_triggers(self, background: Background) -> None:
         states, watches = self._convergence.states, self._parts.kube.watches
@@ -103,12 +112,20 @@ class Instances:
         async for addons in watch.changes():
             self.registry.ask_sources(addons, "Source-Changed")
 
-    async def _follow(self, cache: InstanceCache) -> None:
+    async def _restore_definition(self, cache: InstanceCache, lost: Notifier) -> None:
+        """Define a kind again that someone has deleted: its watch tells of it."""
+        while True:
+            await lost.next()
+            await self._define(cache)
+
+    async def _follow(self, cache: InstanceCache, lost: Notifier) -> None:
         await self._define(cache)
         async with aclosing(follow_instances(self._parts.kube.watches, cache)) as events:
             async for event in events:
                 self.registry.take_in(cache.addon, event)
-                if isinstance(event, InstancesListed):
+                if isinstance(event, InstancesLost):
+                    lost.notify()
+                elif isinstance(event, InstancesListed):
                     name = f"vanished instances of {cache.addon.name}"
                     self._parts.background.keep(name, partial(self._purge, cache), ends=True)
 
@@ -123,9 +140,11 @@ class Instances:
         addon = cache.addon
 
         def report(error: Exception) -> None:
-            _log.error("definition of an addon is not applied yet", addon=addon.name, error=str(error))
-            cache.hide(str(error))
-            self.registry.take_in(addon, InstancesHidden())
+            level = "debug" if cache.is_listed else "error"  # else the loss of the watch is logged
+            _log.log(level, "definition of an addon is not applied yet", addon=addon.name, error=str(error))
+            if not cache.is_listed:
+                cache.hide(str(error))
+                self.registry.take_in(addon, InstancesHidden())
 
         async def define() -> None:
             await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})

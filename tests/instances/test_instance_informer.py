@@ -11,6 +11,7 @@ from hookrunner.instances.instance_informer import (
     InstanceChanged,
     InstanceGone,
     InstancesListed,
+    InstancesLost,
     follow_instances,
 )
 from hookrunner.model.events import ObjectSeen, RelistStarted, Synced, WatchLost, WatchRestored
@@ -52,6 +53,8 @@ def _word(event: object) -> str:
             return f"gone {instance.name} {instance.uid}"
         case InstancesListed():
             return "listed"
+        case InstancesLost():
+            return "lost"
     raise AssertionError(event)
 
 
@@ -127,7 +130,7 @@ async def test_deleted_object_is_gone_also_if_only_a_list_shows_it(watched: Watc
 
 async def test_lost_watch_names_its_reason_until_it_is_restored(watched: Watched) -> None:
     watched.cluster.tell(WatchLost("forbidden", brief=False))
-    assert (await watched.news(), watched.cache.obstacle, watched.cache.is_listed) == ([], "forbidden", True)
+    assert (await watched.news(), watched.cache.obstacle, watched.cache.is_listed) == (["lost"], "forbidden", True)
     watched.cluster.tell(WatchRestored())
     assert (await watched.news(), watched.cache.obstacle) == ([], "")
 

@@ -3,12 +3,16 @@ cannot go on says why."""
 
 from typing import Any
 
+from hookrunner.errors import NotFound
+from hookrunner.kube.client import ApiCall
 from kubesandbox.faults import Fault
 from tests.instances.lives.places import GROUP, OLD
 from tests.instances.lives.site import LiveSite, Started
 
 X = f"/apis/{GROUP}/namespaces/n1/things/x"
 MAPS = "/api/v1/namespaces/n1/configmaps"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.addons.x-k8s.io"
+THING = {"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x"}}
 CURRENT = {"n1": "Current"}
 
 
@@ -103,3 +107,57 @@ async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) 
 async def errors(site: LiveSite, text: str) -> bool:
     status = (await site.places.statuses()).get("n1", {})
     return status.get("phase") == "Terminating" and text in str(status["errors"])
+
+
+async def test_instance_that_is_created_again_at_once_is_installed_again(site: LiveSite) -> None:
+    async with site.started() as process:
+        await installed(site)
+        for _ in range(3):
+            await site.places.delete(["n1"])
+            await site.until(lambda: exists(site, X), False)
+            await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
+        await site.until(lambda: phases(site), CURRENT)
+        assert (await site.places.maps())["n1"] == OLD
+        owners = [item["metadata"]["ownerReferences"][0]["uid"] for item in (await site.client.get(MAPS))["items"]]
+        assert set(owners) == {(await site.client.get(X))["metadata"]["uid"]}
+        await site.until(lambda: has_event(site, "Deleting", ""), True)
+        await site.places.delete(["n1"])
+        await gone(site, process)
+    assert await site.places.maps() == {}
+
+
+async def test_namespace_takes_the_instance_with_it(site: LiveSite) -> None:
+    """What it has installed elsewhere goes too."""
+    async with site.started() as process:
+        await installed(site)
+        await site.client.send(ApiCall("DELETE", "/api/v1/namespaces/n1"))
+        await gone(site, process)
+        await site.until(lambda: exists(site, "/api/v1/namespaces/n1"), False)
+        await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
+
+
+async def test_definition_takes_all_instances_with_it_and_comes_back(site: LiveSite) -> None:
+    async with site.started() as process:
+        await installed(site)
+        before = (await site.client.get(DEFINITION))["metadata"]["uid"]
+        await site.client.send(ApiCall("DELETE", DEFINITION))
+        await site.until(process.series, [])
+        await site.until(lambda: is_another(site, before), True)
+        assert (await site.places.maps(), await site.places.records()) == ({}, [])
+        await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
+        await site.until(lambda: phases(site), CURRENT)
+
+
+async def is_another(site: LiveSite, uid: str) -> bool:
+    """Is there another definition than this one, and is it served?"""
+    if not (await exists(site, DEFINITION) and await exists(site, X.removesuffix("/x"))):
+        return False
+    return bool((await site.client.get(DEFINITION))["metadata"]["uid"] != uid)
+
+
+async def exists(site: LiveSite, path: str) -> bool:
+    try:
+        await site.client.get(path)
+    except NotFound:
+        return False
+    return True
