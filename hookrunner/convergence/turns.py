@@ -72,8 +72,8 @@ class Turns:
     @property
     def deadline(self) -> float | None:
         """When patience with one of them ends, None if it has not begun with any."""
-        late = [s.owed_since for s in self._all if s.turn and s.owed_since is not None]
-        return min((since + self._rules.patience for since in late if not self._is_late(since)), default=None)
+        owed = (since for state in self._all if (since := state.owed_since) is not None and state.turn)
+        return min((since + self._rules.patience for since in owed if not self._is_late(since)), default=None)
 
     def awaited(self, name: str) -> tuple[str, ...]:
         """The modules that it still has to wait for; of several lower weights only the nearest."""
@@ -167,7 +167,7 @@ class TurnDispatcher:
         """Run modules as their turns come, in a round, or later because another one was repaired; until cancelled."""
         while True:
             self._give_overtakers()
-            turns = self._turns()
+            turns = self._turns([state for state in self._states.instances if not state.turn and state.on])
             due = [state for state in turns.next if self._is_open or state.module.name in self._given]
             for state in due:
                 self._tasks.request(state, self._given.pop(state.module.name, self._cause))
@@ -178,7 +178,7 @@ class TurnDispatcher:
 
     async def wait_until_over(self) -> None:
         """Wait until the turn of each module has come, as far as it can."""
-        while not (turns := self._turns()).is_over:
+        while not (turns := self._turns([state for state in self._states.instances if state.on])).is_over:
             await self._wait_for_change(turns)
 
     async def wait_for_deletion(self, state: ModuleState) -> None:
@@ -198,17 +198,19 @@ class TurnDispatcher:
                 self.give(state, "Lower-Weight-Ready")
         self._new = new
 
-    def _turns(self) -> Turns:
+    def _turns(self, instances: Sequence[ModuleState] = ()) -> Turns:
+        """The turns of modules, and of those instances that matter now: there may be hundreds, and each change of a
+        state leads here."""
         enabled = {state.module.name: state for state in self._states.enabled}
         if self._order.modules.keys() != enabled.keys():
             self._order = ModuleOrder(state.module for state in enabled.values())
-        instances = [state for state in self._states.instances if state.on]
         return Turns(enabled, self._order, self._rules, self._tasks.now(), instances)
 
     async def _wait_for_change(self, turns: Turns, *others: ModuleState) -> None:
         """Wait until a state changes, or until patience ends with one of the enabled modules or of the others."""
         owed = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
-        until = min([*owed, *([turns.deadline] if turns.deadline is not None else [])], default=None)
+        deadline = turns.deadline
+        until = min([*owed, *([deadline] if deadline is not None else [])], default=None)
         with suppress(TimeoutError):
             async with timeout_at(until, self._tasks.now()):
                 await self._states.changed.next()
