@@ -8,7 +8,7 @@ The health of objects comes from `instance_health.py`, and may change long after
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner.convergence.state import ModuleState, ModuleStates
@@ -36,7 +36,8 @@ from kubetypes.json_values import JSON
 
 @dataclass(frozen=True, slots=True)
 class StatusReports:
-    """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events."""
+    """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. `clock`
+    gives epoch seconds."""
 
     states: ModuleStates
     registry: InstanceRegistry
@@ -44,6 +45,7 @@ class StatusReports:
     health: InstanceHealth
     rollouts: RolloutWatch
     reported: ReportedInstances
+    clock: Callable[[], float] = time.time
 
     async def follow(self) -> None:
         """Report all instances, then each one after a change of it, until cancelled. What is the same is not written
@@ -63,12 +65,12 @@ class StatusReports:
         if _is_undecided(live.state, live.blueprint):
             return
         status = self.writer.status_of(instance.unit) or instance.status
-        facts = facts_of(live.state, live.blueprint, status, time.time())
+        facts = facts_of(live.state, live.blueprint, status, self.clock())
         if facts.installed:
-            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), time.time())
+            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), self.clock())
         if _is_health_pending(facts, status):
             return
-        facts = replace(facts, timed_out=is_overdue(facts, time.time()))
+        facts = replace(facts, timed_out=is_overdue(facts, self.clock()))
         self.rollouts.judge(live, facts)
         was_current = known.state.is_current
         self.reported.take_in(instance, facts)

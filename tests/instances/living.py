@@ -15,15 +15,22 @@ from typing import Any
 import orjson
 
 from hookrunner.addons.gates import closed_gate
+from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
+from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.instances.rollout_watch import RolloutWatch
+from hookrunner.instances.status_reports import StatusReports
+from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.instances.triggers.gate_world import GateViews, look_around
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.kube.client import ApiCall
-from hookrunner.model.addon_status import AddonObstacle
+from hookrunner.model.addon_status import AddonObstacle, HookCondition, ObjectReport
 from hookrunner.model.addons import FINALIZER, Addon, Instance
+from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
@@ -55,7 +62,7 @@ class Packages:
 
 @dataclass
 class GatedBlueprint(FakeBlueprint):
-    """Passes the gates and needs no package."""
+    """Passes the gates and needs no package. `tries` counts its runs; what is installed is always revision 1."""
 
     addon: Any = None
     instance: Any = None
@@ -64,25 +71,35 @@ class GatedBlueprint(FakeBlueprint):
     kept: tuple[str, ...] = ()
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
+    tries: int = 0
+    prepared: Any = None
+    unmatched: tuple[str, ...] = ()
+    has_read_head: bool = True
+    given_up: Any = field(default_factory=GivenUp)
+    installed: Head | None = None
+    hook_conditions: tuple[HookCondition, ...] = ()
 
     def update(self, instance: Instance) -> None:
         self.instance = instance
 
     async def prepare(self) -> None:
-        await super().prepare()
+        self.tries += 1
         self.obstacle = closed_gate(self.instance, self.addon, await look_around(self.views, self.addon))
         if self.obstacle:
             error = RunPostponed if self.obstacle.progress == "reconciling" else RunBlocked
             raise error(self.obstacle.message)
         self.specs.append(self.instance.own)
+        self.installed = Head(self.instance.unit, "home", 1, "deployed", owned=True, version="1.0.0")
 
 
 class Server:
-    """Reads and patches objects of a cluster in memory; `requests` has the paths."""
+    """Reads and patches objects of a cluster in memory; `requests` has the paths that were read, `statuses` the phases
+    that were written, with the names of their instances."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
         self.requests: list[str] = []
+        self.statuses: list[tuple[str, str]] = []
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
         return Resource(api_version, kind, f"{kind.lower()}s", True)
@@ -92,7 +109,11 @@ class Server:
         return self._cluster.objects[self._key(path)]
 
     async def send(self, call: ApiCall) -> bytes:
-        obj = self._cluster.objects[self._key(call.path)]
+        obj = self._cluster.objects[self._key(call.path.removesuffix("/status"))]
+        if call.path.endswith("/status"):
+            self.statuses.append((obj["metadata"]["name"], call.body["status"]["phase"]))
+            self._cluster.put(obj | {"status": call.body["status"]})
+            return orjson.dumps(obj)
         metadata = obj["metadata"] | {"finalizers": call.body["metadata"]["finalizers"]}
         if metadata.get("deletionTimestamp") and not metadata["finalizers"]:
             self._cluster.delete(obj)
@@ -109,6 +130,24 @@ class Server:
         raise NotFound(404, "NotFound", path)
 
 
+class Objects(InstanceHealth):
+    """The health of what is installed, by unit: nothing, which is as good as healthy, unless a test says otherwise."""
+
+    def __init__(self, states: ModuleStates) -> None:
+        self._states = states
+        self._unready: dict[str, ObjectReport] = {}
+
+    def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...]:
+        return (self._unready[unit],) if unit in self._unready else ()
+
+    def become(self, unit: str, report: ObjectReport | None) -> None:
+        """Its one object is so; None for none."""
+        self._unready.pop(unit, None)
+        if report:
+            self._unready[unit] = report
+        self._states.unit_changes.note(unit)
+
+
 class Living:
     """The instances of these addons. Objects stand in `cluster`."""
 
@@ -117,19 +156,29 @@ class Living:
         self.server = Server(self.cluster)
         self.caches = {each.name: InstanceCache(each) for each in addons}
         self.reported = ReportedInstances(site.states.notices, site.metrics, site.now)
+        self.objects = Objects(site.states)
         self.ended: list[str] = []
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
         self._views = GateViews(self.caches, site.states, self.reported, site.served, client, client, ())
         values = dict.fromkeys(self.caches, schemas)
-        workshop = Workshop(values, self._make, client, site.background, self.ended.append)
+        workshop = Workshop(values, self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
+        self._writer = StatusWriter(client)
+        rollouts = RolloutWatch(self.registry.request, site.states.unit_changes.note, site.now)
+        self._rollouts = rollouts
+        self.reports = StatusReports(
+            site.states, self.registry, self._writer, self.objects, rollouts, self.reported, site.now
+        )
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
         keep, opener = self.site.background.keep, _Opener(self.cluster)
         keep("edits", self.registry.follow_edits)
         required = RequirementWatch(self.registry, self.site.states, opener, self.site.background)
+        keep("reports", self.reports.follow)
+        keep("statuses", self._writer.post)
+        keep("timeouts", self._rollouts.keep)
         keep("modules", required.follow_modules)
         keep("objects", required.follow_objects)
         for cache in self.caches.values():
@@ -163,9 +212,19 @@ class Living:
         obstacles = {live.blueprint.instance.name: live.blueprint.obstacle for live in self.registry.live}
         return {name: obstacle.phase.value if obstacle else "" for name, obstacle in obstacles.items()}
 
+    def status(self, name: str) -> JSON:
+        """What the status of an instance says."""
+        (obj,) = [obj for key, obj in self.cluster.objects.items() if key.name == name]
+        return obj.get("status") or {}
+
     async def runs(self) -> list[str]:
         """The releases since the last look, when all is quiet; retries apart."""
         return [step.removesuffix(" release") for step in await self.site.rests() if step.endswith(" release")]
+
+    def _forget(self, unit: str) -> None:
+        self.ended.append(unit)
+        self._writer.forget(unit)
+        self.reported.forget(unit)
 
     def _make(self, addon: Addon, instance: Instance) -> Any:
         return GatedBlueprint(addon=addon, instance=instance, views=self._views)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.model.addon_status import Installed, InstanceFacts
+from hookrunner.model.addon_status import ObjectReport
 from kubetypes.json_values import JSON
 from tests.convergence.conftest import MakeSite, limited, make_site
 from tests.convergence.site import Site, module
@@ -124,10 +124,10 @@ async def test_required_module_opens_the_gate_when_it_is_ready(make_site: MakeSi
     site.work.fails = {"cert release"}
     world = await waiting(site, modules=["cert"])
     await asyncio.sleep(300)
-    looked = world.blueprint(UNIT).prepared
+    looked = world.blueprint(UNIT).tries
     site.edit(other="x: 1")
     await asyncio.sleep(1)
-    assert world.blueprint(UNIT).prepared == looked, "another module is no news"
+    assert world.blueprint(UNIT).tries == looked, "another module is no news"
     site.work.fails = set()
     site.edit(cert="x: 1")
     assert await opens_within(world, 1.0)
@@ -142,14 +142,11 @@ async def test_module_that_is_turned_on_opens_the_gate(make_site: MakeSite) -> N
 
 async def test_required_addon_opens_the_gate_when_it_is_ready(make_site: MakeSite) -> None:
     world = await waiting(make_site(), addons=["proxy"])
+    world.objects.become("proxy.kube-system.p", ObjectReport("DaemonSet a/b", "InProgress"))
     world.put("p", "proxy")
-    await world.runs()
+    assert await world.runs() == ["proxy.kube-system.p"]
     await asyncio.sleep(300)
-    instance = world.caches["proxy"].get("proxy.kube-system.p")
-    assert instance
-    installed = Installed("1.0.0", "", instance.unit, 1, "2026-07-01T12:00:00Z")
-    world.reported.take_in(instance, InstanceFacts(1, installed=installed, objects=()))
-    world.registry.wake_dependents(world.registry.addons["proxy"], "Addon-Ready")
+    world.objects.become("proxy.kube-system.p", None)
     assert await opens_within(world, 0.1)
 
 
@@ -160,7 +157,7 @@ async def test_addon_that_worked_before_a_restart_counts_from_the_beginning(make
     (shown,) = [obj for obj in world.cluster.objects.values() if obj["metadata"]["name"] == "p"]
     world.cluster.put(shown | {"status": {"phase": "Current", "healthy": True}})
     await world.start()
-    assert (world.phases, world.blueprint(UNIT).prepared) == ({"x": "", "p": ""}, 1)
+    assert (world.phases, world.blueprint(UNIT).tries) == ({"x": "", "p": ""}, 1)
 
 
 async def test_required_kind_opens_the_gate_when_it_is_served(make_site: MakeSite) -> None:

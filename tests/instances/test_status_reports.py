@@ -1,0 +1,108 @@
+"""What the status of an instance says as it runs, from the unit and the health of its objects, in virtual time."""
+
+import asyncio
+
+import pytest
+
+from hookrunner.errors import HookFailed
+from hookrunner.model.addon_status import ObjectReport
+from tests.convergence.conftest import MakeSite
+from tests.instances.living import Living, addon
+
+pytestmark = pytest.mark.looptime
+
+DNS = "dns.kube-system.x"
+LATE = ObjectReport("Deployment a/b", "InProgress", "0 of 2 Pods are ready")
+
+
+async def installed(make_site: MakeSite, report: ObjectReport | None = None, **spec: object) -> Living:
+    """An instance, with an object in that state."""
+    world = Living(make_site(), addon("dns", instances="many"))
+    world.objects.become(DNS, report)
+    await world.start()
+    world.put("x", "dns", spec=spec)
+    assert await world.runs() == [DNS]
+    return world
+
+
+def said(world: Living) -> list[str]:
+    """The phases that were written since the last look."""
+    phases = [phase for _, phase in world.server.statuses]
+    world.server.statuses.clear()
+    return phases
+
+
+async def test_run_that_ends_soon_is_one_status(make_site: MakeSite) -> None:
+    world = await installed(make_site)
+    assert (said(world), world.status("x")["healthy"]) == (["Current"], True)
+
+
+async def test_long_run_is_said_to_be_under_way(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns"))
+    world.site.work.takes = {f"{DNS} release": 60.0}
+    await world.start()
+    world.put("x", "dns")
+    await asyncio.sleep(0.9)
+    assert said(world) == []
+    await asyncio.sleep(1.0)
+    assert said(world) == ["Applying"]
+
+
+async def test_health_of_an_object_changes_the_status_of_its_instance_alone(make_site: MakeSite) -> None:
+    world = await installed(make_site, LATE)
+    world.put("y", "dns")
+    await world.runs()
+    assert sorted(world.server.statuses) == [("x", "InProgress"), ("y", "Current")]
+    said(world)
+    world.objects.become(DNS, None)
+    await asyncio.sleep(1)
+    assert world.server.statuses == [("x", "Current")]
+
+
+async def test_timeout_is_noticed_when_it_passes(make_site: MakeSite) -> None:
+    world = await installed(make_site, LATE, timeout="60s")
+    await asyncio.sleep(50)
+    assert said(world) == ["InProgress"]
+    await asyncio.sleep(15)
+    assert said(world) == ["Failed"]
+    world.objects.become(DNS, None)
+    await asyncio.sleep(1)
+    assert said(world) == ["Current"]
+
+
+async def test_failed_run_is_said_once_however_often_it_is_repeated(make_site: MakeSite) -> None:
+    world = await installed(make_site)
+    said(world)
+    world.site.work.fails = {f"{DNS} release"}
+    world.put("x", "dns", spec={"a": 1}, generation=2)
+    await asyncio.sleep(600)
+    assert said(world) == ["Applying"]
+    assert str(HookFailed(f"{DNS} release: no")) in str(world.status("x")["errors"])
+
+
+async def test_removal_that_takes_long_is_said(make_site: MakeSite) -> None:
+    world = await installed(make_site)
+    world.site.work.takes = {f"{DNS} uninstall": 60.0}
+    said(world)
+    world.delete("x", "dns")
+    await asyncio.sleep(30)
+    assert said(world) == ["Terminating"]
+    await world.runs()
+    assert (world.cluster.objects, world.reported.find(DNS)) == ({}, None)
+
+
+async def test_five_hundred_instances_cost_what_they_change(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns", instances="many"), addon("proxy"))
+    units = [f"dns.kube-system.x{number}" for number in range(500)]
+    world.site.work.takes = {f"{unit} release": 0.01 + number / 1000 for number, unit in enumerate(units)}
+    for number in range(500):
+        world.put(f"x{number}", "dns")
+    await world.start()
+    await world.runs()
+    assert (len(said(world)), {world.status(f"x{number}")["phase"] for number in range(500)}) == (500, {"Current"})
+    world.put("p", "proxy")
+    world.put("x7", "dns", spec={"a": 1}, generation=2)
+    world.cluster.delete(world.cluster.objects[next(iter(world.cluster.objects))])
+    assert sorted(await world.runs()) == ["dns.kube-system.x7", "proxy.kube-system.p"]
+    assert {world.blueprint(unit).tries for unit in units[1:] if not unit.endswith("x7")} == {1}
+    assert sorted(name for name, _ in world.server.statuses) == ["p", "x7"]
