@@ -1,11 +1,6 @@
-"""`hookrunner hook test`: the test cases beside hooks, run without a cluster.
+"""`hookrunner hook test`: the test cases beside hooks, run without a cluster; those of modules and addons, too."""
 
-How commands that run test cases show them: as they come, counted at the end, as JSON and as JUnit.
-"""
-
-import os
-import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,123 +8,59 @@ from pathlib import Path
 import click
 
 from hookrunner import settings
-from hookrunner.cli.output import echo, echo_json, echo_styled, style, styled
-from hookrunner.cli.shared import kubeconfig_option, relative, run_to_end, timeout_option
-from hookrunner.errors import BadInput
-from hookrunner.printable import printable
+from hookrunner.cli.hooks.case_command import AnyOutcome, CaseCommand, case_options
+from hookrunner.cli.shared import kubeconfig_option, relative, timeout_option
+from hookrunner.settings import HooksSettings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner, golden
 from hookrunner.testing.cases.case_files import CaseFile
-from hookrunner.testing.cases.case_runner import CaseOutcome, CaseReport
-from hookrunner.testing.results import as_json
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from kubetypes.json_values import JSON
 
 
-def case_options(what: str) -> list[click.Parameter]:
-    """Options of every command that runs test cases. `what` says, for the help, what produces the expectations."""
-    return [
-        click.Option(["-k", "named"], default="", metavar="NAME", help="Only cases with NAME in their name."),
-        click.Option(
-            ["-j", "at_once"],
-            type=click.IntRange(1),
-            default=os.cpu_count() or 1,
-            metavar="N",
-            help="So many cases side by side. [default: the number of CPUs]",
-        ),
-        click.Option(["--update"], is_flag=True, help=f"Make what {what} what the failing cases expect."),
-        click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
-        click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
-    ]
-
-
-def is_fine(report: CaseReport, update: bool) -> bool:
-    """It passed, or is updated."""
-    return report.passed or (update and report.stale)
-
-
-def show_case(report: CaseReport, update: bool, first: bool) -> None:
-    """Print how a case went. `update`: stale cases are updated; `first`: it is the first of its file."""
-    if first:
-        echo_styled(style(str(report.path), bold=True))
-    word = style("ok", "green") if report.passed else style("FAILED", "red", bold=True)
-    if update and report.stale:
-        word = style("updated", "yellow")
-    echo_styled(f"  {word} {printable(report.name)} ({report.seconds * 1000:.0f} ms)")
-    for note in report.notes:
-        echo(f"     note: {note}")
-    for line in styled(report.lines, margin=2):
-        echo_styled(f"     {line}")
-
-
-def summary(reports: Sequence[CaseReport], update: bool, seconds: float) -> str:
-    """How many passed, were updated, and failed."""
-    updated = sum(update and report.stale for report in reports)
-    failed = sum(not is_fine(report, update) for report in reports)
-    counts = {"passed": len(reports) - updated - failed, "updated": updated, "failed": failed}
-    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
-    return style(f"{words} in {seconds:.2f} s", "red" if failed else "green", bold=True)
-
-
-def to_document(reports: Sequence[CaseReport], results: Sequence[JSON], seconds: float) -> JSON:
-    """All cases as a document for programs; `results` has the result of each case."""
-    cases = [
-        {
-            "file": str(report.path),
-            "line": report.line,
-            "name": report.name,
-            "passed": report.passed,
-            "seconds": round(report.seconds, 4),
-            "differences": {wrong.key: list(wrong.lines) for wrong in report.wrong},
-            "problem": report.problem,
-            "result": result,
-        }
-        for report, result in zip(reports, results, strict=True)
-    ]
-    passed = sum(report.passed for report in reports)
-    return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
-
-
-def write_junit(path: Path | None, reports: Sequence[CaseReport], seconds: float) -> None:
-    """Write a JUnit report, if there is a path. Raises BadInput."""
-    if path:
-        try:
-            path.write_bytes(case_runner.to_junit(reports, seconds))
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-
-
 @dataclass(frozen=True, slots=True)
-class _TestRun:
-    """The command line, parsed."""
+class HookSuite:
+    """Cases of hooks: those of `files` with `named` in the name. A run may take `timeout` seconds; hooks find the
+    cluster of `kubeconfig`, none if it is empty."""
 
+    settings: HooksSettings
     files: Sequence[CaseFile]
     named: str
     at_once: int
     timeout: float
-    update: bool
+    kubeconfig: str = ""
+
+    async def run(self) -> AsyncGenerator[AnyOutcome, None]:
+        """Run them."""
+        async with (
+            bench(self.settings, self.timeout, self.kubeconfig) as tools,
+            aclosing(case_runner.run(tools, self.files, self.named, self.at_once)) as finished,
+        ):
+            async for outcome in finished:
+                yield outcome
+
+    def rewrite(self, outcomes: Sequence[AnyOutcome]) -> None:
+        """Rewrite the files of stale cases, of those that are cases of hooks. Raises BadInput."""
+        stale = [outcome for outcome in outcomes if isinstance(outcome, CaseOutcome) and outcome.report.stale]
+        for file in {id(outcome.file): outcome.file for outcome in stale}.values():
+            updates = {outcome.case.path: _expectation(outcome) for outcome in stale if outcome.file is file}
+            golden.rewrite(file, updates)
 
 
-class _Test(click.Command):
-    """Passes its options on in the click context."""
-
-    def invoke(self, ctx: click.Context) -> int:
-        params = ctx.params
-        paths = params["paths"] or (settings.load({}, ctx.find_root().info_name or "").hooks.directory,)
-        files = case_runner.load(case_runner.find(relative(path) for path in paths))
-        run = _TestRun(files, params["named"], params["at_once"], params["timeout"], params["update"])
-        began = time.perf_counter()
-        outcomes = run_to_end(_run(ctx, run, quiet=params["output"] == "json"))
-        seconds = time.perf_counter() - began
-        if not outcomes:
-            raise click.UsageError(f"no case has '{params['named']}' in its name")
-        if params["update"]:
-            rewrite(outcomes)
-        _tell(params["output"], outcomes, params["update"], seconds)
-        write_junit(params["junit"], [outcome.report for outcome in outcomes], seconds)
-        return 0 if all(is_fine(outcome.report, params["update"]) for outcome in outcomes) else 1
+def _expectation(outcome: CaseOutcome) -> JSON:
+    """What a case expects from now on."""
+    return golden.expectation(outcome.case.expect, outcome.wrong, outcome.result, outcome.effects)
 
 
-hook_test = _Test(
+def _read_suite(ctx: click.Context) -> HookSuite:
+    params, loaded = ctx.params, settings.load({}, ctx.find_root().info_name or "").hooks
+    files = case_runner.load(case_runner.find(relative(path) for path in params["paths"] or (loaded.directory,)))
+    named, at_once, kubeconfig = params["named"], params["at_once"], params["kubeconfig"] or ""
+    return HookSuite(loaded, files, named, at_once, params["timeout"], kubeconfig)
+
+
+hook_test = CaseCommand(
+    _read_suite,
     "test",
     params=[
         click.Argument(["paths"], nargs=-1, metavar="[PATH]...", type=click.Path(exists=True, path_type=Path)),
@@ -148,39 +79,3 @@ hook_test = _Test(
     The cases of a hook `copy.sh` are in `copy.sh.test.yaml` beside it: a list of `name`, `given`, `when`, `expect`.
     It ends with 0 if all passed, with 1 if not, with 2 for bad usage or a test file that cannot be read.""",
 )
-
-
-async def _run(ctx: click.Context, run: _TestRun, quiet: bool) -> list[CaseOutcome]:
-    outcomes: list[CaseOutcome] = []
-    shared = settings.load({}, ctx.find_root().info_name or "").hooks
-    async with (
-        bench(shared, run.timeout, ctx.params["kubeconfig"] or "") as tools,
-        aclosing(case_runner.run(tools, run.files, run.named, run.at_once)) as finished,
-    ):
-        async for outcome in finished:
-            if not quiet:
-                first = not outcomes or outcomes[-1].file is not outcome.file
-                show_case(outcome.report, run.update, first)
-            outcomes.append(outcome)
-    return outcomes
-
-
-def rewrite(outcomes: Sequence[CaseOutcome]) -> None:
-    """Rewrite the files of stale cases. Raises BadInput."""
-    stale = [outcome for outcome in outcomes if outcome.report.stale]
-    for file in {id(outcome.file): outcome.file for outcome in stale}.values():
-        updates = {
-            outcome.case.path: golden.expectation(outcome.case.expect, outcome.wrong, outcome.result, outcome.effects)
-            for outcome in stale
-            if outcome.file is file
-        }
-        golden.rewrite(file, updates)
-
-
-def _tell(output: str, outcomes: Sequence[CaseOutcome], update: bool, seconds: float) -> None:
-    report = [outcome.report for outcome in outcomes]
-    if output == "json":
-        document = to_document(report, [as_json(outcome.result) for outcome in outcomes], seconds)
-        echo_json(document)
-    else:
-        echo_styled(summary(report, update, seconds))

@@ -21,7 +21,8 @@ from hookrunner.testing.cases.case_files import Case, CaseFile, read
 from hookrunner.testing.cases.case_format import SUFFIX
 from hookrunner.testing.cases.expectations import Difference, differences
 from hookrunner.testing.happenings import parse_happening
-from hookrunner.testing.results import NO_EFFECTS, Effects, Result
+from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json
+from kubetypes.json_values import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,10 @@ class CaseOutcome:
             result.logs,
             result.notes,
         )
+
+    def as_json(self) -> JSON:
+        """What the hook has asked for, for programs."""
+        return as_json(self.result)
 
 
 def find(paths: Iterable[Path]) -> list[Path]:

@@ -44,6 +44,10 @@ class ModuleOutcome:
             self.file.path, subject, case.line, case.name, expects, self.seconds, self.problem, self.wrong
         )
 
+    def as_json(self) -> JSON:
+        """What was rendered, for programs."""
+        return self.made.as_json()
+
 
 async def run(
     settings: ModulesSettings, renderer: Renderer, files: Sequence[ModuleFile], named: str, at_once: int

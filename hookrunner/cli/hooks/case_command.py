@@ -1,0 +1,153 @@
+"""What `hook test`, `module test` and `addon test` share: options, how cases are shown as they come and counted at the end,
+also as JSON and as JUnit, and the exit code.
+
+    hook_test = CaseCommand(read_suite, "test", params=[…, *case_options("the hooks do")], help=…)
+"""
+
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from hookrunner.cli.output import echo, echo_json, echo_styled, style, styled
+from hookrunner.cli.shared import run_to_end
+from hookrunner.errors import BadInput
+from hookrunner.printable import printable
+from hookrunner.testing.cases import case_runner
+from hookrunner.testing.cases.case_runner import CaseReport
+from kubetypes.json_values import JSON
+
+
+class AnyOutcome(Protocol):
+    """How one case went, of whatever kind."""
+
+    @property
+    def report(self) -> CaseReport:
+        """The outcome for output."""
+
+    def as_json(self) -> JSON:
+        """What the case has led to, for programs."""
+
+
+class CaseSuite(Protocol):
+    """The cases that a command line names."""
+
+    def run(self) -> AsyncGenerator[AnyOutcome, None]:
+        """Run them; their outcomes as they come, those of one file together."""
+
+    def rewrite(self, outcomes: Sequence[AnyOutcome]) -> None:
+        """Make what stale cases expect what has come of them. Raises BadInput."""
+
+
+class CaseCommand(click.Command):
+    """Runs the cases that `read_suite` finds in the click context; the latter raises BadInput and click.UsageError."""
+
+    def __init__(self, read_suite: Callable[[click.Context], CaseSuite], name: str, **more: Any) -> None:
+        super().__init__(name, **more)
+        self._read_suite = read_suite
+
+    def invoke(self, ctx: click.Context) -> int:
+        params, suite = ctx.params, self._read_suite(ctx)
+        update, as_text = params["update"], params["output"] == "text"
+        began = time.perf_counter()
+        outcomes = run_to_end(_run(suite, update, as_text))
+        seconds = time.perf_counter() - began
+        if not outcomes:
+            raise click.UsageError(f"no case has '{params['named']}' in its name")
+        if update:
+            suite.rewrite(outcomes)
+        reports = [outcome.report for outcome in outcomes]
+        if as_text:
+            echo_styled(_summary(reports, update, seconds))
+        else:
+            echo_json(_to_document(reports, [outcome.as_json() for outcome in outcomes], seconds))
+        _write_junit(params["junit"], reports, seconds)
+        return 0 if all(_is_fine(report, update) for report in reports) else 1
+
+
+def case_options(what: str) -> list[click.Parameter]:
+    """Options of every command that runs test cases. `what` says, for the help, what produces the expectations."""
+    return [
+        click.Option(["-k", "named"], default="", metavar="NAME", help="Only cases with NAME in their name."),
+        click.Option(
+            ["-j", "at_once"],
+            type=click.IntRange(1),
+            default=os.cpu_count() or 1,
+            metavar="N",
+            help="So many cases side by side. [default: the number of CPUs]",
+        ),
+        click.Option(["--update"], is_flag=True, help=f"Make what {what} what the failing cases expect."),
+        click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
+        click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
+    ]
+
+
+async def _run(suite: CaseSuite, update: bool, shown: bool) -> list[AnyOutcome]:
+    outcomes = list[AnyOutcome]()
+    async with aclosing(suite.run()) as finished:
+        async for outcome in finished:
+            if shown:
+                is_first = not outcomes or outcomes[-1].report.path != outcome.report.path
+                _show(outcome.report, update, is_first)
+            outcomes.append(outcome)
+    return outcomes
+
+
+def _is_fine(report: CaseReport, update: bool) -> bool:
+    """It passed, or is updated."""
+    return report.passed or (update and report.stale)
+
+
+def _show(report: CaseReport, update: bool, is_first: bool) -> None:
+    """Print how a case went. `update`: stale cases are updated; `is_first`: it is the first of its file."""
+    if is_first:
+        echo_styled(style(str(report.path), bold=True))
+    word = style("ok", "green") if report.passed else style("FAILED", "red", bold=True)
+    if update and report.stale:
+        word = style("updated", "yellow")
+    echo_styled(f"  {word} {printable(report.name)} ({report.seconds * 1000:.0f} ms)")
+    for note in report.notes:
+        echo(f"     note: {note}")
+    for line in styled(report.lines, margin=2):
+        echo_styled(f"     {line}")
+
+
+def _summary(reports: Sequence[CaseReport], update: bool, seconds: float) -> str:
+    """How many passed, were updated, and failed."""
+    updated = sum(update and report.stale for report in reports)
+    failed = sum(not _is_fine(report, update) for report in reports)
+    counts = {"passed": len(reports) - updated - failed, "updated": updated, "failed": failed}
+    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
+    return style(f"{words} in {seconds:.2f} s", "red" if failed else "green", bold=True)
+
+
+def _to_document(reports: Sequence[CaseReport], results: Sequence[JSON], seconds: float) -> JSON:
+    """All cases as a document for programs; `results` has the result of each case."""
+    cases = [
+        {
+            "file": str(report.path),
+            "line": report.line,
+            "name": report.name,
+            "passed": report.passed,
+            "seconds": round(report.seconds, 4),
+            "differences": {wrong.key: list(wrong.lines) for wrong in report.wrong},
+            "problem": report.problem,
+            "result": result,
+        }
+        for report, result in zip(reports, results, strict=True)
+    ]
+    passed = sum(report.passed for report in reports)
+    return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
+
+
+def _write_junit(path: Path | None, reports: Sequence[CaseReport], seconds: float) -> None:
+    """Write a JUnit report, if there is a path. Raises BadInput."""
+    if path:
+        try:
+            path.write_bytes(case_runner.to_junit(reports, seconds))
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
