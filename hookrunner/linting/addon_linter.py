@@ -23,8 +23,7 @@ from hookrunner.linting.addon_checks import (
     default_instance,
 )
 from hookrunner.linting.file_checks import check_writers
-from hookrunner.linting.findings import Finding
-from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_linter import to_findings
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
 from hookrunner.linting.modules.schema_checks import check_schemas
@@ -32,15 +31,6 @@ from hookrunner.model.addons import Addon
 from hookrunner.shapes import unknown_keys
 from hookrunner.values.schemas.schema_files import SPEC
 from kubetypes.json_values import JSON
-
-
-@dataclass(frozen=True, slots=True)
-class LintedAddons:
-    """The number of addons and hooks that were linted, and the findings in the order of paths and lines."""
-
-    addons: int
-    hooks: int
-    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +42,7 @@ class AddonLinter:
     builder: ObjectBuilder
     scratch: Path
 
-    async def lint(self, addons: Sequence[Path]) -> LintedAddons:
+    async def lint(self, addons: Sequence[Path]) -> Linted:
         """Look at each addon. Those beside it are read, too, because their names and kinds are taken."""
         written = await asyncio.to_thread(lambda: [finding for path in addons for finding in check_writers(path)])
         findings = set(written)
@@ -61,8 +51,7 @@ class AddonLinter:
             for path in addons:
                 if path.absolute().parent == root:
                     findings.update(to_findings(path, await self._lint_addon(path, catalog)))
-        linted = await self.hooks.lint([path / "hooks" for path in addons if (path / "hooks").is_dir()])
-        return LintedAddons(len(addons), linted.hooks, tuple(sorted(findings | set(linted.findings))))
+        return await self.hooks.lint_below(addons, findings)
 
     async def _lint_addon(self, path: Path, catalog: AddonCatalog) -> list[ModuleRemark]:
         addon = catalog.named(path.absolute().name)

@@ -7,7 +7,7 @@ that can be asked, and of those that cannot, are then read by the checks beside 
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -53,6 +53,11 @@ class Linter:
     children: Children
     jq: Jq
     now: datetime
+
+    async def lint_below(self, directories: Iterable[Path], findings: Iterable[Finding]) -> Linted:
+        """Check the hooks in `hooks/` of modules or addons, and put what else was found in these directories beside."""
+        linted = await self.lint([path / "hooks" for path in directories if (path / "hooks").is_dir()])
+        return Linted(linted.hooks, tuple(sorted({*findings, *linted.findings})))
 
     async def lint(self, paths: Sequence[Path]) -> Linted:
         """Look at each path, a hook or a directory of hooks. Raises StartRefused for an unreadable directory."""

@@ -11,11 +11,10 @@ from hookrunner import settings
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli.addons.addon_options import addon_paths
-from hookrunner.cli.hooks.hook_lint import finding_options, many, print_findings
-from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cli.hooks.hook_lint import FindingsForm, finding_options, lint_directories
 from hookrunner.jq.program import Jq
-from hookrunner.linting.addon_linter import AddonLinter, LintedAddons
-from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.addon_linter import AddonLinter
+from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -32,7 +31,7 @@ from hookrunner.settings import Settings
     help="Check the addons in DIR, too. May be repeated, or DIR:DIR.",
 )
 @finding_options
-def addon_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool) -> int:
+def addon_lint(paths: tuple[Path, ...], directories: tuple[str, ...], form: FindingsForm) -> int:
     """Check addons. DIR is an addon, or a directory of addons (default: ./addons).
 
     \b
@@ -46,13 +45,10 @@ def addon_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: st
     """
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     addons = addon_paths(paths, directories)
-    with quiet():
-        linted = run_to_end(_lint(loaded, addons))
-    subject = f"{many(linted.addons, 'addon')}, {many(linted.hooks, 'hook')}"
-    return print_findings(subject, linted.findings, output, strict, verbose)
+    return lint_directories("addon", addons, _lint(loaded, addons), form)
 
 
-async def _lint(loaded: Settings, addons: Sequence[Path]) -> LintedAddons:
+async def _lint(loaded: Settings, addons: Sequence[Path]) -> Linted:
     children = Children(Patience(kill=5.0))
     limits = RenderLimits(loaded.modules.render_timeout, loaded.modules.render_memory)
     with TemporaryDirectory(prefix="hookrunner-lint-") as directory:

@@ -1,5 +1,5 @@
-"""What `hook test`, `module test` and `addon test` share: options, how cases are shown as they come and counted at the end,
-also as JSON and as JUnit, and the exit code.
+"""What `hook test`, `module test` and `addon test` share: options, how cases are shown as they come and counted at the
+end, also as JSON and as JUnit, and the exit code.
 
     hook_test = CaseCommand(read_suite, "test", params=[…, *case_options("the hooks do")], help=…)
 """

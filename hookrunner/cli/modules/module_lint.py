@@ -7,13 +7,13 @@ import click
 
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.cli.hooks.hook_lint import finding_options, many, print_findings
+from hookrunner.cli.hooks.hook_lint import FindingsForm, finding_options, lint_directories
 from hookrunner.cli.modules.module_options import MODULES_DIR
-from hookrunner.cli.shared import quiet, relative, run_to_end
+from hookrunner.cli.shared import relative
 from hookrunner.cli.sources import directory_paths
 from hookrunner.jq.program import Jq
-from hookrunner.linting.hook_linter import Linter
-from hookrunner.linting.modules.module_linter import LintedModules, ModuleLinter
+from hookrunner.linting.hook_linter import Linted, Linter
+from hookrunner.linting.modules.module_linter import ModuleLinter
 from hookrunner.modules.discovery import modules_in
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -30,7 +30,7 @@ from hookrunner.settings import Settings
     help="Check the modules in DIR, too. May be repeated, or DIR:DIR.",
 )
 @finding_options
-def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: str, strict: bool, verbose: bool) -> int:
+def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], form: FindingsForm) -> int:
     """Check modules. DIR is a module, or a directory of modules (default: the modules directory).
 
     \b
@@ -47,13 +47,10 @@ def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], output: s
     if not named:
         raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
     modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
-    with quiet():
-        linted = run_to_end(_lint(loaded, modules))
-    subject = f"{many(linted.modules, 'module')}, {many(linted.hooks, 'hook')}"
-    return print_findings(subject, linted.findings, output, strict, verbose)
+    return lint_directories("module", modules, _lint(loaded, modules), form)
 
 
-async def _lint(loaded: Settings, modules: list[Path]) -> LintedModules:
+async def _lint(loaded: Settings, modules: list[Path]) -> Linted:
     limits = RenderLimits(loaded.modules.render_timeout, loaded.modules.render_memory)
     async with Jq() as jq, Renderer(limits) as renderer:
         hooks = Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())

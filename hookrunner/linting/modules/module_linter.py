@@ -16,7 +16,7 @@ from hookrunner.errors import BadChart, BadModule, StartRefused
 from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding, without_ignored
-from hookrunner.linting.hook_linter import Linter
+from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
 from hookrunner.linting.modules.schema_checks import check_defaults, check_enums, check_schemas
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
@@ -31,15 +31,6 @@ from kubetypes.yaml_values import BadDocument
 
 
 @dataclass(frozen=True, slots=True)
-class LintedModules:
-    """The number of modules and hooks that were linted, and the findings in the order of paths and lines."""
-
-    modules: int
-    hooks: int
-    findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ModuleLinter:
     """Lints modules by their directories; `hooks` lints their hooks."""
 
@@ -47,7 +38,7 @@ class ModuleLinter:
     hooks: Linter
     renderer: Renderer
 
-    async def lint(self, modules: Sequence[Path]) -> LintedModules:
+    async def lint(self, modules: Sequence[Path]) -> Linted:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
         findings = set(
             await asyncio.to_thread(lambda: [finding for path in modules for finding in check_writers(path)])
@@ -55,9 +46,7 @@ class ModuleLinter:
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
             findings.update(await self._lint_source(source, own))
-        hooks = [path / "hooks" for path in modules if (path / "hooks").is_dir()]
-        linted = await self.hooks.lint(hooks)
-        return LintedModules(len(modules), linted.hooks, tuple(sorted(findings | set(linted.findings))))
+        return await self.hooks.lint_below(modules, findings)
 
     async def _lint_source(self, source: Path, paths: Sequence[Path]) -> list[Finding]:
         try:
