@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hookrunner.errors import NotFound, Unreachable
+from hookrunner.errors import Denied, NotFound, Unreachable
 from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import ApiCall, Client
 from kubetypes.json_values import JSON
@@ -78,14 +78,18 @@ class Wire(Client):
     """A client through which each place gets only so many writes; those after them fail, as long as it is cut off."""
 
     left: dict[str, int]
+    refused: frozenset[str]
 
-    def cut_off(self, left: Mapping[str, int]) -> None:
-        """From now on each of these places may write so often."""
-        self.left = dict(left)
+    def cut_off(self, left: Mapping[str, int], refused: Iterable[str] = ()) -> None:
+        """From now on each of these places may write so often. Then the API server is away, or has no right for those
+        that are refused."""
+        self.left, self.refused = dict(left), frozenset(refused)
 
     async def send(self, call: ApiCall) -> bytes:
         place = _place_of(call)
         if place in self.left:
+            if self.left[place] == 0 and place in self.refused:
+                raise Denied(403, "Forbidden", f"{place} is forbidden")
             if self.left[place] == 0:
                 raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
             self.left[place] -= 1

@@ -1,0 +1,77 @@
+"""What users do with an instance in each of many places, and what becomes of it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubetypes.json_values import JSON
+from tests.instances.lives.places import NEW, OLD, Places
+from tests.instances.lives.site import LiveSite
+
+PLACES = [f"n{number}" for number in range(20)]
+
+
+async def create(places: Places) -> None:
+    await places.create(PLACES, rollbackOnFailure=True)
+
+
+async def install(places: Places) -> None:
+    """Without undoing upgrades: a missing right would be a reason to."""
+    await places.create(PLACES)
+
+
+async def upgrade(places: Places) -> None:
+    await places.change(PLACES, {"version": "2.0.0"})
+
+
+async def spoil(places: Places) -> None:
+    """A version that never becomes healthy."""
+    await places.change(PLACES, {"version": "3.0.0", "timeout": "1s"})
+
+
+async def delete(places: Places) -> None:
+    await places.delete(PLACES)
+
+
+async def leave(places: Places) -> None:
+    await places.change(PLACES, {"deletionPolicy": "Orphan"})
+    await places.delete(PLACES)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What users do in each place, and the `state` that it leads to: phase and version, None if the instance is gone;
+    `maps` are the ConfigMaps that are there then."""
+
+    do: Callable[[Places], Awaitable[None]]
+    state: tuple[str, str] | None
+    maps: JSON = field(default_factory=dict)
+
+
+CREATE = Act(create, ("Current", "1.0.0"), OLD)
+INSTALL = Act(install, ("Current", "1.0.0"), OLD)
+UPGRADE = Act(upgrade, ("Current", "2.0.0"), NEW)
+SPOIL = Act(spoil, ("RolledBack", "2.0.0"), NEW)
+DELETE = Act(delete, None)
+LEAVE = Act(leave, None, OLD)
+
+
+async def finish(site: LiveSite, act: Act) -> None:
+    """Wait until an act has come to its end in each place: all objects and records are there, and no others."""
+    await site.until(lambda: states(site), dict.fromkeys(PLACES, act.state) if act.state else {})
+    found = await site.places.maps()
+    assert {place: found.get(place, {}) for place in PLACES} == dict.fromkeys(PLACES, act.maps)
+    records = {record.split(".")[1] for record in await site.places.records()}
+    assert records == (set(PLACES) if act.state else set())
+
+
+async def states(site: LiveSite) -> dict[str, Any]:
+    """Phase and version of each instance."""
+    statuses = await site.places.statuses()
+    return {place: (status.get("phase"), status.get("version")) for place, status in statuses.items()}
+
+
+async def unfinished(site: LiveSite, left: dict[str, int], act: Act) -> list[str]:
+    """Places that are not cut off yet, and have not reached their state."""
+    present = await states(site)
+    return [place for place, writes in left.items() if writes and present.get(place) != act.state]
