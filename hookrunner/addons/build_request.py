@@ -108,11 +108,14 @@ def looks_up(package: Package, directory: Path) -> bool:
     return package.form == "chart" and scan(directory).looks_up
 
 
+def reads_capabilities(package: Package, directory: Path) -> bool:
+    """May the package's objects depend on what the cluster serves? Raises BadChart."""
+    return package.form == "chart" and scan(directory).reads_capabilities
+
+
 def _capabilities_read(request: BuildRequest) -> Capabilities | None:
     """Those that the package may depend on, None if it does not read them: a new CRD then changes no digest."""
-    if request.package.form != "chart" or not scan(request.directory).reads_capabilities:
-        return None
-    return request.capabilities
+    return request.capabilities if reads_capabilities(request.package, request.directory) else None
 
 
 def _without_previous(values: JSON, key: str) -> JSON:

@@ -6,21 +6,21 @@ change are not tried again by time, others with the back-off of modules.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 
 import orjson
 
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.errors import BadChart, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_rollbacks import GivenUp, asked_of, is_undone
@@ -101,8 +101,12 @@ class InstanceBlueprint(OwnBlueprint):
 
     @property
     def reads_capabilities(self) -> bool:
-        """Charts may; the digest says whether this one does."""
-        return self.prepared is None or self.prepared.package.form == "chart"
+        """May its objects depend on what the cluster serves? Before the first run that is not known."""
+        if self.prepared is None:
+            return True
+        with suppress(BadChart):
+            return reads_capabilities(self.prepared.package, self.prepared.chosen.directory)
+        return False
 
     @property
     def version(self) -> str:

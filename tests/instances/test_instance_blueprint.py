@@ -165,17 +165,26 @@ async def test_object_for_a_newer_hookrunner_blocks_the_run(world: World) -> Non
     assert reason_of(blueprint) == "Operator"
 
 
-async def test_charts_that_look_into_the_cluster_are_rendered_each_time(world: World) -> None:
+@pytest.mark.parametrize(
+    ("text", "reads", "looks_up"),
+    [
+        ("a: {{ .Values.dns.text }}", False, False),
+        ("a: {{ .Capabilities.KubeVersion }}", True, False),
+        ('a: {{ lookup "v1" "Node" "" "" }}', False, True),
+    ],
+)
+async def test_template_says_whether_a_chart_depends_on_the_cluster(
+    text: str, reads: bool, looks_up: bool, world: World
+) -> None:
+    """One that looks things up is rendered in each run; one that reads capabilities, when these change."""
     package = world.directory / "packages/dns/1.0"
     (package / "Chart.yaml").write_text("apiVersion: v2\nname: dns\nversion: 1.0.0\n")
     (package / "templates").mkdir()
-    template = package / "templates/a.yaml"
-    for text, looks_up in (("a: {{ .Values.dns.text }}", False), ('a: {{ lookup "v1" "Node" "" "" }}', True)):
-        template.write_text(text)
-        blueprint = world.blueprint(instance())
-        await blueprint.prepare()
-        assert (await blueprint.read_inputs()).looks_up is looks_up
-        assert blueprint.reads_capabilities
+    (package / "templates/a.yaml").write_text(text)
+    blueprint = world.blueprint(instance())
+    assert blueprint.reads_capabilities, "nothing is known yet"
+    await blueprint.prepare()
+    assert ((await blueprint.read_inputs()).looks_up, blueprint.reads_capabilities) == (looks_up, reads)
 
 
 async def test_unmatched_patch_of_a_refused_attempt_is_forgotten_with_it(world: World) -> None:
