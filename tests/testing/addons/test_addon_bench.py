@@ -1,15 +1,25 @@
-"""What an offline cluster serves."""
+"""An instance is built offline as in a running hookrunner, for a cluster that has what it is given."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.addon_discovery import find_addons
+from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
+from hookrunner.addons.build_request import ImageSettings
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.errors import RunBlocked
+from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.charts.renderer import Renderer
+from hookrunner.errors import HookrunnerError, PackageError, RunBlocked
+from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.releases import Capabilities
-from hookrunner.testing.addons.addon_bench import require_rules, with_definitions
+from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.settings import own_environment
+from hookrunner.testing.addons.addon_bench import AddonBench, require_rules, scopes_in, with_definitions
+from hookrunner.testing.bench import Bench
 from kubetypes.json_values import JSON
+from tests.instances.blueprint_world import World
+from tests.instances.samples import document
 
 RULE = """
 type: object
@@ -45,3 +55,55 @@ def test_rule_of_the_kind_is_asked_before_anything_is_built(tmp_path: Path) -> N
     require_rules(web, read_instance(web, {**document, "spec": {"a": 1, "b": 2}}))
     with pytest.raises(RunBlocked, match="Web x: spec: a must be below b"):
         require_rules(web, read_instance(web, {**document, "spec": {"a": 2, "b": 2}}))
+
+
+async def test_given_definitions_tell_which_kinds_have_namespaces() -> None:
+    zones = definition(group="a.io", names={"kind": "Zone"}, scope="Namespaced")
+    read_scopes = scopes_in([zones | {"apiVersion": "apiextensions.k8s.io/v1"}])
+    assert await read_scopes([("a.io/v1", "Zone"), ("a.io/v1", "Odd")]) == {("a.io/v1", "Zone"): True}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """An addon with a placeholder and two versions; the channel leads to the first."""
+    world = World(tmp_path)
+    world.put("2.0", package="hookrunner: '>=99'\n")
+    world.put("1.0")
+    (tmp_path / "dns").mkdir()
+    (tmp_path / "dns/values.yaml").write_text("dns: {text: hi}\n")
+    world.addon = replace(world.addon, directory=tmp_path / "dns")
+    return world
+
+
+@pytest.fixture
+def offline(world: World, tools: Bench) -> AddonBench:
+    catalog, source = AddonCatalog((world.addon,)), DirectorySource(world.directory)
+    runner = ProgramRunner(tools.children, world.directory)
+    builder = ObjectBuilder(Renderer(), runner, own_environment())
+    return AddonBench(catalog, lambda _addon: source, tools, builder, ImageSettings(), world.directory)
+
+
+async def test_objects_are_those_of_a_running_hookrunner(offline: AddonBench, world: World) -> None:
+    patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
+    instance = document(spec={"patches": [patch], "text": "hello"})
+    built = await offline.build(instance, (), BUILT_IN)
+    blueprint = world.blueprint(read_instance(world.addon, instance))
+    await blueprint.prepare()
+    assert built.objects == (await blueprint.render(True)).objects
+    assert (built.version, built.objects[0]["data"]) == (blueprint.version, {"text": "hello", "more": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [({"version": "2.0"}, RunBlocked), ({"version": "9.9"}, PackageError), ({"channel": "next"}, RunBlocked)],
+)
+async def test_refusal_is_that_of_a_running_hookrunner(
+    spec: JSON, error: type[HookrunnerError], offline: AddonBench, world: World
+) -> None:
+    instance = document(spec=spec)
+    with pytest.raises(error) as refused:
+        await offline.build(instance, (), BUILT_IN)
+    blueprint = world.blueprint(read_instance(world.addon, instance))
+    with pytest.raises(RunBlocked) as live:
+        await blueprint.prepare()
+    assert str(live.value) == str(refused.value)
