@@ -107,8 +107,8 @@ class ModuleViews:
             return ""
         rendered = await releases.render(state)
         identity = releases.locator.identity(state.module)
-        deployed, marks = await releases.read_deployed_objects(state), releases.options(state).marks
-        return await self._sources.diffs.of(identity, rendered.objects, deployed, marks)
+        deployed, options = await releases.read_deployed_objects(state), releases.options(state)
+        return await self._sources.diffs.of(identity, rendered.objects, deployed, options)
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and run the module, which may have failed before."""

@@ -16,10 +16,12 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.releases import ObjectMarks
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, ReleaseId, must_stay, object_id, owned
-from hookrunner.releases.objects.object_marks import with_marks
+from hookrunner.releases.objects import apply_refusals
+from hookrunner.releases.objects.object_marks import is_ignored, with_marks
+from hookrunner.releases.objects.object_writer import ObjectWrite
 from kubetypes.json_values import JSON
 
 NO_DIFF = "No diff found"
@@ -28,20 +30,24 @@ _AT_ONCE = 16
 _VOLATILE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 _DRY_RUN = WriteOptions(MANAGER, dry_run=True)
 _FORCED = replace(_DRY_RUN, force=True)
-_NO_MARKS = ObjectMarks()
+_USUAL = ReleaseOptions()
 _HIDDEN = "*** {} bytes"
 
 
 @dataclass(frozen=True, slots=True)
-class _MarkedRelease:
-    """A release, and what its objects get beside Helm's marks when they are written."""
+class _DiffedRelease:
+    """A release, and how it is rolled out."""
 
     identity: ReleaseId
-    marks: ObjectMarks
+    options: ReleaseOptions
 
     def sent(self, obj: JSON, resource: Resource) -> JSON:
         """An object of its manifest as it is sent."""
-        return with_marks(owned(obj, resource, self.identity), self.marks)
+        return with_marks(owned(obj, resource, self.identity), self.options.marks)
+
+    def prunes(self, target: ObjectId, obj: JSON) -> bool:
+        """Is this object deleted when it leaves the manifest?"""
+        return not must_stay(obj["metadata"]) and (target.group, target.kind) not in self.options.kept_kinds
 
 
 class Diffs:
@@ -53,21 +59,23 @@ class Diffs:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def of(
-        self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON], marks: ObjectMarks = _NO_MARKS
+        self, identity: ReleaseId, wanted: Iterable[JSON], deployed: Iterable[JSON], options: ReleaseOptions = _USUAL
     ) -> str:
         """A unified diff, object by object; objects of the `deployed` revision that are no longer wanted are shown as
-        deleted. Values of Secrets are not shown, only that they differ. `marks` are what objects get when they are
-        written. Raises KubeError, ReleaseFailed."""
-        release = _MarkedRelease(identity, marks)
+        deleted. Values of Secrets are not shown, only that they differ. `options` say how the release is
+        rolled out: what is never written or deleted is no difference. Raises KubeError, ReleaseFailed."""
+        release = _DiffedRelease(identity, options)
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
-        going = [id for id, obj in old.items() if id not in new and not must_stay(obj["metadata"])]
+        going = [id for id, obj in old.items() if id not in new and release.prunes(id, obj)]
         parts = await asyncio.gather(*(self._compare(id, new.get(id), old.get(id), release) for id in (*new, *going)))
         return "".join(parts) or f"{NO_DIFF}\n"
 
-    async def _compare(self, id: ObjectId, obj: JSON, last: JSON, release: _MarkedRelease) -> str:
+    async def _compare(self, id: ObjectId, obj: JSON, last: JSON, release: _DiffedRelease) -> str:
         async with self._turn:
             live = await self._read_live(id)
+            if live and is_ignored(live["metadata"], release.options):
+                return ""
             created = live is not None and last is not None and _was_created(live)
             target = None if obj is None else await self._dry_run(id, obj, last if created else None, release)
         return _unified(str(id), _hide_secrets(_without_volatile(live), _without_volatile(target)))
@@ -80,9 +88,10 @@ class Diffs:
         except (NotFound, UnknownKind):
             return None
 
-    async def _dry_run(self, id: ObjectId, obj: JSON, last: JSON, release: _MarkedRelease) -> JSON:
-        """The object as it would be; the desired one if its namespace or kind does not exist yet. `last` is what it was
-        created from, None if it was applied since. Raises KubeError if it is refused."""
+    async def _dry_run(self, id: ObjectId, obj: JSON, last: JSON, release: _DiffedRelease) -> JSON:
+        """The object as it would be; the desired one if its namespace or kind does not exist yet, or if it would be
+        recreated. `last` is what it was created from, None if it was applied since. Raises KubeError if it is refused.
+        """
         try:
             resource = await self._discovery.resolve(id.api_version, id.kind)
         except UnknownKind:
@@ -97,6 +106,9 @@ class Diffs:
         except NotFound:
             return body
         except ApiError as error:
+            order = ObjectWrite(resource, body, release.identity, None, release.options)
+            if order.may_recreate and apply_refusals.immutable(error.raw):
+                return body
             raise KubeError(f"{id}: {error}") from error
 
 

@@ -8,10 +8,12 @@ import pytest
 
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.errors import KubeError
+from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import ObjectRef
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.releases import ReleaseOptions
+from hookrunner.model.releases import NEVER_PRUNED, ObjectMarks, ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
 from tests.controlplane.cluster import Cluster
@@ -35,6 +37,17 @@ def deployment(image: str, **env: str) -> Any:
 
 def config(name: str, **data: str) -> Any:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def claim(name: str) -> Any:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}, "storageClassName": "none"}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def job(image: str) -> Any:
+    pod = {"containers": [{"name": "c", "image": image}], "restartPolicy": "Never"}
+    spec = {"suspend": True, "template": {"spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
 
 
 def changes(text: str) -> list[str]:
@@ -72,6 +85,21 @@ async def test_only_fields_that_would_change_are_shown(client: Client, namespace
     await at_rest(client, namespace)
     assert await diffs.of(identity, second, second) == "No diff found\n"
     assert changes(await diffs.of(identity, [second[0], config("x"), second[2]], second)) == ["-data:", "- a: '1'"]
+
+
+async def test_what_the_release_of_an_addon_leaves_alone_is_no_difference(client: Client, namespace: str) -> None:
+    discovery, identity = Discovery(client), ReleaseId("d", namespace)
+    diffs, applier = Diffs(client, discovery), ManifestApplier(client, KindResolver(discovery))
+    marks = ObjectMarks({"hookrunner.io/addon": "dns.default.x"})
+    options = ReleaseOptions(marks=marks, respect_ignore=True, recreate_jobs=True, kept_kinds=NEVER_PRUNED)
+    first = [config("ignored", a="1"), claim("kept"), job("one:1")]
+    await applier.apply(first, identity, {}, options)
+    ignored = {"metadata": {"annotations": {"addons.k8s.io/ignore": "yes"}}}
+    ref = ObjectRef(await discovery.resolve("v1", "ConfigMap"), namespace, "ignored")
+    await writes.merge_patch(client, ref, ignored)
+    assert await diffs.of(identity, [config("ignored", a="2"), job("one:1")], first, options) == "No diff found\n"
+    shown = changes(await diffs.of(identity, [job("two:1")], first, options))
+    assert {"- image: one:1", "+ image: two:1"} <= {line.replace("- -", "-").replace("+ -", "+") for line in shown}
 
 
 async def test_a_refused_object_is_named(client: Client, namespace: str) -> None:

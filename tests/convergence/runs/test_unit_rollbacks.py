@@ -97,9 +97,10 @@ async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(worl
     assert len(world.records.restored) == 1
 
 
-def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes() -> None:
+@pytest.mark.parametrize("note", ["rolled-back", "pinned"])
+def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes(note: str) -> None:
     blueprint = FakeBlueprint(attempt=1)
-    restored = replace(RESTORED, digest="d.1")
+    restored = replace(RESTORED, digest="d.1", note=note)
     assert digest_to_reach(blueprint, restored, "d") == "d.1"
     assert digest_to_reach(blueprint, restored, "other") == "other"
     assert digest_to_reach(replace(blueprint, attempt=2), restored, "d") == "d", "its user asks for it again"
