@@ -57,6 +57,7 @@ async def memory(bed: Bed, program: Program) -> Figures:
             await contestant.settle()
             figures[f"busy_{word}"] = [(await operator.steady_memory()).total]
             figures[f"quiet_{word}"] = [await _memory_without_children(operator)]
+        await contestant.units.clear()
     ratios = {name: [figures[f"{name}_instances"][0] / figures[f"{name}_modules"][0]] for name in ("busy", "quiet")}
     return figures | ratios
 
@@ -76,6 +77,7 @@ async def status(bed: Bed, program: Program) -> Figures:
             change = partial(units.set_available, name, available)
             shown = units.bed.cluster.watch_path(contestant.path)
             figures["status"].append(await seconds_until(shown, change, {instance(name)}, shows_phase(phase)))
+    await units.clear()
     return figures | {"ratio": [median(figures["status"]) / median(figures["event"])]}
 
 
@@ -95,6 +97,7 @@ async def _lives(contestant: Contestant, program: Program, word: str) -> Figures
         await _check(contestant, operator)
         figures |= await _counted(operator, word)
         figures[f"field_{word}"] = [await _change(contestant, name) for name in contestant.units.some]
+    await contestant.units.clear()
     return figures
 
 

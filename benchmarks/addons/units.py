@@ -72,6 +72,12 @@ class Units:
         """How many objects of the chart there are."""
         return await self.bed.cluster.count(charts.collections(self.namespace))
 
+    async def clear(self) -> None:
+        """Delete what they have installed: watches of all namespaces would show it to those that are measured next."""
+        secrets = charts.collection("v1", "Secret", self.namespace)
+        for path in (*charts.collections(self.namespace), secrets):
+            await self.bed.cluster.remove(path)
+
     def run(self, program: Program, variables: dict[str, str]) -> AbstractContextManager[Running]:
         """Start a program on them, in a directory of its own."""
         return running(program, self.bed.new_directory(), self.bed.cluster.kubeconfig, {}, variables)

@@ -41,7 +41,8 @@ _log = log.get("addons.instances")
 async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
     """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
     if FINALIZER not in instance.finalizers:
-        await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))])
+        known = instance.document["metadata"]
+        await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))], known)
 
 
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
@@ -53,7 +54,11 @@ async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> 
 
 
 async def _change(
-    client: Client, addon: Addon, instance: Instance, change: Callable[[Sequence[str]], list[str]]
+    client: Client,
+    addon: Addon,
+    instance: Instance,
+    change: Callable[[Sequence[str]], list[str]],
+    known: JSON | None = None,
 ) -> None:
     """Change the list as it is now. Raises NotFound for another object of the name."""
 
@@ -62,11 +67,18 @@ async def _change(
         after = change(before)
         return None if after == before else {"finalizers": after}
 
-    await _patch(client, addon, instance, patch_of)
+    await _patch(client, addon, instance, patch_of, known)
 
 
-async def _patch(client: Client, addon: Addon, instance: Instance, change: Callable[[JSON], JSON | None]) -> None:
-    """Change the metadata of an instance as it is now. Raises NotFound for another object of the name."""
+async def _patch(
+    client: Client,
+    addon: Addon,
+    instance: Instance,
+    change: Callable[[JSON], JSON | None],
+    known: JSON | None = None,
+) -> None:
+    """Change the metadata of an instance as it is now. `known` is the metadata as a watch has shown it. Raises NotFound
+    for another object of the name."""
 
     def patch_of(metadata: JSON) -> JSON | None:
         if metadata.get("uid") != instance.uid:
@@ -76,7 +88,7 @@ async def _patch(client: Client, addon: Addon, instance: Instance, change: Calla
 
     try:
         ref = ObjectRef(addon.object.resource, instance.namespace, instance.name)
-        await writes.patch_metadata(client, ref, patch_of)
+        await writes.patch_metadata(client, ref, patch_of, known=known)
     except Denied as error:
         rule = refusals.rbac_rule(addon.object.resource, ["get", "patch"])
         raise refusals.explain_rights(error, "set the finalizer of instances", rule) from error

@@ -187,13 +187,17 @@ async def read_metadata(client: Client, ref: ObjectRef) -> JSON:
 
 
 async def patch_metadata(
-    client: Client, ref: ObjectRef, patch_of: Callable[[JSON], JSON | None], options: WriteOptions = _DEFAULTS
+    client: Client,
+    ref: ObjectRef,
+    patch_of: Callable[[JSON], JSON | None],
+    options: WriteOptions = _DEFAULTS,
+    known: JSON | None = None,
 ) -> bool:
     """Patch the object with what `patch_of` makes of its metadata; again if another client was quicker. The patch names
-    the resourceVersion that it was made for; None is no patch. Was it patched? Raises NotFound, and Conflict after five
-    attempts."""
+    the resourceVersion that it was made for; None is no patch. `known` is the metadata as a watch has shown it, for the
+    first attempt. Was it patched? Raises NotFound, and Conflict after five attempts."""
     for attempt in range(1, _PATCH_ATTEMPTS + 1):
-        patch = patch_of(await read_metadata(client, ref))
+        patch, known = patch_of(known or await read_metadata(client, ref)), None
         try:
             if patch is not None:
                 await merge_patch(client, ref, patch, options)

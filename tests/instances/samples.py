@@ -13,7 +13,7 @@ ADDON = Addon("dns", "dns", Path("/nowhere/dns"), Path("/nowhere"), AddonObject(
 def document(name: str = "x", uid: str = "u-1", *, spec: JSON = None, status: JSON = None, **metadata: Any) -> JSON:
     """An object of its kind as the API server returns it."""
     own = {"name": name, "namespace": "default", "uid": uid, "generation": 1}
-    own |= {"creationTimestamp": "2026-07-01T12:00:00Z"}
+    own |= {"creationTimestamp": "2026-07-01T12:00:00Z", "resourceVersion": "1"}
     whole = {"apiVersion": ADDON.object.api_version, "kind": "DNS", "metadata": own | metadata, "spec": spec or {}}
     return whole | ({"status": status} if status is not None else {})
 

@@ -40,8 +40,8 @@ class Server:
     async def send(self, call: ApiCall) -> bytes:
         if self.error:
             raise self.error
-        if self.conflicts:
-            self.conflicts -= 1
+        if self.conflicts or call.body["metadata"]["resourceVersion"] != self.metadata["resourceVersion"]:
+            self.conflicts -= bool(self.conflicts)
             raise Conflict(409, "Conflict", "changed meanwhile")
         self.writes.append(call.body["metadata"]["finalizers"])
         return orjson.dumps({"metadata": self.metadata})
@@ -60,6 +60,14 @@ async def test_finalizer_is_added_beside_others() -> None:
 async def test_finalizer_that_is_known_costs_no_request() -> None:
     unreachable: Any = None
     await add_finalizer(unreachable, ADDON, instance(finalizers=[FINALIZER]))
+
+
+async def test_finalizer_is_added_to_what_a_watch_has_shown() -> None:
+    shown = instance(finalizers=["other/one"], resourceVersion="7")
+    api = server()
+    del api.metadata["finalizers"]  # it is not read
+    await add_finalizer(api, ADDON, shown)
+    assert api.writes == [["other/one", FINALIZER]]
 
 
 async def test_finalizer_is_removed_after_conflicts() -> None:

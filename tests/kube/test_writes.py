@@ -100,6 +100,14 @@ async def test_metadata_is_patched_as_it_is_now_at_most_five_times(conflicts: in
     assert [call.body for call in server.calls] == [str(number) for number in range(min(conflicts + 1, 5))]
 
 
+async def test_metadata_that_is_known_is_patched_without_a_read() -> None:
+    server = Contested(pod(resourceVersion="2"))
+    server.conflicts = 1
+    known = {"resourceVersion": "1"}
+    assert await writes.patch_metadata(server.client, POD, lambda metadata: metadata["resourceVersion"], known=known)
+    assert ([call.body for call in server.calls], server.reads) == (["1", "2"], 1)
+
+
 async def test_metadata_without_a_patch_is_only_read() -> None:
     server = Server(pod())
     assert not await writes.patch_metadata(server.client, POD, lambda _: None)

@@ -28,6 +28,8 @@ from hookrunner.releases.health.object_status import (
 from hookrunner.releases.kstatus import is_built_in
 from kubetypes.json_values import JSON
 
+_LOAD_BALANCER = "LoadBalancer"
+
 
 def health_of(obj: JSON, now: datetime) -> ObjectHealth:
     """The status of a complete object; unknown if a field that matters is malformed. `now` has a time zone."""
@@ -38,7 +40,10 @@ def health_of(obj: JSON, now: datetime) -> ObjectHealth:
 
 
 def has_rule(obj: JSON) -> bool:
-    """Can an object of this kind exist and not be current? A manifest is enough to tell."""
+    """Can an object of this kind exist and not be current? A manifest is enough to tell. Of Services only those that
+    get an address from outside can, and the others need no watch."""
+    if group_kind(obj) == ("", "Service"):
+        return text_of(obj, "spec", "type") == _LOAD_BALANCER
     return group_kind(obj) in {*_RULES, ("", "Pod")} or not is_built_in(obj)
 
 
@@ -107,7 +112,7 @@ def _claim(obj: JSON) -> ObjectHealth:
 
 
 def _service(obj: JSON) -> ObjectHealth:
-    lacks_address = text_of(obj, "spec", "type") == "LoadBalancer" and not text_of(obj, "spec", "clusterIP")
+    lacks_address = text_of(obj, "spec", "type") == _LOAD_BALANCER and not text_of(obj, "spec", "clusterIP")
     return in_progress("NoIPAssigned", "it has no cluster IP") if lacks_address else CURRENT
 
 

@@ -247,6 +247,11 @@ def test_kinds_that_can_be_other_than_current(kind: str, api_version: str, expec
     assert has_rule({"kind": kind, "apiVersion": api_version}) is expected
 
 
+@each(("type", "expected"), [("LoadBalancer", True), ("ClusterIP", False), (None, False)])
+def test_only_services_with_an_address_from_outside_have_a_rule(type: str | None, expected: bool) -> None:
+    assert has_rule(obj("Service", "v1", {"type": type} if type else {})) is expected
+
+
 def test_message_names_numbers_and_words_of_the_cluster() -> None:
     assert health_of(daemon_set(numberReady=1), NOW).message == "1 of 2 replicas are ready"
     failing = job(condition("Failed", reason="DeadlineExceeded", message="too slow"))
