@@ -127,6 +127,42 @@ MUTATIONS = (
     ),
     Mutation("hookrunner/kube/back_off.py", "first * factor **", "first * 1.0 **", "tests/kube/test_back_off.py"),
     Mutation(
+        "hookrunner/addons/build_request.py",
+        'if name != "previousVersion"',
+        "if name",
+        "tests/addons/test_object_builder.py",
+    ),
+    Mutation(
+        "hookrunner/addons/object_builder.py",
+        "if unknown else known",
+        "if not unknown else known",
+        "tests/addons/test_object_builder.py",
+    ),
+    Mutation(
+        "hookrunner/addons/version_resolver.py",
+        "older or request.downgrade ==",
+        "older or request.downgrade !=",
+        "tests/addons/test_version_resolver.py",
+    ),
+    Mutation(
+        "hookrunner/instances/instance_blueprint.py",
+        "if not head.note:",
+        "if head.note:",
+        "tests/instances/test_instance_blueprint.py",
+    ),
+    Mutation(
+        "hookrunner/instances/instance_rollbacks.py",
+        "0 < healthy.revision < installed.revision",
+        "0 <= healthy.revision <= installed.revision",
+        "tests/instances/test_instance_rollbacks.py",
+    ),
+    Mutation(
+        "hookrunner/convergence/runs/unit_rollbacks.py",
+        "replaced if head.digest == replaced",
+        "replaced if head.digest != replaced",
+        "tests/convergence/runs/test_unit_rollbacks.py",
+    ),
+    Mutation(
         "hookrunner/convergence/turns.py",
         "if not state.turn and not self.awaited(name)",
         "if not state.turn",
