@@ -102,6 +102,7 @@ def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes(
     blueprint = FakeBlueprint(attempt=1)
     restored = replace(RESTORED, digest="d.1", note=note)
     assert digest_to_reach(blueprint, restored, "d") == "d.1"
+    assert digest_to_reach(blueprint, replace(restored, note="pinned"), "d") == "d.1"
     assert digest_to_reach(blueprint, restored, "other") == "other"
     assert digest_to_reach(replace(blueprint, attempt=2), restored, "d") == "d", "its user asks for it again"
     assert digest_to_reach(blueprint, replace(restored, note=""), "d") == "d"
