@@ -80,8 +80,9 @@ class Result:
 
     @property
     def reported(self) -> list[JSON]:
-        """The conditions as documents of their file, with every key."""
-        return [asdict(condition) for condition in self.conditions]
+        """The conditions as documents of their file, with every key; the hook is always the one that runs."""
+        documents = map(asdict, self.conditions)
+        return [{key: value for key, value in document.items() if key != "hook"} for document in documents]
 
     @property
     def patches(self) -> list[JSON]:
