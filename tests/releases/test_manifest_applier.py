@@ -122,6 +122,17 @@ async def test_missing_object_is_created_again(applier: ManifestApplier, client:
     assert counts == Counts(created=1, unchanged=1)
 
 
+async def test_object_that_exists_is_adopted_though_its_creation_is_refused(
+    applier: ManifestApplier, client: Client, sandbox: Sandbox
+) -> None:
+    """A real API server says of a Service that exists that its address is allocated already, not that it exists."""
+    await post(client, k="theirs")
+    sandbox.faults.add(Fault("answer", f"POST {MAPS}", status=422))
+    assert await applier.apply([config_map()], RELEASE, {}, ReleaseOptions(adopt=True)) == Counts(changed=1)
+    with pytest.raises(ReleaseFailed, match="default/ConfigMap/b"):
+        await applier.apply([config_map("b")], RELEASE, {}, ReleaseOptions(adopt=True))
+
+
 async def test_unowned_object_is_adopted_only_if_allowed(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs", mine="x")
     with pytest.raises(ReleaseFailed, match=r'default/ConfigMap/a: it exists already.*hookrunner.io/adopt: "true"'):

@@ -117,7 +117,18 @@ class ObjectWriter:
             await writes.create(self._client, replace(order.ref, name=""), body, _options(order))
         except AlreadyExists:
             return None
+        except ApiError as error:  # of a Service that exists, its address is refused before its name
+            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or not await self._exists(order):
+                raise
+            return None
         return "created"
+
+    async def _exists(self, order: ObjectWrite) -> bool:
+        try:
+            await writes.read_metadata(self._client, order.ref)
+        except NotFound:
+            return False
+        return True
 
     async def _update(self, order: ObjectWrite) -> WriteResult | None:
         """Apply the object, unless its users have it ignored; None if it does not exist."""

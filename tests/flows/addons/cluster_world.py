@@ -70,6 +70,12 @@ class ClusterWorld:
         """An object, empty if it does not exist."""
         return await self.world.ask("GET", path, None) or {}
 
+    async def shown(self, *names: str) -> Any:
+        """An object of kube-system or of the cluster, as kubectl names it, or a list of several; empty if it does not
+        exist."""
+        words = ("get", *names, "-n", "kube-system", "--ignore-not-found", "-o", "json")
+        return json.loads(await self.kubectl(*words) or "{}")
+
     async def change(self, path: str, spec: JSON) -> None:
         """Change the spec of an instance, and wait until its status is about that."""
         changed = await self.world.ask("PATCH", path, {"spec": spec})
