@@ -46,7 +46,7 @@ class InstancesListed:
 
 @dataclass(frozen=True, slots=True)
 class InstancesHidden:
-    """The instances of the addon cannot be listed at the moment, and never were."""
+    """The instances of the addon were never listed, and cannot be before someone acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class InstanceCache:
         self.addon = addon
         self.is_listed = False
         self.obstacle = ""
+        self._is_hidden = False
         self._instances: dict[ObjectKey, Instance] = {}
         self._of_unit: dict[str, Instance] = {}
         self._informer = Informer(self._instances)
@@ -76,9 +77,15 @@ class InstanceCache:
         """The latest state of an instance, None if it does not exist."""
         return self._of_unit.get(unit)
 
-    def hide(self, reason: str) -> None:
-        """The kind cannot be watched."""
-        self.obstacle = reason
+    @property
+    def is_known(self) -> bool:
+        """Are the instances listed, or is it known that they cannot be? Not while the API server is away: others, whose
+        gates look at them, then wait as they are."""
+        return self.is_listed or self._is_hidden
+
+    def hide(self, reason: str, brief: bool = False) -> None:
+        """The kind cannot be watched; `brief` if that passes by itself."""
+        self.obstacle, self._is_hidden = reason, not brief
 
     def read(self, reports: Iterable[Report]) -> Iterator[InstanceEvent]:
         """Keep what a batch of the watch reports, and yield the changes that matter."""
@@ -98,9 +105,10 @@ class InstanceCache:
                 if not self.is_listed:
                     self.is_listed = True
                     yield InstancesListed()
-            case WatchLost(reason=reason):
-                self.hide(reason)
-                yield InstancesLost() if self.is_listed else InstancesHidden()
+            case WatchLost(reason=reason, brief=brief):
+                self.hide(reason, brief)
+                if self.is_listed or not brief:
+                    yield InstancesLost() if self.is_listed else InstancesHidden()
             case WatchRestored():
                 self.obstacle = ""
 

@@ -156,7 +156,7 @@ class InstanceRegistry:
 
     def _can_be_judged(self, cache: InstanceCache) -> bool:
         others = [self._caches[name] for name in looks_at(cache.addon, self.addons)]
-        return cache.is_listed and all(other.is_listed or other.obstacle for other in others)
+        return cache.is_listed and all(other.is_known for other in others)
 
     def _look_at(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)

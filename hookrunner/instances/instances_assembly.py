@@ -18,7 +18,7 @@ from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.engine.run_gate import Notifier
-from hookrunner.errors import BadSetting, HookrunnerError, PackageError
+from hookrunner.errors import BadSetting, HookrunnerError, KubeError, PackageError, ReleaseFailed
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
@@ -143,7 +143,7 @@ class Instances:
             level = "debug" if cache.is_listed else "error"  # else the loss of the watch is logged
             _log.log(level, "definition of an addon is not applied yet", addon=addon.name, error=str(error))
             if not cache.is_listed:
-                cache.hide(str(error))
+                cache.hide(str(error), isinstance(error, KubeError | ReleaseFailed) and error.brief)
                 self.registry.take_in(addon, InstancesHidden())
 
         async def define() -> None:

@@ -106,6 +106,15 @@ async def test_rivals_that_cannot_be_listed_hold_an_instance_back(make_site: Mak
     assert obstacle.message == "waiting for the instances of b, which cannot be listed: forbidden: B"
 
 
+async def test_rivals_that_are_not_listed_yet_leave_an_instance_as_it_is(make_site: MakeSite) -> None:
+    """The API server is away for a moment: a restart should not say otherwise than what the status says."""
+    world = Living(make_site(), addon("a", **CNI), addon("b", **CNI))
+    world.cluster.unreachable.add("B")
+    world.put("x", "a")
+    await world.start()
+    assert (await world.runs(), world.registry.live, world.status("x")) == ([], (), {})
+
+
 async def test_unreachable_server_later_on_changes_nothing(make_site: MakeSite) -> None:
     world = await started(make_site, "a", "b", **CNI)
     world.put("x", "a")
