@@ -8,6 +8,8 @@ A run never waits for readiness. When it has ended with another revision than be
 read from its record, which is in memory after a rollout, and tracked from then on.
 """
 
+from collections.abc import Sequence
+
 from hookrunner import log
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import KubeError, ReleaseFailed
@@ -16,6 +18,7 @@ from hookrunner.model.addon_status import ObjectReport
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
 
 _RETRY = 5.0
 """Seconds until releases that could not be read are read again."""
@@ -45,7 +48,7 @@ class InstanceHealth:
         """Track what runs have applied, until cancelled. What cannot be read is tried again after a while."""
         feed, waiting = states.unit_changes.subscribe(), {live.unit for live in registry.live}
         while True:
-            missed = {live.unit for live in filter(None, map(registry.get, waiting)) if not await self._track(live)}
+            missed = {unit for unit in waiting if not await self._track(unit, registry)}
             waiting = missed | {*await feed.next_batch(_RETRY if missed else None)}
 
     async def tell(self, states: ModuleStates) -> None:
@@ -53,10 +56,10 @@ class InstanceHealth:
         async for identity in self._tracker.changes():
             states.unit_changes.note(identity.name)
 
-    async def _track(self, live: LiveUnit) -> bool:
+    async def _track(self, unit: str, registry: InstanceRegistry) -> bool:
         """Track what its last run has applied. False if that cannot be read yet."""
-        state, head = live.state, live.blueprint.installed
-        if not (state.ready and state.revision) or self._revisions.get(live.unit) == state.revision:
+        live = registry.get(unit)
+        if live is None or not self._is_behind(live):
             return True
         try:
             present = await self._releases.read_head(live.unit, self._home)
@@ -64,8 +67,17 @@ class InstanceHealth:
         except (KubeError, ReleaseFailed) as error:
             _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
             return False
-        if present and present.revision == state.revision:
-            was_written = head is None or head.revision != state.revision
-            self._revisions[live.unit] = state.revision
-            self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)
+        if present and present.revision == live.state.revision and registry.get(unit) is live:
+            self._begin(live, objects)
         return True
+
+    def _is_behind(self, live: LiveUnit) -> bool:
+        """Has its last run applied another revision than is tracked?"""
+        state = live.state
+        return state.ready and state.revision > 0 and self._revisions.get(live.unit) != state.revision
+
+    def _begin(self, live: LiveUnit, objects: Sequence[JSON]) -> None:
+        revision, head = live.state.revision, live.blueprint.installed
+        self._revisions[live.unit] = revision
+        was_written = head is None or head.revision != revision
+        self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)

@@ -160,7 +160,7 @@ class Living:
         self.ended: list[str] = []
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
-        self._views = GateViews(self.caches, site.states, self.reported, site.served, client, client, ())
+        self.views = GateViews(self.caches, site.states, self.reported, site.served, client, client, ())
         values = dict.fromkeys(self.caches, schemas)
         workshop = Workshop(values, self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
@@ -227,7 +227,7 @@ class Living:
         self.reported.forget(unit)
 
     def _make(self, addon: Addon, instance: Instance) -> Any:
-        return GatedBlueprint(addon=addon, instance=instance, views=self._views)
+        return GatedBlueprint(addon=addon, instance=instance, views=self.views)
 
     async def _follow(self, opener: "_Opener", cache: InstanceCache) -> None:
         async for event in follow_instances(opener, cache):

@@ -1,0 +1,85 @@
+"""When a rollout is given up, and when the end of its time is noticed, in virtual time."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hookrunner.convergence.state import ModuleState
+from hookrunner.instances.instance_registry import LiveUnit
+from hookrunner.instances.rollout_watch import RolloutWatch
+from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
+from hookrunner.model.addons import CommonFields
+from tests.convergence.units import INSTANCE
+from tests.instances.living import GatedBlueprint
+from tests.instances.samples import ADDON, instance
+
+pytestmark = pytest.mark.looptime
+
+BROKEN = (ObjectReport("Job a/b", "Failed", "it failed"),)
+SECOND = Installed("2.0.0", "", INSTANCE.name, 2, "1970-01-01T00:00:00Z")
+FACTS = InstanceFacts(
+    1, CommonFields(timeout=60, rollback_on_failure=True), installed=SECOND, last_healthy=LastHealthy("1.0.0", 1, "")
+)
+
+
+class Watched:
+    """Rollouts that are watched: what was requested, and when which unit was woken."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str]] = []
+        self.woken: list[tuple[float, str]] = []
+        self._now = asyncio.get_running_loop().time
+        self.rollouts = RolloutWatch(self._request, self._wake, self._now)
+
+    def _request(self, live: LiveUnit, cause: str) -> None:
+        self.requests.append((live.unit, cause))
+
+    def _wake(self, unit: str) -> None:
+        self.woken.append((round(self._now()), unit))
+
+
+def live(name: str = INSTANCE.name) -> LiveUnit:
+    blueprint: Any = GatedBlueprint(addon=ADDON, instance=instance())
+    return LiveUnit(ADDON, ModuleState(replace(INSTANCE, name=name)), blueprint)
+
+
+async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before() -> None:
+    watched = Watched()
+    keeping = asyncio.create_task(watched.rollouts.keep())
+    watched.rollouts.judge(live("late"), FACTS)
+    await asyncio.sleep(1)
+    watched.rollouts.judge(live("early"), replace(FACTS, fields=replace(FACTS.fields, timeout=30)))
+    watched.rollouts.judge(live("done"), replace(FACTS, fields=replace(FACTS.fields, timeout=40)))
+    watched.rollouts.judge(live("done"), replace(FACTS, last_healthy=LastHealthy("2.0.0", 2, "")))
+    await asyncio.sleep(100)
+    assert watched.woken == [(30, "early"), (60, "late")]
+    keeping.cancel()
+
+
+async def test_time_that_is_prolonged_counts() -> None:
+    watched, unit = Watched(), live()
+    keeping = asyncio.create_task(watched.rollouts.keep())
+    watched.rollouts.judge(unit, FACTS)
+    await asyncio.sleep(10)
+    watched.rollouts.judge(unit, replace(FACTS, fields=replace(FACTS.fields, timeout=90)))
+    await asyncio.sleep(100)
+    assert watched.woken == [(90, unit.unit)]
+    keeping.cancel()
+
+
+async def test_failed_rollout_is_given_up_once() -> None:
+    watched, unit = Watched(), live()
+    for _ in range(3):
+        watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN))
+    assert watched.requests == [(unit.unit, "Rollback")]
+    given_up = unit.blueprint.given_up
+    assert (given_up.revision, given_up.reason) == (2, "Job a/b: it failed")
+
+
+async def test_rollout_under_way_is_left_alone() -> None:
+    watched, unit = Watched(), live()
+    watched.rollouts.judge(unit, FACTS)
+    watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN, fields=CommonFields(timeout=60)))
+    assert (watched.requests, unit.blueprint.given_up.revision) == ([], 0)
