@@ -4,8 +4,8 @@ A start costs 0.9 s of CPU in the program itself, 0.8 of them for imports, and t
 the first start of a test run begins a server (this file, run as a module) that imports everything. Each start is a fork
 of it, which then runs `python -m hookrunner WORDS`. It differs from a program that was executed: its parent is the
 server, `/proc/PID/environ` and `cmdline` are the server's, and it begins with more memory; its first child, the lookup
-of the cluster, is a fork too (`tests/forked_lookup.py`). Tests that look at these execute the program, and so do tests
-of what a user types.
+of the cluster, is a fork too, and so are its render workers (`tests/forked_children.py`). Tests that look at these
+execute the program, and so do tests of what a user types.
 """
 
 import atexit
@@ -34,7 +34,7 @@ REQUEST = 1 << 18
 """The most bytes of a request: the words of a command and its variables."""
 PR_SET_PDEATHSIG = 1
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
-UNLOADED = ("__main__", "testing.plugin", "charts.helm_library", "charts.render_worker", "jq.worker")
+UNLOADED = ("__main__", "testing.plugin", "charts.helm_library", "jq.worker")
 """Ends of the names of modules that this program does not load: they are for other processes. Hazard: the Helm library
 starts threads and leaves files open, and a process with threads must not fork."""
 
@@ -211,12 +211,12 @@ def import_all() -> None:
 def main() -> None:
     """Serve; in a child, become the program."""
     # Imported here: it imports the `kubernetes` package, which processes that only ask this server need not have.
-    from tests.forked_lookup import install as install_forked_lookup
+    from tests.forked_children import install as install_forked_children
 
     import_all()
     words = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
     sys.argv = ["hookrunner", *words]
-    install_forked_lookup()
+    install_forked_children()
     runpy.run_module("hookrunner", run_name="__main__", alter_sys=True)
 
 

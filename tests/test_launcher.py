@@ -60,12 +60,12 @@ import json, os, sys
 from pathlib import Path
 from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.settings import KubeSettings
-from tests import forked_lookup
+from tests import forked_children
 answers, forks = [[], []], []
 os.register_at_fork(before=lambda: forks.append(1))  # not called when a program is executed
 for fork in (False, True):
     if fork:
-        forked_lookup.install()
+        forked_children.install()
     for name in ("plugin", "missing"):
         lookup = Lookup(KubeSettings(config=Path(sys.argv[1], name)))
         leads = os.getpgid(lookup._child.pid) == lookup._child.pid
@@ -94,6 +94,61 @@ def test_a_forked_lookup_finds_what_an_executed_one_does(tmp_path: Path) -> None
     executed, forked, forks = json.loads(done.stdout)
     assert (forked, forks) == (executed, 2)
     assert "Bearer t-name" in forked[0][0]
+
+
+RENDERS = """
+import asyncio, json, os, sys, threading
+from pathlib import Path
+from hookrunner.charts.renderer import Renderer, RenderLimits
+from hookrunner.errors import RenderFailed
+from hookrunner.model.releases import Capabilities, RenderRequest
+from tests import forked_children
+answers, forks = [[], []], []
+os.register_at_fork(before=lambda: forks.append(1))
+
+async def render(name):
+    environ = {"KUBECONFIG": str(Path(sys.argv[1], "kubeconfig"))}
+    async with Renderer(RenderLimits(memory=100 << 20), environ) as renderer:
+        try:
+            asked = RenderRequest(Path(sys.argv[1], name), "r", "n", {}, Capabilities("v1.33.0", ()))
+            return str((await renderer.render(asked)).objects)
+        except RenderFailed as error:
+            return str(error)
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()  # as in programs, which are not alone either
+for fork in (False, True):
+    if fork:
+        forked_children.install()
+    answers[fork] = [asyncio.run(render(name)) for name in ("good", "looks", "large")]
+print(json.dumps([*answers, len(forks)]))
+"""
+
+
+def test_a_forked_render_worker_renders_and_dies_as_an_executed_one(tmp_path: Path) -> None:
+    """One that looks things up finds the cluster; one that takes more memory than it may is quoted."""
+    texts = {
+        "good": "a: {{ .Release.Name }}",
+        "looks": '{{ lookup "v1" "Secret" "a" "b" }}',
+        "large": '{{ repeat 1000000000 "a" }}',
+    }
+    for name, text in texts.items():
+        (tmp_path / name / "templates").mkdir(parents=True)
+        (tmp_path / name / "Chart.yaml").write_text("{apiVersion: v2, name: c, version: 1.0.0}\n")
+        (tmp_path / name / "templates/a.yaml").write_text(
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  {text}\n"
+        )
+    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": ""}}
+    (tmp_path / "kubeconfig").write_text(
+        json.dumps({"current-context": "c", "clusters": [cluster], "contexts": [context]})
+    )
+    environ = ENVIRON | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", RENDERS, tmp_path], env=environ, stdout=subprocess.PIPE, check=True)
+    executed, forked, forks = json.loads(done.stdout)
+    assert (forked[:2], forks) == (executed[:2], 3)
+    for answers in (executed, forked):
+        for word, answer in zip(("{'a': 'r'}", "https://127.0.0.1:1/api", "out of memory"), answers, strict=True):
+            assert word in answer
 
 
 def _children(pid: int) -> list[int]:

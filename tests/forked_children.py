@@ -1,0 +1,142 @@
+"""Children of a program that `tests/launcher.py` forked, forked themselves: the one that finds the way to the cluster,
+and render workers.
+
+Executed, they cost 0.3 and 0.15 s of CPU, nearly all of it for imports: each story starts the first, each with modules
+or addons the second. Here they begin as copies of the program, in which all is imported already but Helm's library;
+then they do the same work with the same descriptors, process group, environment and exit. Lookups while an event loop
+or a second thread runs (renewed credentials, the sandbox) are executed, as are all children of executed programs and of
+tests that start them in their own process.
+
+Hazards: a render worker is forked while threads may run. It must need no lock that they may hold: it imports one module
+and logs nothing. And Go's library reads its variables where the kernel has put those of the executed process, below the
+stack, whatever was set since; they are put there.
+"""
+
+import asyncio
+import ctypes
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+from hookrunner.charts import render_worker, renderer
+from hookrunner.kube import cluster_lookup, kubeconfig
+
+LOOKUP = str(cluster_lookup._PROGRAM)
+RENDERER = renderer._program()
+ENV_START = 47
+"""Place in `/proc/self/stat` behind the name of the program: the address of the text of the first variable."""
+
+
+def _first_variables() -> "ctypes.Array[ctypes.c_char_p]":
+    """Pointers to the variables of the executed process: the kernel writes them onto the stack, the texts above. To be
+    found before a variable is set or removed."""
+    text = int(Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()[ENV_START])
+    (stack,) = (line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("[stack]"))
+    bottom = int(stack.partition("-")[0], 16)
+    words = memoryview(ctypes.string_at(bottom, (text - bottom) // 8 * 8)).cast("Q").tolist()
+    first = words.index(text)
+    return (ctypes.c_char_p * words[first:].index(0)).from_address(bottom + 8 * first)
+
+
+VARIABLES = _first_variables()
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a child begins: what becomes its descriptors 0, 1 and 2; those that it keeps under their numbers; its
+    variables, None for those of its parent; its process group, -1 for that of its parent and 0 for one of its own."""
+
+    standard: tuple[int, int, int]
+    kept: tuple[int, ...]
+    environ: Mapping[str, str] | None
+    process_group: int
+
+    @classmethod
+    def of(cls, rest: Sequence[Any]) -> Self:
+        """From the arguments of `Popen._execute_child` behind the first, as in Python 3.11 to 3.13."""
+        return cls((rest[9], rest[12], rest[14]), tuple(rest[3]), rest[5], rest[-1])
+
+
+class ForkingPopen(subprocess.Popen[bytes]):
+    """Popen that forks these children and executes everything else."""
+
+    def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
+        """Replaces a private method."""
+        work = _work(args)
+        if work is None:
+            super()._execute_child(args, *rest)  # type: ignore[misc]
+            return
+        start = Start.of(rest)
+        self.pid = os.fork()
+        if self.pid == 0:
+            _become(start, work)
+        if start.process_group == 0:
+            with suppress(PermissionError, ProcessLookupError):  # the child does so too; whichever is first
+                os.setpgid(self.pid, 0)
+        self._child_created = True
+        self._close_pipe_fds(*rest[9:15])  # type: ignore[attr-defined]
+
+
+def install() -> None:
+    """Fork these children of this process from now on."""
+    subprocess.Popen = ForkingPopen  # type: ignore[assignment,misc]
+
+
+def _work(args: Sequence[str]) -> Callable[[], None] | None:
+    """What the child of this command does, None for a command that is executed."""
+    if LOOKUP in args and threading.active_count() == 1 and asyncio._get_running_loop() is None:
+        return partial(_find_cluster, args[args.index(LOOKUP) + 1 :])
+    if RENDERER in args:
+        return partial(_render, args[args.index(RENDERER) + 1 :])
+    return None
+
+
+def _become(start: Start, work: Callable[[], None]) -> NoReturn:
+    """Do the work of a program in a new process."""
+    code = 1
+    try:
+        gc.disable()
+        signal.set_wakeup_fd(-1)  # that of the program's event loop
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        if start.process_group == 0:
+            os.setpgid(0, 0)
+        for target, descriptor in enumerate(start.standard):
+            os.dup2(descriptor, target)
+        for before, behind in pairwise((2, *sorted(start.kept), os.sysconf("SC_OPEN_MAX"))):
+            os.closerange(before + 1, behind)
+        if start.environ is not None:
+            os.environ.clear()
+            os.environ.update(start.environ)
+        work()
+        code = 0
+    except BaseException:
+        traceback.print_exc()  # the program quotes its last words
+    finally:
+        os._exit(code)
+
+
+def _find_cluster(words: Sequence[str]) -> None:
+    # Read by the package when it is imported: in the launcher's server, with other variables.
+    vars(kubeconfig)["KUBE_CONFIG_DEFAULT_LOCATION"] = os.environ.get("KUBECONFIG", "~/.kube/config")
+    with open(1, "w", closefd=False) as output, redirect_stdout(output):
+        kubeconfig.main(*words)
+
+
+def _render(words: Sequence[str]) -> None:
+    sys.argv = ["-c", *words]
+    texts = [b"%b=%b" % pair for pair in os.environb.items()]
+    assert len(texts) <= len(VARIABLES), f"the launcher's server has only {len(VARIABLES)} variables"
+    VARIABLES[:] = texts + [None] * (len(VARIABLES) - len(texts))
+    render_worker.main()
