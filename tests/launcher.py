@@ -27,6 +27,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from tests.controlplane.processes import tethered
 
@@ -93,6 +94,16 @@ def execute(
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=cwd, env=env, process_group=0
     )
+
+
+def start_piped(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> tuple[Program, IO[str]]:
+    """As `start`; what it prints, errors too, is read from the file, which ends with the program."""
+    ours, theirs = os.pipe()
+    try:
+        program = start(words, cwd=cwd, env=env, stdout=theirs, stderr=theirs)
+    finally:
+        os.close(theirs)
+    return program, os.fdopen(ours)
 
 
 def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from tests import launcher
 from tests.cli.test_main import imported_by
 from tests.fakes.command_line import Command
 
@@ -218,8 +219,9 @@ def test_colours_are_for_terminals_without_no_color(
 ) -> None:
     monkeypatch.delenv("NO_COLOR")
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "hookrunner", "hook", "test"]
-    subprocess.run(command, stdout=theirs, env={**os.environ, **environment}, check=False)
+    launcher.start(
+        ["hook", "test"], cwd=Path.cwd(), env={**os.environ, **environment}, stdout=theirs, stderr=theirs
+    ).wait()
     os.close(theirs)
     message = os.read(ours, 10_000)
     os.close(ours)
@@ -258,20 +260,15 @@ def test_signal_ends_the_hook_and_removes_its_files(
     )
     hook.chmod(0o755)
     (workdir / "hooks" / "slow.sh.test.yaml").write_text("- {name: a, when: {event: Startup}}\n")
-    command = [sys.executable, "-m", "hookrunner", *words]
     (workdir / "tmp").mkdir()
-    running = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "TMPDIR": str(workdir / "tmp")},
-    )
+    environ = {**os.environ, "TMPDIR": str(workdir / "tmp")}
+    running, output = launcher.start_piped(words, cwd=workdir, env=environ)
     while not (begun.exists() and begun.read_text().strip()):
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(number)
-    assert (running.communicate(timeout=60)[0], running.returncode) == (message, code)
+    with output:
+        assert (output.read(), running.wait()) == (message, code)
     assert list((workdir / "tmp").iterdir()) == []
     looks = itertools.count()
     while Path(f"/proc/{begun.read_text().strip()}/cwd").exists():  # what is killed lives on for a moment

@@ -5,12 +5,12 @@ import os
 import signal
 import ssl
 import stat
-import sys
 import urllib.error
 import urllib.request
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,20 +24,31 @@ from tests.security.stalls import watched
 pytestmark = pytest.mark.usefixtures("launcher")
 
 
+@dataclass(frozen=True)
+class Child:
+    """A running sandbox. What it logs is in a file."""
+
+    program: launcher.Program
+    errors: Path
+
+    async def ended(self) -> int:
+        """Wait for its end, which should be soon; the exit code."""
+        return await asyncio.wait_for(asyncio.to_thread(self.program.wait), 45)
+
+
 @asynccontextmanager
-async def sandbox(tmp_path: Path, *flags: str) -> AsyncIterator[tuple[Process, str]]:
+async def sandbox(tmp_path: Path, *flags: str) -> AsyncIterator[tuple[Child, str]]:
     """The running program and the line that it printed when it was ready."""
-    arguments = ("sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags)
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "hookrunner", *arguments, stdout=PIPE, stderr=PIPE, cwd=tmp_path
-    )
-    assert child.stdout is not None
-    try:
-        yield child, (await child.stdout.readline()).decode()
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.communicate()
+    words = ("sandbox", "--kubeconfig", str(tmp_path / "kc"), *flags)
+    ours, theirs = os.pipe()
+    with os.fdopen(ours) as output, (tmp_path / "errors").open("wb") as errors:
+        program = launcher.start(words, cwd=tmp_path, env=os.environ, stdout=theirs, stderr=errors.fileno())
+        os.close(theirs)
+        try:
+            yield Child(program, tmp_path / "errors"), await asyncio.to_thread(output.readline)
+        finally:
+            program.send_signal(signal.SIGKILL)
+            program.wait()
 
 
 def server(tmp_path: Path) -> str:
@@ -61,16 +72,14 @@ async def test_sandbox_ends_at_once_with_an_open_watch(tmp_path: Path, number: s
     async with sandbox(tmp_path) as (child, _):
         url = f"{server(tmp_path)}/api/v1/pods?watch=1"
         with await asyncio.to_thread(urllib.request.urlopen, url):
-            child.send_signal(number)
-            assert await asyncio.wait_for(child.wait(), 30) == 0
+            child.program.send_signal(number)
+            assert await child.ended() == 0
 
 
 async def test_sandbox_listens_on_loopback_and_prints_that(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as (child, _):
         assert server(tmp_path).startswith("http://127.0.0.1:")
-        child.terminate()
-        _, output = await child.communicate()
-        assert b"for only this machine" in output
+        assert "for only this machine" in child.errors.read_text()
 
 
 async def test_kubeconfig_is_readable_by_its_owner_only(tmp_path: Path) -> None:
@@ -133,5 +142,5 @@ async def test_occupied_sandbox_port_is_reported(tmp_path: Path) -> None:
     async with sandbox(tmp_path):
         port = server(tmp_path).rpartition(":")[2]
         async with sandbox(tmp_path, "--port", port) as (child, _):
-            _, output = await child.communicate()
-            assert (child.returncode, b"choose another place with --sandbox-port" in output) == (1, True)
+            assert await child.ended() == 1
+            assert "choose another place with --sandbox-port" in child.errors.read_text()

@@ -121,11 +121,10 @@ async def test_sigterm_ends_fifty_watches_and_the_program_at_once(tmp_path: Path
         watches = [await stack.enter_async_context(session.get(url)) for _ in range(50)]
         assert await create(session, "a") == 201
         assert all([b"ADDED" in await watch.content.readline() for watch in watches])
-        child.send_signal(signal.SIGTERM)
+        child.program.send_signal(signal.SIGTERM)
         # A server that waits for its clients gives them a minute.
-        assert await asyncio.wait_for(child.wait(), 45) == 0
-        assert child.stderr is not None
-        assert (await child.stderr.read()).count(b"\n") == 1  # what it said when it began
+        assert await child.ended() == 0
+        assert child.errors.read_text().count("\n") == 1  # what it said when it began
 
 
 async def test_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp_path: Path) -> None:
@@ -133,13 +132,13 @@ async def test_watcher_that_never_reads_costs_no_memory_and_delays_no_client(tmp
     async with sandbox(tmp_path) as (child, _), connected(tmp_path) as session, AsyncExitStack() as stack:
         url = f"{CONFIGMAPS}?watch=1"
         reads, *_ = [await stack.enter_async_context(session.get(url)) for _ in range(21)]
-        before = resident(child.pid)
+        before = resident(child.program.pid)
         for start in range(0, 2000, 20):
             await asyncio.gather(*(create(session, f"c{start + n}", "x" * 10_000) for n in range(20)))
             for _ in range(20):
                 await asyncio.wait_for(reads.content.readline(), 60)
         # 2000 objects are 20 MB; for 20 watchers apart they would be 400.
-        assert resident(child.pid) - before < 100
+        assert resident(child.program.pid) - before < 100
 
 
 @pytest.mark.slow
@@ -160,7 +159,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
 
         writers = [asyncio.create_task(write(number)) for number in range(8)]
         await until(lambda: len(kept) >= 200, "two hundred answers")
-        child.kill()
+        child.program.send_signal(signal.SIGKILL)
         ends = await asyncio.gather(*writers, return_exceptions=True)
         assert all(isinstance(end, aiohttp.ClientError) for end in ends), ends
     async with sandbox(tmp_path, *flags), connected(tmp_path) as session, session.get(CONFIGMAPS) as answer:

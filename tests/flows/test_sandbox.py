@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGKILL, SIGTERM
 from typing import Any
 
 import yaml
@@ -142,8 +142,8 @@ async def test_a_sandbox_killed_and_restarted_with_its_data_loses_no_event(tmp_p
             api.create("before")
             await program.hears("h.sh", 1)
             api.create("at-the-end")
-            first.kill()
-            await first.wait()
+            first.program.send_signal(SIGKILL)
+            await first.ended()
             async with sandbox(tmp_path, *flags):
                 api.create("after")
                 told = await program.hears("h.sh", 3)

@@ -3,13 +3,13 @@
 import io
 import os
 import shutil
-import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from signal import SIGKILL
+from typing import IO
 
 import pytest
 import yaml
@@ -33,6 +33,7 @@ from hookrunner.safe_files import (
 )
 from hookrunner.settings import HooksSettings, KubeSettings, load
 from hookrunner.values.schemas import schema_files
+from tests import launcher
 from tests.kubesandbox.conftest import Client
 
 STRANGER = 4242
@@ -70,31 +71,24 @@ def evil(marker: Path) -> str:
     return yaml.safe_dump(config)
 
 
-def program(shared: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
-    """The running program with its default temp directory, and not as in a pod."""
+def start(shared: Path, *words: str, **variables: str) -> tuple[launcher.Program, IO[str]]:
+    """The running program with its default temp directory, and not as in a pod; and what it prints."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("KUBERNETES_", "HOOKRUNNER_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "hookrunner", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=shared,
-        env=environ | {"TMPDIR": str(shared), "HOOKRUNNER_DEBUG_UNIX_SOCKET": f"{shared}/socket/s"} | variables,
-    )
+    places = {"TMPDIR": str(shared), "HOOKRUNNER_DEBUG_UNIX_SOCKET": f"{shared}/socket/s"}
+    return launcher.start_piped(words, cwd=shared, env=environ | places | variables)
 
 
-def refused(child: subprocess.Popen[str], *expected: str) -> str:
-    """What it said when it refused to start. One that starts says `runs`, or `export` as a sandbox, and is stopped."""
-    said, started = "", " runs" if "start" in str(child.args) else "export KUBECONFIG"
-    with child:
-        assert child.stdout is not None
-        for line in child.stdout:
-            said += line
+def refusal(shared: Path, *words: str, **variables: str) -> str:
+    """What it prints when it refuses to start. One that starts (`runs`, or `export` of a sandbox) is killed."""
+    printed, started = "", " runs" if "start" in words else "export KUBECONFIG"
+    program, output = start(shared, *words, **variables)
+    with output:
+        for line in output:
+            printed += line
             if started in line:
-                child.kill()
-    assert child.returncode == 1, said
-    assert [text for text in expected if text not in said] == [], said
-    return said
+                program.send_signal(SIGKILL)
+    assert program.wait() == 1, printed
+    return printed
 
 
 @pytest.mark.usefixtures("launcher")
@@ -106,7 +100,9 @@ def test_a_temp_directory_that_a_stranger_made_first_refuses_the_start(shared_tm
     (planted / "sandbox.kubeconfig").write_text(evil(marker))
     (shared_tmp / "hooks").mkdir(0o755)
     as_stranger(planted)
-    refused(program(shared_tmp, *words), f"the directory {planted} is not safe", "--tmp-dir")
+    printed = refusal(shared_tmp, *words)
+    assert f"the directory {planted} is not safe" in printed
+    assert "--tmp-dir" in printed
     assert not marker.exists()
 
 
@@ -120,7 +116,7 @@ def test_a_strangers_link_to_our_own_directory_refuses_the_start(shared_tmp: Pat
         assert problem_of(link, User(os.getuid() + 1, frozenset()))
         return
     as_stranger(link)
-    refused(program(shared_tmp, "sandbox"), f"{link} belongs to another user (4242)")
+    assert f"{link} belongs to another user (4242)" in refusal(shared_tmp, "sandbox")
 
 
 @pytest.mark.usefixtures("launcher")
@@ -128,8 +124,8 @@ def test_a_directory_below_one_that_all_may_write_to_refuses_the_start(shared_tm
     """They may rename it and put their own there."""
     (shared_tmp / "open").mkdir()
     (shared_tmp / "open").chmod(0o777)
-    said = refused(program(shared_tmp, "sandbox", HOOKRUNNER_TMP_DIR=f"{shared_tmp}/open/a/b"))
-    assert f"{shared_tmp}/open can be written by every user" in said
+    printed = refusal(shared_tmp, "sandbox", HOOKRUNNER_TMP_DIR=f"{shared_tmp}/open/a/b")
+    assert f"{shared_tmp}/open can be written by every user" in printed
 
 
 def test_a_temp_directory_that_a_stranger_made_after_a_cleaner_took_ours_is_not_used(shared_tmp: Path) -> None:
@@ -245,8 +241,9 @@ def test_a_hook_that_every_user_may_change_refuses_the_start(shared_tmp: Path, p
     for name in ("hooks/a.sh", "hooks/lib/l.sh", "hooks/b/b.sh"):
         make(shared_tmp / name, 0o755)
     (shared_tmp / path).chmod(mode)
-    said = refused(program(shared_tmp, *STARTED, HOOKRUNNER_HOOKS_DIR=str(shared_tmp / "hooks")), "--on-writable-hook")
-    assert f"  - {shared_tmp / path} can be written by every user\n" in said
+    printed = refusal(shared_tmp, *STARTED, HOOKRUNNER_HOOKS_DIR=str(shared_tmp / "hooks"))
+    assert f"  - {shared_tmp / path} can be written by every user\n" in printed
+    assert "--on-writable-hook" in printed
 
 
 @pytest.mark.usefixtures("launcher")
@@ -254,8 +251,8 @@ def test_a_hook_that_every_user_may_change_refuses_the_start(shared_tmp: Path, p
 def test_a_module_that_every_user_may_change_refuses_the_start(shared_tmp: Path, variable: str) -> None:
     make(shared_tmp / "there" / "001-a" / "values.yaml", 0o666, "{}")
     make(shared_tmp / "there" / "001-a" / "enabled", 0o755)
-    child = program(shared_tmp, *STARTED, **{f"HOOKRUNNER_{variable}": str(shared_tmp / "there")})
-    assert f"{shared_tmp}/there/001-a/values.yaml can be written by every user" in refused(child)
+    printed = refusal(shared_tmp, *STARTED, **{f"HOOKRUNNER_{variable}": str(shared_tmp / "there")})
+    assert f"{shared_tmp}/there/001-a/values.yaml can be written by every user" in printed
 
 
 def test_hooks_that_every_user_may_change_cause_a_warning_where_allowed(
@@ -369,7 +366,9 @@ def test_a_setuid_script_runs_as_our_user(shared_tmp: Path, mode: int) -> None:
         os.chown(hook, STRANGER, STRANGER)
     hook.chmod(mode)
     hook.parent.chmod(0o755)
-    words = ("hook", "run", str(hook))
-    said = program(shared_tmp, *words).communicate()[0]
-    assert f"{os.geteuid()}\n" in said
-    assert f"{STRANGER}" not in said
+    program, output = start(shared_tmp, "hook", "run", str(hook))
+    with output:
+        printed = output.read()
+    program.wait()
+    assert f"{os.geteuid()}\n" in printed
+    assert f"{STRANGER}" not in printed

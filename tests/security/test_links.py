@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from hookrunner import safe_files
 from hookrunner.certificates.provided import LatestMaterial, from_files
 from kubetypes.bounds import DOCUMENT
+from tests import launcher
 from tests.examples import is_night
 from tests.fakes.command_line import Command
 from tests.security.attacked import attacked
@@ -110,7 +109,7 @@ async def test_the_program_runs_beside_links_of_all_kinds_among_its_hooks(tmp_pa
 def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
     link(tmp_path / "h" / "a.txt", "itself")
     words = ["start", "--sandbox", "--listen-port=0", f"--hooks-dir={tmp_path}/h", f"--tmp-dir={tmp_path}/tmp"]
-    ended = subprocess.run([sys.executable, "-m", "hookrunner", *words], capture_output=True, text=True)
+    ended = launcher.run(words, cwd=tmp_path, env=os.environ)
     assert ended.returncode == 1
     assert f"cannot read '{tmp_path}/h/a.txt': Too many levels of symbolic links" in ended.stderr
 
