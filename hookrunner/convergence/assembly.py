@@ -170,7 +170,8 @@ class _Assembler:
         views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
         events = EventWriter(parts.kube.patcher, states.notices, configured.sources.config)
         values, metrics = configured.values, parts.metrics
-        memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, metrics)
+        grace = self._settings.engine.shutdown_grace
+        memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, metrics, grace)
         self._publish(decisions, releases, tasks)
         units = Units(requests, memory)
         return Convergence(status, views, releases, states, units, decisions, requests, self._helm, configured, events)

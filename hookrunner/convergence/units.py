@@ -26,7 +26,8 @@ from hookrunner.values.section_store import SectionStore
 
 @dataclass(frozen=True, slots=True)
 class UnitMemory:
-    """What else knows units and remembers things of them."""
+    """What else knows units and remembers things of them. Hooks that run when a unit is deleted may go on for `grace`
+    seconds."""
 
     store: SectionStore
     values: HookValues
@@ -36,6 +37,7 @@ class UnitMemory:
     runner: ModuleRunner
     releases: ReleaseReconciler
     metrics: Metrics
+    grace: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Units:
         state.mark_live()
         self._memory.store.hold(state.module.section)
         self._memory.hooks.disarm_schedules(state)
+        self._memory.executor.deadlines.set(state.module.name, self._memory.grace)
         self._requests.tasks.request_deletion(state, cause)
         while state.live:
             await self._states.changed.next()

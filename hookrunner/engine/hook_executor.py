@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
+from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import Notifier, RunGate
 from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
@@ -102,8 +103,8 @@ class Applier:
 
 
 class HookExecutor:
-    """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began. `values` is
-    None without modules."""
+    """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began, `deadlines`
+    bound those of modules that are being deleted. `values` is None without modules."""
 
     def __init__(
         self,
@@ -114,6 +115,7 @@ class HookExecutor:
         values: ValuesStore | None,
     ) -> None:
         self.running: dict[int, tuple[HookRun, float]] = {}
+        self.deadlines = RunDeadlines()
         self._ended = Notifier()
         self._gate = gate
         self.run_metrics = run_metrics
@@ -161,6 +163,7 @@ class HookExecutor:
         """Wait until none of a module's hooks runs, then drop what they have exported: it will not come back."""
         while any(order.module == module for order, _ in self.running.values()):
             await self._ended.next()
+        self.deadlines.forget(module)
         self._applier.forget_module(module)
 
     async def changes(self) -> AsyncIterator[ValuesChanged]:
@@ -175,7 +178,8 @@ class HookExecutor:
             async with turn:
                 snapshots = self._gate.read_snapshots(order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
-                result = await self._processes.run(hook, order.contexts, snapshots, options, values)
+                async with self.deadlines.bound(order):
+                    result = await self._processes.run(hook, order.contexts, snapshots, options, values)
         except ExitedBadly as failure:
             if not options.dry_run:
                 await self._carry_out_despite_failure(failure)

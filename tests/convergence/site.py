@@ -26,6 +26,7 @@ from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
+from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import Notifier, RunGate
 from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.errors import HookFailed
@@ -153,9 +154,11 @@ class NoHookRuns(QueueRuns):
 class NoExecutions(HookExecutor):
     """No hook runs in a process."""
 
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        self.deadlines = RunDeadlines()
 
-    async def forget_module(self, module: str) -> None: ...
+    async def forget_module(self, module: str) -> None:
+        self.deadlines.forget(module)
 
 
 class Served(ClusterCapabilities):
@@ -252,7 +255,7 @@ class Site:
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
         self.cluster_reactions = ClusterReactions(requests, self.releases)
         values = HookValues(store, self.config, {})
-        memory = UnitMemory(store, values, self.engine, NoExecutions(), hooks_, running, self.releases, metrics)
+        memory = UnitMemory(store, values, self.engine, NoExecutions(), hooks_, running, self.releases, metrics, 25.0)
         self.units = Units(requests, memory)
         self.store, self.queues, self._turns = store, queues, turns
 

@@ -146,6 +146,10 @@ class Places:
         items = (await self._client.get(f"/apis/{GROUP}/things"))["items"]
         return {item["metadata"]["namespace"]: item.get("status") or {} for item in items}
 
+    async def phases(self) -> dict[str, str]:
+        """The phase of each instance, by its place."""
+        return {place: status.get("phase", "") for place, status in (await self.statuses()).items()}
+
     async def maps(self) -> dict[str, dict[str, Any]]:
         """The ConfigMaps in each place, and in the namespaces that the addon creates: what `x` is in their data."""
         found: dict[str, dict[str, Any]] = {}

@@ -16,19 +16,15 @@ THING = {"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x"}}
 CURRENT = {"n1": "Current"}
 
 
-async def phases(site: LiveSite) -> dict[str, str]:
-    return {place: status.get("phase", "") for place, status in (await site.places.statuses()).items()}
-
-
 async def installed(site: LiveSite) -> None:
     """An instance in the place n1."""
     await site.places.create(["n1"])
-    await site.until(lambda: phases(site), CURRENT)
+    await site.until(site.places.phases, CURRENT)
 
 
 async def gone(site: LiveSite, process: Started) -> None:
     """The instance, its records and its series of metrics."""
-    await site.until(lambda: phases(site), {})
+    await site.until(site.places.phases, {})
     await site.until(process.series, [])
     assert await site.places.records() == []
 
@@ -116,7 +112,7 @@ async def test_instance_that_is_created_again_at_once_is_installed_again(site: L
             await site.places.delete(["n1"])
             await site.until(lambda: exists(site, X), False)
             await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
-        await site.until(lambda: phases(site), CURRENT)
+        await site.until(site.places.phases, CURRENT)
         assert (await site.places.maps())["n1"] == OLD
         owners = [item["metadata"]["ownerReferences"][0]["uid"] for item in (await site.client.get(MAPS))["items"]]
         assert set(owners) == {(await site.client.get(X))["metadata"]["uid"]}
@@ -145,7 +141,7 @@ async def test_definition_takes_all_instances_with_it_and_comes_back(site: LiveS
         await site.until(lambda: is_another(site, before), True)
         assert (await site.places.maps(), await site.places.records()) == ({}, [])
         await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
-        await site.until(lambda: phases(site), CURRENT)
+        await site.until(site.places.phases, CURRENT)
 
 
 async def is_another(site: LiveSite, uid: str) -> bool:
