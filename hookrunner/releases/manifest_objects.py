@@ -239,6 +239,12 @@ def to_applied(entries: list[JSON], last: JSON | None) -> list[JSON] | None:
     return [applied | {"operation": "Apply", "fieldsV1": fields}, *others]
 
 
+def has_no_foreign_fields(metadata: JSON) -> bool:
+    """Has no other client set fields of a live object, apart from its status?"""
+    entries = metadata.get("managedFields") or ()
+    return all(entry["manager"] == MANAGER or entry.get("subresource") == "status" for entry in entries)
+
+
 def _is_ours(entry: JSON, operation: str) -> bool:
     ours = entry["manager"] == MANAGER and entry["operation"] == operation
     return ours and not entry.get("subresource") and "fieldsV1" in entry

@@ -57,6 +57,15 @@ async def test_dry_run_refuses_before_anything_is_written(releases: Releases, wo
     assert await world.history() == ["1 deployed"]
 
 
+async def test_first_change_of_an_object_is_tried_out_by_one_request(releases: Releases, world: World) -> None:
+    """The fields of its creation are no reason to ask twice, as long as they are the only ones."""
+    await releases.reconcile(addon("d1", A))
+    world.sandbox.faults.requests.clear()
+    await releases.reconcile(addon("d2", configmap("a", x="2")))
+    tried = [line for line in world.sandbox.faults.requests if line.startswith("PATCH") and "dryRun=All" in line]
+    assert (len(tried), await world.maps()) == (1, {"a": {"x": "2"}})
+
+
 async def test_refused_first_install_leaves_no_record(releases: Releases, world: World) -> None:
     with pytest.raises(ReleaseFailed):
         await releases.reconcile(addon("d1", A, BAD))

@@ -25,6 +25,7 @@ from hookrunner.releases.manifest_objects import (
     MANAGER,
     RECREATE,
     ReleaseId,
+    has_no_foreign_fields,
     is_marked,
     owner_of,
     to_applied,
@@ -193,16 +194,18 @@ class ObjectWriter:
 
     async def _apply_resolving_conflicts(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Apply the object; the answer. Force is used for fields that were ours before, and for objects that are
-        adopted."""
+        adopted; at once in a dry run that could only conflict with our own creation, which it does not take over."""
+        options = _options(order)
+        is_certain = order.dry_run and has_no_foreign_fields(metadata)
         try:
-            return await self._apply(order, metadata["uid"], _options(order))
+            return await self._apply(order, metadata["uid"], replace(options, force=is_certain))
         except Conflict as error:
             disputes = apply_refusals.disputes(error.raw)
             if not disputes:
                 raise NotFound(error.status, error.reason, str(error)) from error
             if foreign := [] if order.adopts(metadata) else [*filter(partial(_is_foreign, order), disputes)]:
                 raise ReleaseFailed(_describe_disputes(foreign)) from error
-        return await self._apply(order, metadata["uid"], replace(_options(order), force=True))
+        return await self._apply(order, metadata["uid"], replace(options, force=True))
 
     async def _apply(self, order: ObjectWrite, uid: str, options: WriteOptions) -> JSON:
         """Apply the object without tolerated faults of the template. The server names such faults in several steps."""
