@@ -15,7 +15,7 @@ from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
 from hookrunner.addons.gates import GateWorld, closed_gate
-from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
+from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.release_digests import attempt_digest
@@ -50,6 +50,15 @@ from kubetypes.json_values import JSON
 
 _PATIENCE, _NEXT_PATIENCE = 5.0, 60.0
 """Seconds for objects that are deleted to disappear, in the first attempt and in further ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchEffects:
+    """What the patches of the last build came to, as BuiltRelease says it. The objects themselves are not kept: many
+    instances would hold as many manifests."""
+
+    unmatched: tuple[str, ...]
+    patched: frozenset[VersionlessId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.given_up = GivenUp()
         self._is_blocked = False
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
-        self._built: BuiltRelease | None = None
+        self._patching: PatchEffects | None = None
         self._unmatched = unmatched_before(instance.status)
         self._reports = ConditionReports(_earlier_reports(addon, instance))
         self._values = values
@@ -121,7 +130,7 @@ class InstanceBlueprint(OwnBlueprint):
         """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
         RunPostponed, BadValues, KubeError."""
         instance, addon, parts = self.instance, self.addon, self._parts
-        self._built = None
+        self._patching = None
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
@@ -156,7 +165,7 @@ class InstanceBlueprint(OwnBlueprint):
     def unmatched(self) -> tuple[str, ...]:
         """Patches without an object: those of what the last run has built, which may have been refused, or else those
         of what is installed, which an earlier process may have built."""
-        return self._built.unmatched if self._built else self._unmatched
+        return self._patching.unmatched if self._patching else self._unmatched
 
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
@@ -178,7 +187,8 @@ class InstanceBlueprint(OwnBlueprint):
         """The objects of the prepared package. Raises BadChart, BadPatch, RenderFailed, KubeError, and RunBlocked if
         one of them needs a newer hookrunner."""
         with self.time_step("render"):
-            self._built = built = await self._parts.builder.build(self._request(is_first))
+            built = await self._parts.builder.build(self._request(is_first))
+        self._patching = PatchEffects(built.unmatched, built.patched)
         self._require_open(self._ready.refusal_of(built))
         return built.rendered
 
@@ -240,7 +250,7 @@ class InstanceBlueprint(OwnBlueprint):
     @property
     def _patched(self) -> list[str]:
         """The objects that patches have changed, as `ReleaseFailed.invalid` names objects."""
-        return [_content_key(changed) for changed in self._built.patched] if self._built else []
+        return [_content_key(changed) for changed in self._patching.patched] if self._patching else []
 
     @property
     def _status(self) -> JSON:
