@@ -19,13 +19,17 @@ from hookrunner.errors import BadPatch
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
-from kubetypes.openapi.documents import kind_schema
+from kubetypes.openapi import builtin_kinds
+from kubetypes.openapi.documents import SchemaDefinitions, kind_schema
+from kubetypes.openapi.schemas import REFERENCE, Schema
 from kubetypes.patches import json_patch, merge_patch, strategic
 from kubetypes.patches.refusals import PatchRefused
 
 _MOST_DEPTH = 100
 """Levels of an object; JSON patches can nest it deeper with each step."""
 _MOST_NAMES = 5
+_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_CORE = SchemaDefinitions("", "v1")
 _CLOSE = 0.85
 """`Deploymnt` is close to `Deployment`; `Service` is not close to `Secret`."""
 
@@ -142,10 +146,30 @@ def _apply(source: SourcedObject, patch: InstancePatch) -> SourcedObject:
 def _patched(source: SourcedObject, patch: InstancePatch) -> JSON:
     if patch.operations is not None:
         return json_patch.apply(source.obj, patch.operations)
-    schema = kind_schema(source.api_version, source.kind)
+    schema = patch_schema(source, patch.fields)
     if schema is None:
         return merge_patch.apply(source.obj, patch.fields)
     return strategic.apply(source.obj, patch.fields, schema)
+
+
+def patch_schema(source: SourcedObject, fields: JSON) -> Schema | None:
+    """The schema by which a strategic merge patch of this object merges; None for kinds that are not Kubernetes' own.
+
+    Of a few of its kinds no OpenAPI document is at hand: APIServices, flow control, dynamic resources, autoscaling/v1.
+    No list in their specs merges, so what is needed of them is the schema of `metadata`, and that the fields exist
+    (docs/decisions.md, 78).
+    """
+    if schema := kind_schema(source.api_version, source.kind):
+        return schema
+    if source.kind not in builtin_kinds.document()["served"].get(source.api_version, ()):
+        return None
+    properties = {**_fields_of(fields).get("properties", {}), "metadata": {"$ref": f"{REFERENCE}{_METADATA}"}}
+    return Schema({"properties": properties}, _CORE)
+
+
+def _fields_of(value: JSON) -> dict[str, JSON]:
+    """A schema that has the fields of a patch, with lists that are replaced as a whole."""
+    return {"properties": {key: _fields_of(inner) for key, inner in value.items()}} if isinstance(value, dict) else {}
 
 
 def _why(refused: PatchRefused) -> str:

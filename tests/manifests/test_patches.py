@@ -68,6 +68,25 @@ def test_directives_work_inside_an_object() -> None:
     assert found.objects[0].obj["spec"]["template"]["spec"]["containers"] == CONTAINERS[:1]
 
 
+@each(
+    ("api_version", "kind"),
+    [
+        ("apiregistration.k8s.io/v1", "APIService"),
+        ("autoscaling/v1", "HorizontalPodAutoscaler"),
+        ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"),
+        ("resource.k8s.io/v1", "DeviceClass"),
+    ],
+)
+def test_built_in_kinds_without_a_document_merge_strategically_too(api_version: str, kind: str) -> None:
+    live = sourced(kind, "a", "", api_version, spec={"x": 1, "y": {"b": 1}, "list": [{"name": "x"}]})
+    live.obj["metadata"]["finalizers"] = ["a"]
+    given = patch(kind, "a", api_version, spec={"$retainKeys": ["y", "list"], "y": {"c": 2}, "list": [{"name": "y"}]})
+    given["metadata"]["finalizers"] = ["b"]
+    patched = apply_patches([live], [given]).objects[0].obj
+    assert patched["spec"] == {"y": {"b": 1, "c": 2}, "list": [{"name": "y"}]}
+    assert sorted(patched["metadata"]["finalizers"]) == ["a", "b"]
+
+
 def test_other_kinds_merge_as_json() -> None:
     found = applied(patch("Thing", "t", "example.com/v1", spec={"list": [{"name": "y"}], "keep": None}))
     assert found.objects[1].obj["spec"] == {"list": [{"name": "y"}]}
