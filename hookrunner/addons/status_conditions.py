@@ -115,7 +115,7 @@ def _errors(facts: InstanceFacts, state: AddonObstacle) -> list[str]:
         *map(str, _unready(facts.objects)),
         *(_reported(condition.type, condition.message) for condition in facts.hook_conditions if not condition.healthy),
     ]
-    unique = list(dict.fromkeys(_cut(line) for line in lines))
+    unique = [*dict.fromkeys(_cut(line) for line in lines if line == state.message or line not in state.message)]
     more = len(unique) - _MOST_ERRORS
     return unique if more <= 0 else [*unique[:_MOST_ERRORS], f"and {more} more"]
 
@@ -142,6 +142,8 @@ def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str
     if facts.available_version:
         text = f"version {facts.available_version} is available; set spec.version, or updatePolicy: automatic"
         yield _condition("UpdateAvailable", True, "UpdateAvailable", text)
+    elif facts.unread_channel:
+        yield _condition("UpdateAvailable", None, "ChannelUnreadable", facts.unread_channel)
     if facts.untested:
         yield _condition("VersionSupported", False, "Untested", facts.untested)
     for report in facts.hook_conditions:

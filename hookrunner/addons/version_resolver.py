@@ -27,8 +27,9 @@ from hookrunner.packages.package import PackageTraits
 
 @dataclass(frozen=True, slots=True)
 class VersionRequest:
-    """What decides about a version. `installed` is the applied version, "" before the first install; `kubernetes` is
-    the cluster's version and `hookrunner` our own."""
+    """What decides about a version. `installed` is the applied version, "" before the first install; `followed` the
+    channel that it is from, "" for an exact version and one that was restored; `kubernetes` is the cluster's version
+    and `hookrunner` our own."""
 
     component: str
     kubernetes: str
@@ -36,17 +37,20 @@ class VersionRequest:
     fields: CommonFields = field(default_factory=CommonFields)
     installed: str = ""
     downgrade: Downgrade = "allow"
+    followed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedVersion:
     """The version to install. `channel` is the one that it is from, "" for an exact version; `digest` is the package's
-    if the channel pins it. `available` is the channel's version if the policy does not install it."""
+    if the channel pins it. `available` is the channel's version if the policy does not install it, `unread` why the
+    channel that it follows cannot be read."""
 
     version: str
     channel: str = ""
     digest: str = ""
     available: str = ""
+    unread: str = ""
 
 
 def version_request(addon: Addon, instance: Instance, kubernetes: str, installed: str) -> VersionRequest:
@@ -56,7 +60,7 @@ def version_request(addon: Addon, instance: Instance, kubernetes: str, installed
 
 def resolve_version(request: VersionRequest, channel: Channel | PackageError) -> ResolvedVersion | AddonObstacle:
     """The version, or why no version can be installed. `channel` is the one that the spec names, or why it
-    cannot be read."""
+    cannot be read; then the version that was installed from it stays."""
     fields = request.fields
     if fields.version:
         digest = "" if isinstance(channel, PackageError) else _pinned(channel, request, fields.version)
@@ -121,7 +125,8 @@ def _follow(request: VersionRequest, channel: Channel | PackageError) -> Resolve
     if not needs_channel(request):
         return _keep(request, channel)
     if isinstance(channel, PackageError):
-        return package_obstacle(channel)
+        is_followed = request.installed and request.followed == request.fields.channel
+        return _unread(request, channel) if is_followed else package_obstacle(channel)
     try:
         entry = choose_entry(channel, request.component, request.kubernetes)
     except PackageError as error:
@@ -135,13 +140,19 @@ def _keep(request: VersionRequest, channel: Channel | PackageError) -> ResolvedV
     """The installed version, and with `notify` another one of the channel. Neither needs a readable channel."""
     version = request.installed
     if isinstance(channel, PackageError):
-        return ResolvedVersion(version, request.fields.channel)
+        is_silent = request.fields.update_policy == "manual"
+        return ResolvedVersion(version, request.fields.channel) if is_silent else _unread(request, channel)
     available = ""
     if request.fields.update_policy == "notify":
         with suppress(PackageError, ValueError):
             available = choose_entry(channel, request.component, request.kubernetes).version
     other = available if available != version else ""
     return ResolvedVersion(version, channel.name, _pinned(channel, request, version), other)
+
+
+def _unread(request: VersionRequest, error: PackageError) -> ResolvedVersion:
+    """The installed version: a source that is down does not affect what runs, and its settings may still change."""
+    return ResolvedVersion(request.installed, request.fields.channel, unread=str(error))
 
 
 def _pinned(channel: Channel, request: VersionRequest, version: str) -> str:

@@ -12,7 +12,7 @@ package is still in the cache. So a restart with nothing to do asks no source.
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner.addons.build_preparation import ChosenPackage
 from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
@@ -80,7 +80,7 @@ class PackageChoice:
         self, instance: Instance, status: JSON, request: VersionRequest, head: Head | None
     ) -> ChosenPackage | AddonObstacle:
         """The package for an instance with this status and this head of its release, or why it gets none."""
-        question = _question_of(instance, request)
+        question, request = _question_of(instance, request), replace(request, followed=_followed(status, head))
         try:
             source = self._open_source(self._addon, request.kubernetes)
             known = await self._recall(question, status, head) if source.is_remote else None
@@ -116,7 +116,7 @@ class PackageChoice:
             return version
         with self._timed("fetch"):
             package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
-        self._expired = False
+        self._expired = bool(version.unread)
         return await self._held_one(version, package)
 
     async def _read_channel(self, source: PackageSource, name: str) -> Channel | PackageError:
@@ -142,6 +142,13 @@ def _question_of(instance: Instance, request: VersionRequest) -> _Question:
     annotations = instance.annotations
     accepted, reconcile = annotations.get(ACCEPT_DIGEST, ""), annotations.get(RECONCILE, "")
     return _Question(instance.uid, instance.generation, request.kubernetes, accepted, reconcile)
+
+
+def _followed(status: JSON, head: Head | None) -> str:
+    """The channel that the installed version is from; "" if none is known, or if the revision was restored in place of
+    what its channel wants."""
+    is_from_it = head is not None and not head.note and status.get("version") == head.version
+    return str(status.get("channel") or "") if is_from_it else ""
 
 
 def _is_settled(status: JSON, generation: int, head: Head) -> bool:

@@ -90,6 +90,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         last_healthy=_last_healthy(status),
         rolled_back=_rolled_back(state, blueprint, status),
         available_version=prepared.version.available if prepared else "",
+        unread_channel=prepared.version.unread if prepared else "",
         unmatched_patches=blueprint.unmatched,
         untested=prepared.untested if prepared else "",
         hook_conditions=blueprint.hook_conditions,

@@ -165,8 +165,9 @@ class InstanceFacts:
     `generation` is that of the spec which the facts are about. `obstacle` is why the last run did not reach the
     objects, None if it has applied what the spec wants. `objects` are those of the installed revision, None as long as
     they have not been seen; `timed_out` says that they took longer than the timeout. `rolled_back` is why the desired
-    version is not installed although no obstacle is left: it failed. `unmatched_patches` are patches that fit nothing
-    and are only reported. `untested` says why the version counts as untested on this cluster.
+    version is not installed although no obstacle is left: it failed. `unread_channel` says why the channel that it
+    follows cannot be read. `unmatched_patches` are patches that fit nothing and are only reported. `untested` says why
+    the version counts as untested on this cluster.
     """
 
     generation: int
@@ -178,6 +179,7 @@ class InstanceFacts:
     timed_out: bool = False
     rolled_back: str = ""
     available_version: str = ""
+    unread_channel: str = ""
     unmatched_patches: Sequence[str] = ()
     untested: str = ""
     hook_conditions: Sequence[HookCondition] = ()

@@ -164,6 +164,15 @@ def failing(*statuses: str) -> list[ObjectReport]:
                 "VersionSupported": "False Untested",
             },
         ),
+        (
+            {"unread_channel": "channel 'stable' does not exist"},
+            "Current",
+            {
+                "Ready": "True Current",
+                "Available": "True Available",
+                "UpdateAvailable": "Unknown ChannelUnreadable",
+            },
+        ),
     ],
 )
 def test_phase_and_conditions_follow_from_facts(facts: dict[str, Any], phase: str, shown: dict[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Versions: who decides, what is refused, and what a channel that cannot be read means."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,14 +73,23 @@ def test_spec_policy_and_channel_decide(wanted: VersionRequest, answer: Resolved
 def test_a_channel_that_cannot_be_read_refuses_only_what_needs_it() -> None:
     for channel in (GONE, DOWN):
         assert resolved(request(OLD, version=NEW), channel) == ResolvedVersion(NEW)
-        for policy in ("notify", "manual"):
-            assert resolved(request(OLD, update_policy=policy), channel) == ResolvedVersion(OLD, "stable")
+        kept = ResolvedVersion(OLD, "stable")
+        assert resolved(request(OLD, update_policy="manual"), channel) == kept
+        assert resolved(request(OLD, update_policy="notify"), channel) == replace(kept, unread=str(channel))
     assert (refused(request(OLD), GONE).phase, refused(request(OLD), GONE).reason) == (
         AddonPhase.VERSION_MISMATCH,
         "NoChannel",
     )
     unreachable = refused(request(update_policy="manual"), DOWN)
     assert (unreachable.phase, unreachable.progress) == (AddonPhase.PACKAGE_ERROR, "reconciling")
+
+
+def test_a_channel_that_cannot_be_read_any_more_changes_nothing() -> None:
+    followed = replace(request(OLD), followed="stable")
+    assert resolved(followed, DOWN) == ResolvedVersion(OLD, "stable", unread="no answer")
+    assert resolved(followed) == ResolvedVersion(NEW, "stable", PIN)
+    assert refused(replace(followed, followed="next"), DOWN).reason == "Unreachable"
+    assert refused(replace(followed, installed=""), DOWN).reason == "Unreachable"
 
 
 @each(

@@ -111,6 +111,26 @@ async def test_source_is_asked_when_it_is_time(place: WebPlace, cache: PackageCa
     assert place.requests == []
 
 
+async def test_channel_that_is_gone_changes_nothing_and_is_asked_for_again(
+    place: WebPlace, cache: PackageCache
+) -> None:
+    choice, seen = choice_of(place.source, cache), instance(status=SETTLED)
+    await chosen(choice, seen)
+    channel = place.files.pop("/stable")
+    choice.expire()
+    for present in (seen, instance(generation=2, status=SETTLED)):
+        version = (await chosen(choice, present)).version
+        assert (version.version, version.channel, "'stable' does not exist" in version.unread) == (
+            "1.0",
+            "stable",
+            True,
+        )
+    restored = await choose(choice, seen, head=replace(HEAD, note="pinned"))
+    assert isinstance(restored, AddonObstacle)
+    place.files["/stable"] = channel
+    assert (await chosen(choice, seen)).version.unread == ""
+
+
 async def test_restart_with_nothing_to_do_asks_no_source(place: WebPlace, cache: PackageCache) -> None:
     before = await chosen(choice_of(place.source, cache), instance())
     place.requests.clear()

@@ -99,6 +99,7 @@ PACKAGES: Mapping[str, Mapping[str, str]] = {
 CHANNELS = {
     "stable": "manifests: [{version: 1.0.0}]\n",
     "moving": "manifests: [{version: 1.0.0}]\n",
+    "vanishing": "manifests: [{version: 1.0.0}]\n",
     "none": 'manifests: [{version: 1.0.0, kubernetesVersion: "<1.0"}]\n',
     "pinned": f'manifests: [{{version: 1.0.0, digest: "sha256:{"0" * 64}"}}]\n',
     "odd": "manifests: 3\n",

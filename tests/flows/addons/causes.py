@@ -143,6 +143,7 @@ CAUSES = (
     _fine("followed", {"text": "new"}, "Applied", start=_MOVING, version="2.0.0"),
     _fine("notified", {"text": "new"}, "UpdateAvailable", start=_MOVING | {"updatePolicy": "notify"}),
     _fine("manual", {"text": "new"}, "Applied", start=_MOVING | {"updatePolicy": "manual"}),
+    _fine("vanished", {"text": "new"}, "Applied", start={"channel": "vanishing"}),
     _fine("adopted", {"version": "taken", "text": "adopted", "adopt": True}, "Adopted", version="taken"),
     _fine("untested", {"version": "untested"}, "Applied", version="untested"),
     _fine("lenient", {"patches": _patch("nothing-like-it")}, "PatchFailed", addon="lenient"),

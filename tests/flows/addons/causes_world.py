@@ -50,6 +50,7 @@ class CausesWorld:
         """Let a channel lead to another version, put another package under the same version, let a channel fail; change
         and delete objects of instances by hand."""
         self.world.write("channels/moving", "manifests: [{version: 2.0.0}]\n")
+        self.world.without("channels/vanishing")
         self.server.files |= web_files("1.0.0", {"more.yaml": "# changed\n"})
         self.server.broken.add("/down")
         self.server.files["/stable"] = "manifests: [{version: 1.0.0}]"

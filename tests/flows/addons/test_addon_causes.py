@@ -23,6 +23,7 @@ MENDED = tuple(cause for cause in CAUSES if cause.name not in ("held", "kept"))
 STEPS = {"resolve", "fetch", "hooks", "render", "apply"}
 CONDITIONS = {
     "notified": ("UpdateAvailable", "True", "UpdateAvailable"),
+    "vanished": ("UpdateAvailable", "Unknown", "ChannelUnreadable"),
     "untested": ("VersionSupported", "False", "Untested"),
     "lenient": ("PatchesApplied", "False", "NoMatch"),
     "ambiguous": ("PatchesApplied", "False", "Ambiguous"),
