@@ -85,9 +85,9 @@ class BlueprintParts:
 
 class InstanceBlueprint(OwnBlueprint):
     """One instance. `packages` chooses its package, and is closed when the unit is removed. `obstacle` is why its last
-    run did not reach the objects, None if it did; `prepared` is what that run began with, `installed` the head of its
-    release then (`has_read_head`: it was looked at), `kept` what stays on purpose after its deletion, `settled` the
-    head since its last run without an error."""
+    run did not reach the objects, None if it did; `tried` is the generation of the spec with which that run began;
+    `prepared` is what that run began with, `installed` the head of its release then (`has_read_head`: it was looked
+    at), `kept` what stays on purpose after its deletion, `settled` the head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -96,6 +96,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.prepared: PreparedBuild | None = None
         self.installed: Head | None = None
         self.has_read_head = False
+        self.tried = 0
         self.kept: tuple[KeptObject, ...] = ()
         self.settled: Head | None = None
         self.given_up = GivenUp()
@@ -130,7 +131,7 @@ class InstanceBlueprint(OwnBlueprint):
         """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
         RunPostponed, BadValues, KubeError."""
         instance, addon, parts = self.instance, self.addon, self._parts
-        self._patching = None
+        self._patching, self.tried = None, instance.generation
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
         self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))

@@ -120,8 +120,15 @@ def _is_undecided(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
     """Is a run due, or under way, for the spec that the status is about? Its end says more. In between, the status
     stays: it would change twice for each run that has nothing to do."""
     instance, status = blueprint.instance, blueprint.instance.status
-    is_at_rest = state.set_aside or (state.ready and state.last_success > 0)
-    return not is_at_rest and not instance.is_deleting and status.get("observedGeneration") == instance.generation
+    if _is_at_rest(state, blueprint) or instance.is_deleting:
+        return False
+    return bool(status.get("observedGeneration") == instance.generation)
+
+
+def _is_at_rest(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
+    """Has a run ended that began with the present spec? An edit asks for its run a moment later."""
+    has_ended = state.set_aside or (state.ready and state.last_success > 0)
+    return has_ended and blueprint.tried == blueprint.instance.generation
 
 
 def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
@@ -129,10 +136,10 @@ def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle
     if blueprint.instance.is_deleting:
         text = state.error or "it was deleted; its objects are being removed"
         return AddonObstacle(AddonPhase.TERMINATING, "Terminating", text)
+    if not _is_at_rest(state, blueprint):
+        return AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet")
     if state.set_aside:
         return blueprint.obstacle or AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", state.error)
-    if not (state.ready and state.last_success):
-        return AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet")
     return None
 
 

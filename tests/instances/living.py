@@ -72,6 +72,7 @@ class GatedBlueprint(FakeBlueprint):
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
     tries: int = 0
+    tried: int = 0
     prepared: Any = None
     unmatched: tuple[str, ...] = ()
     has_read_head: bool = True
@@ -83,7 +84,7 @@ class GatedBlueprint(FakeBlueprint):
         self.instance = instance
 
     async def prepare(self) -> None:
-        self.tries += 1
+        self.tries, self.tried = self.tries + 1, self.instance.generation
         self.obstacle = closed_gate(self.instance, self.addon, await look_around(self.views, self.addon))
         if self.obstacle:
             error = RunPostponed if self.obstacle.progress == "reconciling" else RunBlocked

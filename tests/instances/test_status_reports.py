@@ -48,6 +48,19 @@ async def test_long_run_is_said_to_be_under_way(make_site: MakeSite) -> None:
     assert said(world) == ["Applying"]
 
 
+async def test_edit_does_not_count_as_applied_before_its_run_has_ended(make_site: MakeSite) -> None:
+    """Nor while edits are gathered, if something else of the instance changes meanwhile."""
+    world = await installed(make_site)
+    for generation in (2, 3, 4, 5):
+        await asyncio.sleep(0.1)
+        world.put("x", "dns", spec={"a": generation}, generation=generation)
+    await asyncio.sleep(0.1)
+    world.objects.become(DNS, None)
+    await asyncio.sleep(0.8)
+    shown = world.status("x")
+    assert (world.blueprint(DNS).tried, shown["observedGeneration"], shown["phase"]) == (4, 5, "Applying")
+
+
 async def test_health_of_an_object_changes_the_status_of_its_instance_alone(make_site: MakeSite) -> None:
     world = await installed(make_site, LATE)
     world.put("y", "dns")
