@@ -1,8 +1,13 @@
 """Upgrades of instances that are undone since they do not work in time. `flows/addons/test_addon_causes.py` has the
 other causes: a refused object, a failed one."""
 
+import asyncio
+import os
+import subprocess
+
 from kubetypes.json_values import JSON
-from tests.flows.modules.test_addon_instances import THINGS, put, reaches, start, things
+from tests.controlplane.tools import find_tool
+from tests.flows.modules.test_addon_instances import THINGS, put, reaches, start, status, things
 from tests.flows.modules.world import World
 
 __all__ = ["things"]
@@ -76,3 +81,25 @@ async def test_restart_does_not_prolong_the_timeout(things: World) -> None:
     await start(things)
     shown = await reaches(things, "RolledBack", "RolledBack")
     assert (shown["version"], shown["lastHealthy"]["version"]) == ("1.0.0", "1.0.0")
+
+
+async def test_rollback_by_stock_helm_is_noticed_and_undone(things: World) -> None:
+    """Helm's record does not say what the instance asks for."""
+    await start(things)
+    await put(things, text="a")
+    await reaches(things, "Current", "Current")
+    await put(things, text="b")
+    await things.becomes("of-thing", text="b", version="1.0.0")
+    await reaches(things, "Current", "Current")
+    command = [str(find_tool("helm")), "rollback", "thing.default.x", "1", f"--namespace={things.namespace}"]
+    environ = os.environ | {"KUBECONFIG": str(things.operator.kubeconfig)}
+    await asyncio.to_thread(subprocess.run, command, env=environ, capture_output=True, check=True)
+    records = [*(f"thing.default.x.v{number} superseded" for number in (1, 2, 3)), "thing.default.x.v4 deployed"]
+    await things.until(things.releases, records, "records")
+    await things.becomes("of-thing", text="b", version="1.0.0")
+
+    async def revision() -> tuple[str, int]:
+        shown = await status(things)
+        return shown.get("phase", ""), shown.get("revision", 0)
+
+    await things.until(revision, ("Current", 4), "the status")
