@@ -47,6 +47,11 @@ class _Start(click.Command):
         for warning in loaded.warnings:
             echo(f"Warning: {warning}", err=True)
         require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
+        if loaded.addons.source:
+            # 0.1 s, which only a start with this flag needs.
+            from hookrunner.packages.source_locations import overrides_of
+
+            overrides_of(loaded.addons)
         # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
         # the application with all that it needs is imported. Each takes 0.3 s.
         from hookrunner.kube.cluster_lookup import Lookup, shared

@@ -11,6 +11,7 @@ from hookrunner.addons.addon_discovery import find_addons
 from hookrunner.addons.addon_values import AddonValues, read_addon_values, shared_values
 from hookrunner.errors import BadAddon
 from hookrunner.model.addons import Addon, RejectedAddon
+from hookrunner.packages.source_locations import overrides_of
 from hookrunner.settings import AddonsSettings
 from kubetypes.json_values import JSON
 
@@ -39,7 +40,8 @@ class AddonOffer:
 
 
 def load_offer(settings: AddonsSettings) -> AddonOffer:
-    """The addons of these settings. Raises StartRefused for a directory that is missing or cannot be read."""
+    """The addons of these settings. Raises StartRefused for a directory that is missing or cannot be read, and
+    BadSetting."""
     catalog = find_addons([directory.absolute() for directory in settings.directories], settings.names)
     offered, rejected = dict[str, OfferedAddon](), [*catalog.rejected]
     for addon in catalog.addons:
@@ -48,5 +50,8 @@ def load_offer(settings: AddonsSettings) -> AddonOffer:
         except BadAddon as error:
             _log.error("addon is not offered", path=addon.directory, error=str(error))
             rejected.append(RejectedAddon(addon.name, addon.directory, str(error)))
+    known = {*offered, *(addon.name for addon in rejected)}
+    for name in sorted(overrides_of(settings).by_addon.keys() - known):
+        _log.warn("--addon-source names an addon that is not offered", addon=name, known=", ".join(sorted(known)))
     _log.info("addons are offered", addons=", ".join(offered), rejected=len(rejected))
     return AddonOffer(offered, tuple(rejected))

@@ -18,7 +18,7 @@ from hookrunner.background import Background
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.engine.run_gate import Notifier
-from hookrunner.errors import BadSetting, HookrunnerError, KubeError, PackageError, ReleaseFailed
+from hookrunner.errors import HookrunnerError, KubeError, PackageError, ReleaseFailed
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
@@ -50,8 +50,8 @@ from hookrunner.packages.source_locations import (
     ClusterLocation,
     PackageSource,
     SourceLocation,
+    overrides_of,
     parse_location,
-    parse_overrides,
 )
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
@@ -177,10 +177,7 @@ class _BlueprintMaker:
         self, settings: Settings, parts: Parts, convergence: Convergence, reader: HttpsReader, unpacked: Path
     ) -> None:
         addons, helm = settings.addons, convergence.helm
-        try:
-            self._overrides = parse_overrides(addons.source, Path.cwd(), plain_http=addons.verify == "off")
-        except ValueError as error:
-            raise BadSetting(f"--addon-source: {error}") from None
+        self._overrides = overrides_of(addons)
         cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
         self._settings = settings
         self._parts = parts

@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from hookrunner.errors import BadSetting
 from hookrunner.packages.names import is_component, shown
 from hookrunner.packages.package import Package
+from hookrunner.settings import AddonsSettings
 from kubetypes.foreign_pages import is_loopback
 
 DEFAULT_CHANNELS = "addon-channels"
@@ -107,6 +109,14 @@ class SourceOverrides:
     def location_of(self, addon: str, own: SourceLocation) -> SourceLocation:
         """The location for an addon whose addon.yaml names `own`."""
         return self.by_addon.get(addon, self.every or own)
+
+
+def overrides_of(settings: AddonsSettings) -> SourceOverrides:
+    """What --addon-source says of a start. Raises BadSetting."""
+    try:
+        return parse_overrides(settings.source, Path.cwd(), plain_http=settings.verify == "off")
+    except ValueError as error:
+        raise BadSetting(f"--addon-source: {error}") from None
 
 
 def parse_overrides(text: str, base: Path, plain_http: bool = False) -> SourceOverrides:

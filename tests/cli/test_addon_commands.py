@@ -139,6 +139,7 @@ def test_versions_of_a_running_hookrunner_are_those_for_its_cluster(endpoint: En
         (("rollback", "a/b", "0"), "0 is not in the range"),
         (("values", "a/b", "--explain", "-g"), "--explain is about one section"),
         (("list", "--addons-dir", ADDONS, "--addon-source", "ftp://x"), "--addon-source"),
+        (("list", "--addons-dir", ADDONS, "--addon-source", "core-dns=/x"), "did you mean 'coredns'?"),
     ],
 )
 def test_bad_usage_ends_with_2(arguments: tuple[str, ...], message: str, command: Command) -> None:

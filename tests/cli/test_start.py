@@ -36,25 +36,27 @@ def test_every_setting_is_a_flag() -> None:
     assert {f"--{option.flag}" for option in options()} <= flags
 
 
-def refused(*flags: str) -> str:
-    """What `start` says where there is no hooks directory. A process of its own, since it sets up logging."""
-    command = [sys.executable, "-m", "hookrunner", "start", "--hooks-dir", "/nowhere", "--listen-port", "0", *flags]
+def refused(directory: Path, *flags: str) -> str:
+    """What `start` says where there is no hooks directory. A process of its own, since it sets up logging; with a debug
+    socket of its own, since another hookrunner may run here."""
+    usual = ("--hooks-dir", "/nowhere", "--listen-port", "0", "--debug-unix-socket", str(directory / "socket"))
+    command = [sys.executable, "-m", "hookrunner", "start", *usual, *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     return done.stderr
 
 
 @pytest.mark.usefixtures("launcher")
-def test_refused_start_ends_with_1_and_a_reason() -> None:
-    message = refused()
+def test_refused_start_ends_with_1_and_a_reason(tmp_path: Path) -> None:
+    message = refused(tmp_path)
     assert message.startswith("Error: ")
     assert "/nowhere" in message
     assert "Traceback" not in message
 
 
 @pytest.mark.usefixtures("launcher")
-def test_dead_flags_are_warned_about_first() -> None:
-    assert refused("--kube-server", "x").startswith(
+def test_dead_flags_are_warned_about_first(tmp_path: Path) -> None:
+    assert refused(tmp_path, "--kube-server", "x").startswith(
         "Warning: --kube-server has no effect: name the server in a kubeconfig.\nError: "
     )
 
@@ -63,6 +65,12 @@ def test_sandbox_flags_without_sandbox_are_refused_before_the_cluster_is_touched
     ended = command("start", "--simulate", "--sandbox=false", "--seed", "docs/demo.yaml")
     assert ended.code == 2
     assert "--seed is for a sandbox only; without --sandbox hooks run on your cluster" in ended.err
+
+
+def test_source_of_addons_that_cannot_be_used_is_refused_before_the_cluster_is_touched(command: Command) -> None:
+    ended = command("start", "--addons-dir=addons", "--addon-source=ftp://example.com", "--kube-config=nowhere")
+    assert ended.code == 2
+    assert "--addon-source: 'ftp:' is no kind of source" in ended.err
 
 
 @pytest.mark.usefixtures("launcher")

@@ -55,6 +55,10 @@ def read_files(source: AddonDirectories) -> AddonFiles:
         raise click.BadParameter(str(error), param_hint="--addon-source") from None
     with quiet():
         catalog = find_addons([path.absolute() for path in source.paths])
+    names = [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)]
+    for name in sorted(overrides.by_addon.keys() - set(names)):
+        hint = suggestion(name, names) or f"; there are {', '.join(names) or 'no addons'}"
+        raise click.BadParameter(f"there is no addon '{name}'{hint}", param_hint="--addon-source")
     return AddonFiles(catalog, directory_source(overrides), loaded)
 
 
