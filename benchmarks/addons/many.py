@@ -18,7 +18,10 @@ from benchmarks.watching import seconds_until, shows_data, shows_phase
 Side = TypeVar("Side", bound=Contestant)
 
 _QUIET = 0.5
-"""Seconds without work before something is changed."""
+"""Seconds until a start is over, with all that follows at once."""
+
+_REST = 2.0
+"""Seconds between two changes of values: what was written is looked at for drift a second and a half later."""
 
 _COLLECTED = 0.7
 """Seconds between two changes of a status: longer than hookrunner collects them."""
@@ -134,7 +137,7 @@ async def _counted(operator: Running, word: str) -> Figures:
 
 async def _change(contestant: Contestant, name: str) -> float:
     """Seconds from the write of a unit's value until its object has changed."""
-    await asyncio.sleep(_QUIET)
+    await asyncio.sleep(_REST)
     units = contestant.units
     shown, change = units.bed.cluster.watch(units.namespace), partial(contestant.change, name, 2)
     return await seconds_until(shown, change, {charts.shows(name)}, shows_data({"size": "2"}))

@@ -46,8 +46,8 @@ from hookrunner.releases.records.record import (
     now,
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
-from hookrunner.releases.records.release_store import PreviousRevisions, ReleaseHistory, ReleaseStore
-from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RevisionAttempt, RolloutTools
+from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore
+from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RolloutTools
 from hookrunner.releases.teardown import NamespaceContents, Teardown
 from kubetypes import json_values
 from kubetypes.json_values import JSON
@@ -153,7 +153,7 @@ class Releases:
     ) -> Head:
         previous = await release.read_previous()
         attempt = rollout.rollback_attempt(previous, target, digest, note)
-        await self._roll_out(release, previous, attempt, options)
+        await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
         return _head(release)
 
@@ -259,21 +259,20 @@ class Releases:
                     await release.update(noted)
             return 0
         attempt = rollout.next_attempt(previous, desired)
+        running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with _naming_release(release):
-                await ReleaseRollout(self._tools, attempt, previous, desired.options).try_out()
+                await running.try_out()
         try:
-            return await self._roll_out(release, previous, attempt, desired.options)
+            return await self._roll_out(release, running)
         except ReleaseFailed as error:
             if not desired.options.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
                 raise
             raise ReleaseFailed(f"{error}; {await self._roll_back(release, desired)}") from error
 
-    async def _roll_out(
-        self, release: ReleaseHistory, previous: PreviousRevisions, attempt: RevisionAttempt, options: ReleaseOptions
-    ) -> int:
+    async def _roll_out(self, release: ReleaseHistory, running: ReleaseRollout) -> int:
         """Roll out a revision, or record why that failed."""
-        running = ReleaseRollout(self._tools, attempt, previous, options)
+        attempt = running.attempt
         with _naming_release(release):
             await (release.update if attempt.known else release.create)(attempt.record)
             try:
@@ -281,7 +280,7 @@ class Releases:
             except (KubeError, ReleaseFailed) as error:
                 with suppress(KubeError, ReleaseFailed):
                     await release.update(running.ended(str(error)))
-                    await self._prune_history(release, options)
+                    await self._prune_history(release, running.options)
                 raise
             await self._complete_rollout(release, running.ended())
         return running.written
@@ -297,8 +296,8 @@ class Releases:
         previous = await release.read_previous()
         if previous.deployed is None:
             return "there is no deployed revision to go back to"
-        target_attempt = rollout.rollback_attempt(previous, previous.deployed, desired.digest, ROLLED_BACK)
-        await self._roll_out(release, previous, target_attempt, desired.options)
+        attempt = rollout.rollback_attempt(previous, previous.deployed, desired.digest, ROLLED_BACK)
+        await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, desired.options))
         await self._clean_history(release, desired.options)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 

@@ -191,11 +191,12 @@ class ReleaseRollout:
     options: ReleaseOptions
     written: int = 0
     runs: list[HelmHookRun] = field(default_factory=list)
+    _before: Mapping[ObjectId, JSON] | None = None
 
     async def try_out(self) -> None:
         """Have the API server check what would be written. Raises ReleaseFailed, KubeError; then nothing is written."""
         objects, identity = self.attempt.objects, release_of(self.attempt.record)
-        before, desired = await by_id(self.previous.records), {object_id(obj, identity) for obj in objects}
+        before, desired = await self._read_before(), {object_id(obj, identity) for obj in objects}
         doubtful = () if self.previous.is_consistent else desired
         await self.tools.applier.try_out(objects, identity, before, self.options, doubtful)
 
@@ -204,7 +205,7 @@ class ReleaseRollout:
         object is written."""
         record, objects, verb = self.attempt.record, self.attempt.objects, self.attempt.verb
         identity, hooks = release_of(record), record.hooks
-        before, desired = await by_id(self.previous.records), {object_id(obj, release_of(record)) for obj in objects}
+        before, desired = await self._read_before(), {object_id(obj, identity) for obj in objects}
         await self._run(hooks, f"pre-{verb}")
         doubtful = () if self.previous.is_consistent else desired
         self.written += (await self.tools.applier.apply(objects, identity, before, self.options, doubtful)).written
@@ -218,6 +219,12 @@ class ReleaseRollout:
         """The revision's record after the rollout, with the error if it failed."""
         runs = {(run.hook.path, run.hook.name): _run_as_json(run) for run in self.runs}
         return self.attempt.ended(error).with_runs(runs)
+
+    async def _read_before(self) -> Mapping[ObjectId, JSON]:
+        """The objects of the previous revisions, parsed once for the dry run and the writes."""
+        if self._before is None:
+            self._before = await by_id(self.previous.records)
+        return self._before
 
     async def _run(self, hooks: Iterable[HelmHook], event: str) -> None:
         identity = release_of(self.attempt.record)
