@@ -52,6 +52,16 @@ MODULE = {
 }
 
 
+ADDON = {
+    "hello/addon.yaml": "object: {kind: Hello}\n",
+    "hello/openapi/spec.yaml": "type: object\nproperties: {k: {type: string}}\n",
+    "hello/channels/stable": "manifests: [{version: 1.0.0}]",
+    "hello/channels/packages/hello/1.0.0/Chart.yaml": MODULE["001-hello/Chart.yaml"],
+    "hello/channels/packages/hello/1.0.0/templates/a.yaml": TEMPLATE,
+}
+HELLOS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/hellos"
+
+
 class Trace:
     """The files of hookrunner in which a function of this thread was called inside the `with`."""
 
@@ -102,6 +112,21 @@ class World:
         async with self.session.get(f"{CONFIGMAPS}/{name}") as answer:
             return answer.status == 200 and (await answer.json()).get("data", {}).get(key) == text
 
+    async def apply_hello(self, text: str) -> bool:
+        """Create or change the instance; false as long as its kind is not served."""
+        body = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "Hello", "spec": {"k": text}}
+        place = f"{HELLOS}/x?fieldManager=user&force=true"
+        headers = {"Content-Type": "application/apply-patch+yaml"}
+        data = json.dumps(body | {"metadata": {"name": "x"}})
+        async with self.session.patch(place, data=data, headers=headers) as answer:
+            return answer.status in (200, 201)
+
+    async def is_current(self, generation: int) -> bool:
+        """Does the status of the instance say that this generation works?"""
+        async with self.session.get(f"{HELLOS}/x") as answer:
+            status = (await answer.json()).get("status") or {}
+        return (status.get("phase"), status.get("observedGeneration")) == ("Current", generation)
+
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(60):
             while not await true():
@@ -134,6 +159,18 @@ async def world_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> A
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     async with running(tmp_path, {"modules-dir": str(tmp_path / "modules")}) as world:
+        yield world
+
+
+@pytest.fixture
+async def world_of_addons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    """With one addon, whose chart writes the field `k` into a ConfigMap."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in ADDON.items():
+        file = tmp_path / "addons" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    async with running(tmp_path, {"addons-dir": str(tmp_path / "addons")}) as world:
         yield world
 
 
@@ -217,6 +254,20 @@ async def test_the_page_names_each_file_of_a_values_way(world_of_modules: World)
     compare("One value's way through the files", trace.way())
 
 
+@pytest.mark.slow
+async def test_the_page_names_each_file_of_an_instances_way(world_of_addons: World) -> None:
+    world = world_of_addons
+    await world.until(lambda: world.apply_hello("one"))
+    await world.until(lambda: world.has("hello", "k", "one"))
+    await world.until(lambda: world.is_current(1))
+    with Trace() as trace:
+        await world.apply_hello("two")
+        await world.until(lambda: world.has("hello", "k", "two"))
+        await world.until(lambda: world.is_current(2))
+        await world.pass_time()
+    compare("One instance's way through the files", trace.way())
+
+
 def compare(section: str, called: set[str]) -> None:
     """The files of a section with those that were called."""
     way, allowed = named(section)
@@ -231,5 +282,7 @@ def _is_called(name: str, called: set[str]) -> bool:
 
 
 def test_each_table_is_read() -> None:
-    sections: list[Any] = [named(f"One {what}'s way through the files")[0] for what in ("event", "review", "value")]
-    assert [len(way) > 8 for way in sections] == [True, True, True]
+    sections: list[Any] = [
+        named(f"One {what}'s way through the files")[0] for what in ("event", "review", "value", "instance")
+    ]
+    assert [len(way) > 8 for way in sections] == [True, True, True, True]

@@ -157,7 +157,7 @@ def patch_schema(source: SourcedObject, fields: JSON) -> Schema | None:
 
     Of a few of its kinds no OpenAPI document is at hand: APIServices, flow control, dynamic resources, autoscaling/v1.
     No list in their specs merges, so what is needed of them is the schema of `metadata`, and that the fields exist
-    (docs/decisions.md, 78).
+    (docs/decisions.md, 80).
     """
     if schema := kind_schema(source.api_version, source.kind):
         return schema
