@@ -18,7 +18,7 @@ from hookrunner.addons.build_request import BuildRequest
 from hookrunner.charts import chart_files
 from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer, worker_environment
-from hookrunner.errors import BadManifest
+from hookrunner.errors import BadManifest, UnknownKind
 from hookrunner.manifests.images import redirect_images
 from hookrunner.manifests.kustomize import build_kustomization
 from hookrunner.manifests.object_metadata import (
@@ -35,6 +35,7 @@ from hookrunner.manifests.placeholders import replace_placeholders
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId, read_objects, split_lists
 from hookrunner.model.releases import RenderedChart, RenderRequest
+from hookrunner.model.status import some
 from hookrunner.packages.channels import version_order
 from kubetypes.json_values import JSON
 
@@ -157,7 +158,11 @@ async def _read_scopes(objects: Objects, request: BuildRequest) -> Scopes:
     own = {(kind.api_version, kind.kind): kind.namespaced}
     known = scopes_of(objects, own)
     unknown = unplaced_kinds(objects, known)
-    return scopes_of(objects, own | {**await request.terms.read_scopes(unknown)}) if unknown else known
+    try:
+        return scopes_of(objects, own | {**await request.terms.read_scopes(unknown)}) if unknown else known
+    except UnknownKind as error:
+        named = [str(source) for source in objects if (source.api_version, source.kind) in unknown]
+        raise UnknownKind(f"{some(named)}: {error}") from None
 
 
 def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:

@@ -128,9 +128,17 @@ class KindResolver:
             self._discovery.renew(resource.api_version)
 
     async def read_scopes(self, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bool]:
-        """Which of these kinds (apiVersion, kind) have namespaces. Raises UnknownKind, or another KubeError if the
-        server cannot be asked."""
-        return {kind: (await self.resolve(*kind)).namespaced for kind in kinds}
+        """Which of these kinds (apiVersion, kind) have namespaces. Raises UnknownKind with all that the server does not
+        know, or another KubeError if it cannot be asked."""
+        scopes, unknown = dict[tuple[str, str], bool](), list[str]()
+        for kind in kinds:
+            try:
+                scopes[kind] = (await self.resolve(*kind)).namespaced
+            except UnknownKind as error:
+                unknown.append(str(error))
+        if unknown:
+            raise UnknownKind("; ".join(unknown))
+        return scopes
 
     def forget(self, api_version: str) -> None:
         """Drop cached kinds of this version, because the server answered 404: the next time it is asked again."""

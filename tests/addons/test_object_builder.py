@@ -11,7 +11,7 @@ from hookrunner.addons.files.addon_file import to_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadManifest, BadPatch, MissingValue
+from hookrunner.errors import BadManifest, BadPatch, MissingValue, UnknownKind
 from hookrunner.manifests.object_metadata import Kind
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
@@ -148,6 +148,17 @@ async def test_cluster_tells_scopes_of_kinds_that_only_it_knows(builder: ObjectB
     placed = {obj["kind"]: obj["metadata"].get("namespace") for obj in objects}
     assert placed == {"ConfigMap": "apps", "Thing": "apps", "Zone": None, "Odd": None}
     assert asked == [("a.io/v1", "Thing"), ("a.io/v1", "Zone"), ("a.io/v1", "Odd")]
+
+
+async def test_object_of_a_kind_that_the_cluster_does_not_know_is_named(
+    builder: ObjectBuilder, request_of: Request
+) -> None:
+    async def read_scopes(kinds: Collection[Kind]) -> dict[Kind, bool]:
+        raise UnknownKind(f"no kind {kinds}")
+
+    request = request_of({"b.yaml": "apiVersion: a.io/v1\nkind: Zone\nmetadata: {name: x}\n", "a.yaml": CONFIG})
+    with pytest.raises(UnknownKind, match=r"^Zone x \(b\.yaml\): no kind \(\('a\.io/v1', 'Zone'\),\)"):
+        await builder.build(replace(request, terms=BuildTerms(read_scopes=read_scopes)))
 
 
 def test_namespace_of_an_instance_without_one_is_that_of_the_program(request_of: Request) -> None:

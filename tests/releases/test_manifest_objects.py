@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import ReleaseFailed
-from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id, stages, to_applied
+from hookrunner.errors import ReleaseFailed, UnknownKind
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.resources import Resource
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id, stages, to_applied
 from tests.tables import each
+
+ZONE = Resource("a.io/v1", "Zone", "zones", namespaced=True, verbs=("get",))
+
 
 RELEASE = ReleaseId("r", "ns")
 
@@ -105,3 +110,21 @@ def test_server_defaults_do_not_count_as_applied() -> None:
         "f:metadata": {"f:finalizers": {'v:"x/y"': {}}},
         "f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': kept}}}},
     }
+
+
+class Served(Discovery):
+    """One kind."""
+
+    def __init__(self) -> None: ...
+
+    async def resolve(self, api_version: str, kind: str, exact: bool = False) -> Resource:
+        if kind != ZONE.kind:
+            raise UnknownKind(f"no {kind}")
+        return ZONE
+
+
+async def test_scopes_of_kinds_are_read_and_all_unknown_ones_named() -> None:
+    kinds = KindResolver(Served())
+    assert await kinds.read_scopes([("a.io/v1", "Zone")]) == {("a.io/v1", "Zone"): True}
+    with pytest.raises(UnknownKind, match=r"^no Odd; no Strange$"):
+        await kinds.read_scopes([("a.io/v1", kind) for kind in ("Odd", "Zone", "Strange")])
