@@ -48,8 +48,8 @@ from hookrunner.releases.releases import Releases
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
-_PATIENCE, _NEXT_PATIENCE = 5.0, 60.0
-"""Seconds for objects that are deleted to disappear, in the first attempt and in further ones."""
+_PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
+"""Seconds for objects that are deleted to disappear, in the first attempt and in further ones. A namespace takes 6."""
 
 
 @dataclass(frozen=True, slots=True)

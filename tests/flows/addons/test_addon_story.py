@@ -1,8 +1,12 @@
 """What users of an addon go through, with stock kubectl and helm on a real control plane."""
 
+import asyncio
+from pathlib import Path
 from signal import SIGKILL
 
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
+from tests.flows.addons.things_world import DEFINITION, create, left, maps, start_with_less, with_things
+from tests.instances.lives.places import OLD
 
 DNS = f"{GROUP}/coredns/default"
 UNIT = "coredns.kube-system.default"
@@ -95,3 +99,39 @@ async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterW
     await there.reaches(DNS, {**HEALTHY, "version": "1.15.0"})
     await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
     assert (await there.marked(UNIT), await there.world.releases()) == ([], [])
+
+
+async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_path: Path) -> None:
+    """The garbage collector and what empties namespaces and definitions are real. A start that offers less than before
+    deletes nothing."""
+    things = with_things(there, tmp_path)
+    places = ("n1", "n2", "n3", "n4")
+    for place in places:
+        await things.kubectl("create", "namespace", place)
+    await things.world.start()
+    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=30s")
+    await create(things, *places)
+
+    orphan = ("delete", "thing", "x", "-n", "n1", "--cascade=orphan", "--timeout=60s")
+    space = ("delete", "namespace", "n2", "--timeout=60s")
+    others = asyncio.gather(things.kubectl(*orphan), things.kubectl(*space))  # half a minute, with nothing to do
+    await things.kubectl("delete", "thing", "x", "-n", "n3", "--timeout=30s")
+    await create(things, "n3")
+    await others
+    assert (await maps(things, "n1"), await left(things, ["n1", "n2"])) == (OLD, [])
+
+    await things.world.stop()
+    things.world.writes()
+    await start_with_less(things)
+    deleted = [line for line in things.world.writes() if line.startswith("DELETE")]
+    assert (deleted, await maps(things, "n3"), await maps(things, "n4")) == ([], OLD, OLD)
+    assert await things.world.releases() == ["thing.n3.x.v1 deployed", "thing.n4.x.v1 deployed"]
+
+    await things.world.start()
+    uid = (await things.kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.metadata.uid}")).strip()
+    await things.kubectl("delete", "crd", DEFINITION, "--timeout=60s")
+    assert (await left(things, ["n3", "n4"]), await things.world.releases()) == ([], [])
+    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=30s")
+    assert (await things.kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.metadata.uid}")).strip() != uid
+    await create(things, "n4")
+    await things.kubectl("delete", "thing", "x", "-n", "n4", "--timeout=30s")
