@@ -1,14 +1,14 @@
 """How the flags of `start` reach the settings, and how it ends. What it runs: `tests/flows`."""
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 
 from hookrunner.cli.start import given, start
 from hookrunner.settings import options
+from tests import launcher
 from tests.fakes.command_line import Command
 
 
@@ -39,9 +39,8 @@ def test_every_setting_is_a_flag() -> None:
 def refused(directory: Path, *flags: str) -> str:
     """What `start` says where there is no hooks directory. A process of its own, since it sets up logging; with a debug
     socket of its own, since another hookrunner may run here."""
-    usual = ("--hooks-dir", "/nowhere", "--listen-port", "0", "--debug-unix-socket", str(directory / "socket"))
-    command = [sys.executable, "-m", "hookrunner", "start", *usual, *flags]
-    done = subprocess.run(command, capture_output=True, text=True)
+    words = ["start", "--hooks-dir", "/nowhere", "--listen-port", "0", "--debug-unix-socket", f"{directory}/socket"]
+    done = launcher.run([*words, *flags], cwd=directory, env=os.environ)
     assert done.returncode == 1
     return done.stderr
 
@@ -77,7 +76,6 @@ def test_source_of_addons_that_cannot_be_used_is_refused_before_the_cluster_is_t
 def test_standard_output_holds_log_records_and_nothing_else(tmp_path: Path) -> None:
     (hooks := tmp_path / "hooks").mkdir()
     (hooks / "not-executable.sh").touch()
-    command = [sys.executable, "-m", "hookrunner", "start", "--hooks-dir", str(hooks), "--listen-port", "0"]
-    command += ["--kube-config", "/nowhere", "--debug-unix-socket", str(tmp_path / "socket")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    words = ["start", "--hooks-dir", str(hooks), "--listen-port", "0", "--kube-config", "/nowhere"]
+    done = launcher.run([*words, "--debug-unix-socket", f"{tmp_path}/socket"], cwd=tmp_path, env=os.environ)
     assert [json.loads(line)["msg"] for line in done.stdout.splitlines()] == ["file is skipped"]

@@ -109,6 +109,7 @@ async def test_the_program_runs_beside_links_of_all_kinds_among_its_hooks(tmp_pa
 def test_a_link_to_itself_among_hooks_refuses_the_start(tmp_path: Path) -> None:
     link(tmp_path / "h" / "a.txt", "itself")
     words = ["start", "--sandbox", "--listen-port=0", f"--hooks-dir={tmp_path}/h", f"--tmp-dir={tmp_path}/tmp"]
+    words.append(f"--debug-unix-socket={tmp_path}/socket")  # another program may be at the default place
     ended = launcher.run(words, cwd=tmp_path, env=os.environ)
     assert ended.returncode == 1
     assert f"cannot read '{tmp_path}/h/a.txt': Too many levels of symbolic links" in ended.stderr
