@@ -1,4 +1,4 @@
-"""Certificates are replaced under a hundred requests a second, and no request fails.
+"""Certificates are replaced under forty requests a second, at night a hundred, and no request fails.
 
 Each exchange is one of the CA as well, which clients have to trust before they meet it.
 """
@@ -16,7 +16,7 @@ from tests.controlplane.processes import free_port
 from tests.flows.certificates import LIFE, Secrets, made, write_files
 from tests.flows.conftest import Start
 from tests.flows.service import Service
-from tests.flows.traffic import Traffic, quick
+from tests.flows.traffic import A_SECOND, Traffic, quick
 from tests.flows.webhooks import Site, is_asked
 
 
@@ -36,7 +36,7 @@ def start(site: Site, operator: Start) -> Start:
 async def exchanged(site: Site, exchange: Callable[[], Any]) -> Traffic:
     """The traffic of the time before, while and after a certificate is exchanged."""
     async with Traffic(site) as traffic:
-        await traffic.answered(100)
+        await traffic.answered(A_SECOND)
         await asyncio.to_thread(exchange)
         await traffic.meets_another()
     assert traffic.failures == []
@@ -81,7 +81,7 @@ async def test_one_of_several_replicas_renews_the_certificate(site: Site, start:
             await start({"h.sh": quick(site)}, *site.flags, *flags)
         old = secrets.serial()
         async with Traffic(site) as traffic:
-            await traffic.answered(100)
+            await traffic.answered(A_SECOND)
             before = (await traffic.registration())["metadata"]["generation"]
             await asyncio.to_thread(secrets.write, made("due", age=LIFE * 0.7))
             await traffic.meets_another()

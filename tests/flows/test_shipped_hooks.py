@@ -66,18 +66,18 @@ async def test_all_shipped_hooks_work_together(running: tuple[Operator, Cluster]
         lambda: "runs-with" in cluster.kubectl("-n", "shop", "get", "deployment", "web", "-o", template), "a restart"
     )
     await until(lambda: program.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
+    await a_finished_job_is_deleted(cluster)
+    await copies_of_a_secret_are_deleted_with_it(cluster)
 
 
-async def test_a_finished_job_is_deleted(running: tuple[Operator, Cluster]) -> None:
-    _, cluster = running
+async def a_finished_job_is_deleted(cluster: Cluster) -> None:
     patch = json.dumps({"status": FINISHED})
     arguments = ("-n", "shop", "patch", "job", "import", "--subresource=status", "--type=merge", "-p", patch)
     await asyncio.to_thread(cluster.kubectl, *arguments)
     await shows(cluster, "", "-n", "shop", "job", "import", "-o", "jsonpath={.metadata.name}")
 
 
-async def test_copies_of_a_secret_are_deleted_with_it(running: tuple[Operator, Cluster]) -> None:
-    _, cluster = running
+async def copies_of_a_secret_are_deleted_with_it(cluster: Cluster) -> None:
     await shows(cluster, "secret/registry", "-n", "shop", "secrets", "-o", "name")
     await asyncio.to_thread(cluster.kubectl, "delete", "secret", "registry")
     await shows(cluster, "", "-n", "shop", "secrets", "-o", "name")

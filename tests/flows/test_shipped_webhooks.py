@@ -38,7 +38,12 @@ def _asks(site: Site) -> bool:
     return "denied the request" in wild and "team: tea" in unlabelled
 
 
-async def test_images_need_a_version_and_pods_get_defaults(site: Site) -> None:
+async def test_all_shipped_webhooks_answer(site: Site) -> None:
+    await images_need_a_version_and_pods_get_defaults(site)
+    await an_object_can_be_read_in_three_versions(site)
+
+
+async def images_need_a_version_and_pods_get_defaults(site: Site) -> None:
     code, shown = await asyncio.to_thread(site.kubectl, "run", "web", "--image=nginx")
     assert (code, "denied the request: name a version of each image, not `latest`: web: nginx" in shown) == (1, True)
     code, shown = await asyncio.to_thread(site.kubectl, "run", "web", "--image=nginx:1.27")
@@ -47,7 +52,7 @@ async def test_images_need_a_version_and_pods_get_defaults(site: Site) -> None:
     assert (await asyncio.to_thread(site.kubectl, "get", "pod", "web", "-o", query))[1] == "tea 100m"
 
 
-async def test_an_object_can_be_read_in_three_versions(site: Site) -> None:
+async def an_object_can_be_read_in_three_versions(site: Site) -> None:
     def created() -> bool:
         return site.kubectl("apply", "-f", "-", text=CRONTAB % "db:5432")[0] == 0
 
