@@ -157,6 +157,12 @@ MUTATIONS = (
         "tests/instances/test_instance_rollbacks.py",
     ),
     Mutation(
+        "hookrunner/instances/package_choice.py",
+        "if head is None or head.note or not",
+        "if head is None or not",
+        "tests/instances/test_package_choice.py",
+    ),
+    Mutation(
         "hookrunner/convergence/runs/unit_rollbacks.py",
         "replaced if head.digest == replaced",
         "replaced if head.digest != replaced",

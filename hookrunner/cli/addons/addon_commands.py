@@ -6,11 +6,10 @@ import click
 from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, Source, sourced, with_given
 from hookrunner.cli.addons.instance_targets import (
     InstanceTarget,
-    complete_rendered,
+    RenderSubject,
     complete_revisions,
-    in_namespace,
+    of_files_or_instance,
     of_instance,
-    to_target,
 )
 from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.output import echo, show
@@ -111,15 +110,12 @@ def addon_rollback(target: InstanceTarget, revision: int | None, sockets: Socket
 
 
 @click.command("render")
-@click.argument("names", metavar="FILE...|ADDON/NAME", nargs=-1, required=True, shell_complete=complete_rendered)
-@in_namespace
+@of_files_or_instance
 @click.option("--diff", is_flag=True, help="Show how they differ from what is in the cluster, or of files in --given.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 @sourced
 @with_given
-def addon_render(
-    names: tuple[str, ...], namespace: str, diff: bool, output: str, cluster: ClusterFlags, source: Source
-) -> int:
+def addon_render(subject: RenderSubject, diff: bool, output: str, cluster: ClusterFlags, source: Source) -> int:
     """Print the objects of an instance: of a running hookrunner, as its next run would make them; with --addons-dir
     those of the instances in FILE (`-` is standard input), without a cluster and without a network.
 
@@ -136,20 +132,11 @@ def addon_render(
     3 if --diff shows that something would change.
     """
     if isinstance(source, AddonDirectories):
-        if namespace:
-            raise click.UsageError("-n is about a running hookrunner; in FILE, metadata.namespace says it")
         # 0.3 s, which a look at a running hookrunner need not pay.
         from hookrunner.cli.addons import addon_rendering
 
-        return addon_rendering.run(source, names, cluster, diff=diff, output=output)
-    return _render_running(source, to_instance(names, namespace), diff=diff, output=output)
-
-
-def to_instance(names: tuple[str, ...], namespace: str) -> InstanceTarget:
-    """The instance that is named. Raises click.UsageError for files, which need --addons-dir."""
-    if len(names) > 1 or names[0] == "-" or names[0].endswith((".yaml", ".yml", ".json")):
-        raise click.UsageError(f"{' '.join(names)}: to render files, give --addons-dir DIR, too; else one ADDON/NAME")
-    return to_target(names[0], namespace)
+        return addon_rendering.run(source, subject.files, cluster, diff=diff, output=output)
+    return _render_running(source, subject.instance, diff=diff, output=output)
 
 
 def _render_running(sockets: Sockets, target: InstanceTarget, *, diff: bool, output: str) -> int:

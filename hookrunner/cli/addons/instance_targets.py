@@ -105,6 +105,16 @@ def _beginning_with(typed: str, names: list[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.startswith(typed) and name.isprintable()]
 
 
+_in_namespace = click.option(
+    "-n",
+    "--namespace",
+    default="",
+    metavar="NS",
+    shell_complete=complete_namespaces,
+    help="The instance's namespace, if several have that name.",
+)
+
+
 def of_instance(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the argument ADDON/NAME and the option -n, and as `target` what they mean."""
 
@@ -113,14 +123,40 @@ def of_instance(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(target=to_target(target, namespace), **others)
 
     argument = click.argument("target", metavar="ADDON/NAME", shell_complete=complete_instances)
-    return argument(in_namespace(call))
+    return argument(_in_namespace(call))
 
 
-in_namespace = click.option(
-    "-n",
-    "--namespace",
-    default="",
-    metavar="NS",
-    shell_complete=complete_namespaces,
-    help="The instance's namespace, if several have that name.",
-)
+@dataclass(frozen=True, slots=True)
+class RenderSubject:
+    """What is rendered: files, or an instance of a running hookrunner."""
+
+    names: tuple[str, ...]
+    namespace: str
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files. Raises click.UsageError with -n."""
+        if self.namespace:
+            raise click.UsageError("-n is about a running hookrunner; in FILE, metadata.namespace says it")
+        return self.names
+
+    @property
+    def instance(self) -> InstanceTarget:
+        """The instance. Raises click.UsageError for files."""
+        name = self.names[0]
+        if len(self.names) > 1 or name == "-" or name.endswith((".yaml", ".yml", ".json")):
+            shown = " ".join(self.names)
+            raise click.UsageError(f"{shown}: to render files, give {ADDONS_DIR} DIR, too; else one ADDON/NAME")
+        return to_target(name, self.namespace)
+
+
+def of_files_or_instance(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the arguments FILE... or ADDON/NAME and the option -n, and as `subject` what they mean."""
+
+    @wraps(command)
+    def call(names: tuple[str, ...], namespace: str, **others: Any) -> Any:
+        return command(subject=RenderSubject(names, namespace), **others)
+
+    metavar = "FILE...|ADDON/NAME"
+    argument = click.argument("names", metavar=metavar, nargs=-1, required=True, shell_complete=complete_rendered)
+    return argument(_in_namespace(call))
