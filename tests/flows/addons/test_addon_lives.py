@@ -12,6 +12,7 @@ from tests.flows.addons.cluster_world import GROUP, ClusterWorld
 
 HEALTHY = {"phase": "Current", "healthy": True}
 NO_ANSWER = {"phase": "InProgress", "healthy": False}
+KEPT = ("--field-selector=reason=Kept", "-o=jsonpath={.items[*].message}")
 DNS_SERVICE = """\
 apiVersion: v1
 kind: Service
@@ -23,7 +24,8 @@ spec: {selector: {k8s-app: none}, ports: [{name: dns, port: 53, protocol: UDP}]}
 @dataclass(frozen=True, slots=True)
 class Life:
     """An addon's spec and what it is changed by; the object that has `shows` then; its versions by
-    default and after the upgrade; the status that it gets here, and what the reason names."""
+    default and after the upgrade; the status that it gets here, and what the reason names. The addon fills the Secret
+    `filled` itself, once; its namespace is the addon's."""
 
     addon: str
     plural: str
@@ -34,6 +36,7 @@ class Life:
     versions: tuple[str, str]
     status: JSON
     obstacle: str = ""
+    filled: str = ""
 
 
 LIVES = [
@@ -80,6 +83,7 @@ LIVES = [
         "harbour",
         ("7.13.0", "7.14.0"),
         HEALTHY,
+        filled="kubernetes-dashboard-csrf",
     ),
 ]
 
@@ -101,6 +105,7 @@ async def test_addon_lives(there: ClusterWorld, life: Life) -> None:
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
     await there.until(lambda: is_named(there, path, life.obstacle), True, life.obstacle)
+    key = await filled_data(there, life)
 
     await there.change(path, life.change)
     await there.reaches(path, {**life.status, "version": before})
@@ -115,12 +120,39 @@ async def test_addon_lives(there: ClusterWorld, life: Life) -> None:
     await there.reaches(path, {**life.status, "version": after})
     await there.change(path, {"version": None})
     await there.reaches(path, {**life.status, "version": before})
+    assert await filled_data(there, life) == key
 
+    if life.filled:
+        await there.kubectl("create", "configmap", "mine", "-n", "kubernetes-dashboard")
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
     assert (await there.marked(unit), await there.world.releases()) == ([], [])
+    if life.filled:  # others use its namespace
+        await there.kubectl("get", "configmap", "mine", "-n", "kubernetes-dashboard")
+        await there.until(lambda: is_kept(there, "kubernetes-dashboard"), True, "the Event Kept")
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
+
+
+async def filled_data(there: ClusterWorld, life: Life) -> Any:
+    """The data of the Secret that the addon fills itself, as soon as there is any; empty without such a Secret."""
+    path = f"/api/v1/namespaces/kubernetes-dashboard/secrets/{life.filled}"
+
+    async def data() -> Any:
+        return (await there.read(path)).get("data")
+
+    async def is_filled() -> bool:
+        return bool(await data())
+
+    if not life.filled:
+        return None
+    await there.until(is_filled, True, life.filled)
+    return await data()
+
+
+async def is_kept(there: ClusterWorld, name: str) -> bool:
+    """Does an Event say that this has stayed?"""
+    return name in await there.kubectl("get", "events", "-n", "kube-system", *KEPT)
 
 
 async def is_named(there: ClusterWorld, path: str, obstacle: str) -> bool:
