@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from hookrunner.packages.package import parse_package
+from kubetypes.openapi import builtin_kinds
 from tests.flows.modules.test_addon_instances import ADDON, MANIFEST, SPEC, THINGS, channel, put, reaches, start, status
 from tests.flows.modules.world import World
 
@@ -99,13 +100,20 @@ async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server:
     assert steps_taken(things, "y") == ["resolve", "fetch", "render", "apply"]
 
 
-async def test_channel_that_moves_is_followed_at_the_next_look(things: World, server: Server) -> None:
+async def test_channel_that_moves_is_followed_and_so_is_an_upgrade_of_the_cluster(
+    things: World, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     things.operator.flags += ("--addon-refresh=300ms",)
     await start(things)
     await put(things)
     await things.becomes("of-thing", text="hi", version="1.0.0")
     server.put("2.0.0")
     await things.becomes("of-thing", text="hi", version="2.0.0")
+    server.put("3.0.0")
+    entries = ('{version: 2.0.0, kubernetesVersion: "<1.99"}', '{version: 3.0.0, kubernetesVersion: ">=1.99"}')
+    server.files["/stable"] = f"manifests: [{', '.join(entries)}]"
+    monkeypatch.setitem(builtin_kinds.document()["version"], "gitVersion", "v1.99.1")  # what the sandbox says it is
+    await things.becomes("of-thing", text="hi", version="3.0.0")
 
 
 async def put_map(world: World, name: str, labels: dict[str, str], **data: str) -> None:
