@@ -214,6 +214,12 @@ def test_errors_list_every_obstacle_the_most_serious_first() -> None:
     assert status_of(objects=failing("Failed"))["errors"] == ["Pod 0: failed"]
 
 
+def test_object_that_is_late_is_named_once() -> None:
+    assert status_of(objects=failing("InProgress"), timed_out=True)["errors"] == [
+        "not all objects are ready after 600 s: Pod 0: inprogress"
+    ]
+
+
 def test_long_errors_are_cut() -> None:
     status = status_of(objects=[ObjectReport(f"Pod {number}", "Failed", "x" * 10_000) for number in range(100)])
     assert (len(status["errors"]), status["errors"][-1]) == (51, "and 50 more")

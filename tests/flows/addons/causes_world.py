@@ -100,15 +100,22 @@ class CausesWorld:
         lists = await asyncio.gather(*(self.world.ask("GET", f"/apis/{GROUP}/v1alpha1/{name}", None) for name in names))
         return [obj for listed in lists for obj in listed["items"]]
 
-    async def events(self) -> dict[str, set[str]]:
-        """The reasons of the Events that are about each instance, by its name."""
-        found: dict[str, set[str]] = {}
+    async def events(self) -> list[tuple[str, str, str]]:
+        """The Events that are about instances: name, reason and message."""
+        found = []
         for namespace in (self.world.namespace, "kube-system"):
             listed = await self.world.ask("GET", f"/api/v1/namespaces/{namespace}/events", None)
             for event in listed["items"]:
                 if event["involvedObject"].get("apiVersion", "").startswith(GROUP):
-                    found.setdefault(event["involvedObject"]["name"], set()).add(event["reason"])
+                    found.append((event["involvedObject"]["name"], event["reason"], event["message"]))
         return found
+
+    async def reasons(self) -> dict[str, set[str]]:
+        """The reasons of the Events about each instance, by its name."""
+        told: dict[str, set[str]] = {}
+        for name, reason, _ in await self.events():
+            told.setdefault(name, set()).add(reason)
+        return told
 
     def samples(self) -> dict[str, list[dict[str, str]]]:
         """The labels of all series of addons, by metric."""

@@ -7,6 +7,7 @@ conditions, Events, metrics and tables, and left when the cause is gone.
 import asyncio
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -58,6 +59,7 @@ async def test_each_state_is_reached_by_its_cause_shown_and_left(causes: CausesW
     await causes.mend_the_world()
     await causes.change(MENDED, lambda cause: cause.mend)
     await causes.reach(MENDED, lambda cause: cause.before)
+    assert await repeated_events(causes) == {}
     await remove(causes)
 
 
@@ -93,13 +95,18 @@ async def touched_maps(causes: CausesWorld, before: Mapping[str, Any]) -> dict[s
 
 async def missing_events(causes: CausesWorld, instances: Iterable[Cause]) -> dict[str, set[str]]:
     """What has not been told of these instances yet."""
-    told = await causes.events()
+    told = await causes.reasons()
     healthy = {cause.name for cause in HEALTHY_FIRST}
     wanted = {
         cause.name: {*cause.events, *({"Applied", "Healthy"} if cause.name in healthy else ())} for cause in instances
     }
     missing = {name: reasons - told.get(name, set()) for name, reasons in wanted.items()}
     return {name: reasons for name, reasons in missing.items() if reasons}
+
+
+async def repeated_events(causes: CausesWorld) -> dict[tuple[str, str, str], int]:
+    """Those that say the same of one instance: runs that failed were tried again, and each told only once."""
+    return {event: times for event, times in Counter(await causes.events()).items() if times > 1}
 
 
 def check_metrics(causes: CausesWorld, shown: Mapping[str, Any]) -> None:
@@ -166,4 +173,4 @@ async def remove(causes: CausesWorld) -> None:
 
 async def has_told(causes: CausesWorld, name: str, reasons: set[str]) -> bool:
     """Are there Events for these reasons?"""
-    return reasons <= (await causes.events()).get(name, set())
+    return reasons <= (await causes.reasons()).get(name, set())
