@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -198,11 +199,12 @@ LIVING = (
 
 
 def count(site: Site) -> dict[str, int]:
-    """What lives: objects by class, tasks, shared watches, queues, hooks, series of metrics."""
+    """What lives: objects by class, tasks, shared watches, queues, hooks, series of metrics, open files."""
     gc.collect()
     objects = Counter(name for thing in gc.get_objects() if (name := type(thing).__name__) in LIVING)
     others = {"tasks": len(asyncio.all_tasks()), "watches": len(site.streams), "queues": len([*site.queues])}
-    return {**objects, **others, "hooks": len(site.engine.hooks), "samples": site.metrics.exposition().count(b"\n")}
+    others |= {"hooks": len(site.engine.hooks), "samples": site.metrics.exposition().count(b"\n")}
+    return {**objects, **others, "descriptors": len([*Path("/proc/self/fd").iterdir()])}
 
 
 async def live(site: Site, name: str, is_deleted: bool) -> None:

@@ -150,6 +150,11 @@ class Places:
         """The phase of each instance, by its place."""
         return {place: status.get("phase", "") for place, status in (await self.statuses()).items()}
 
+    async def exist(self, places: Iterable[str]) -> bool:
+        """Is any of these namespaces left?"""
+        items = (await self._client.get("/api/v1/namespaces"))["items"]
+        return not {item["metadata"]["name"] for item in items}.isdisjoint(places)
+
     async def maps(self) -> dict[str, dict[str, Any]]:
         """The ConfigMaps in each place, and in the namespaces that the addon creates: what `x` is in their data."""
         found: dict[str, dict[str, Any]] = {}

@@ -105,10 +105,11 @@ async def errors(site: LiveSite, text: str) -> bool:
     return status.get("phase") == "Terminating" and text in str(status["errors"])
 
 
-async def test_instance_that_is_created_again_at_once_is_installed_again(site: LiveSite) -> None:
+async def test_instance_that_is_deleted_in_an_upgrade_and_created_again_is_installed_again(site: LiveSite) -> None:
     async with site.started() as process:
         await installed(site)
         for _ in range(3):
+            await site.places.change(["n1"], {"version": "2.0.0"})
             await site.places.delete(["n1"])
             await site.until(lambda: exists(site, X), False)
             await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
