@@ -166,6 +166,18 @@ class Addon:
     drift: Drift = "repair"
     defaults: CommonFields = field(default_factory=lambda: CommonFields(channel="stable"))
 
+    @property
+    def summary(self) -> Mapping[str, str]:
+        """What lists show of it."""
+        return {
+            "name": self.name,
+            "kind": self.object.kind,
+            "group": self.object.group,
+            "channel": self.defaults.channel,
+            "instances": self.instances,
+            "description": self.description,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedAddon:
@@ -174,6 +186,11 @@ class RejectedAddon:
     name: str
     directory: Path
     problem: str
+
+    @property
+    def summary(self) -> Mapping[str, str]:
+        """What lists show of it."""
+        return {"name": self.name, "problem": self.problem}
 
 
 @dataclass(frozen=True, slots=True)

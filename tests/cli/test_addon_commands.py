@@ -43,7 +43,7 @@ def at(endpoint: Endpoint) -> tuple[str, str]:
 
 def test_list_is_a_table_of_instances(endpoint: Endpoint, command: Command) -> None:
     rejected = [{"name": "bad", "problem": "no kind"}]
-    shown = {"addons": ["coredns"], "instances": [ROW, TROUBLE], "rejected": rejected}
+    shown = {"addons": [{"name": "coredns"}], "instances": [ROW, TROUBLE], "rejected": rejected}
     endpoint.answers["/addon/list.json"] = orjson.dumps(shown).decode()
     ended = command("addon", "list", *at(endpoint))
     titles, current, conflict = ended.out.splitlines()
@@ -171,7 +171,7 @@ def test_completion_offers_addons_instances_and_revisions(
     words: list[str], typed: str, offered: list[str], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOKRUNNER_DEBUG_UNIX_SOCKET", str(endpoint.socket))
-    shown = {"addons": ["coredns", "dashboard"], "instances": [ROW, TROUBLE]}
+    shown = {"addons": [{"name": "coredns"}, {"name": "dashboard"}], "instances": [ROW, TROUBLE]}
     revisions = [{"revision": number, "version": "1.14.2", "status": "superseded"} for number in (1, 2)]
     endpoint.answers["/addon/list.json"] = orjson.dumps(shown).decode()
     endpoint.answers["/addon/coredns/default/revisions.json"] = orjson.dumps({"revisions": revisions}).decode()

@@ -1,6 +1,7 @@
 """Addons and instances on the debug endpoint: the routes of modules, below another path, and their own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -8,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from hookrunner.errors import PackageError, ReleaseFailed, RenderFailed
-from hookrunner.model.addons import RejectedAddon
+from hookrunner.model.addons import Addon, AddonObject, RejectedAddon
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import InstanceDump, RevisionDump, SnapshotDump
@@ -19,6 +20,7 @@ from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
 PODS = SnapshotDump("pods", [Entry(ObjectKey("d", "Pod", "y"), b'{"a":1}', None)], {})
+DNS = Addon("dns", "dns", Path("/addons/dns"), Path("/addons"), AddonObject("DNS", "dnses"), "Names")
 ROW = InstanceDump(
     *("dns", "d", "x", "DNS", "dns.d.x", "1.2", "stable", "Current", "Current", "it works", True, "1.3", 3, False, 9.0),
     {"Current": 2},
@@ -28,8 +30,8 @@ ROW = InstanceDump(
 class Shown:
     """`dns/x` in two namespaces, `dns/y` in one, and the cluster-scoped `net/n`."""
 
-    def addons(self) -> Sequence[str]:
-        return ["dns", "net"]
+    def addons(self) -> Sequence[Addon]:
+        return [DNS, replace(DNS, name="net")]
 
     def rejected(self) -> Sequence[RejectedAddon]:
         return [RejectedAddon("bad", Path("/addons/bad"), "object.kind is required")]
@@ -112,10 +114,9 @@ async def test_instance_is_found_by_addon_name_and_namespace(browse: Browse, pat
 async def test_list_has_addons_instances_and_rejected_directories(browse: Browse) -> None:
     async with browse(app()) as session:
         shown = orjson.loads(await (await session.get("/addon/list.json")).text())
-        assert (shown["addons"], shown["rejected"]) == (
-            ["dns", "net"],
-            [{"name": "bad", "problem": "object.kind is required"}],
-        )
+        assert [addon["name"] for addon in shown["addons"]] == ["dns", "net"]
+        assert shown["addons"][0] | {"kind": "DNS", "channel": "stable", "description": "Names"} == shown["addons"][0]
+        assert shown["rejected"] == [{"name": "bad", "problem": "object.kind is required"}]
         [row] = shown["instances"]
         assert (row["unit"], row["objects"], row["pinned"]) == ("dns.d.x", {"Current": 2}, False)
 

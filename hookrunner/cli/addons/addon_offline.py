@@ -12,7 +12,6 @@ from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, 
 from hookrunner.cli.addons.instance_targets import complete_addons
 from hookrunner.cli.output import show
 from hookrunner.cli.shared import run_to_end
-from hookrunner.model.addons import Addon
 from hookrunner.testing.addons.addon_cases import objects_as_yaml
 from hookrunner.testing.display import as_yaml
 from kubetypes.json_values import JSON
@@ -22,21 +21,10 @@ def listed(source: AddonDirectories, form: str) -> str:
     """The addons in directories, and those that cannot be offered with the reason, as `json` or `yaml`."""
     catalog = read_files(source).catalog
     document = {
-        "addons": [_addon_row(addon) for addon in catalog.addons],
-        "rejected": [{"name": addon.name, "problem": addon.problem} for addon in catalog.rejected],
+        "addons": [addon.summary for addon in catalog.addons],
+        "rejected": [addon.summary for addon in catalog.rejected],
     }
     return as_yaml(document) if form == "yaml" else orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
-
-
-def _addon_row(addon: Addon) -> dict[str, str]:
-    return {
-        "name": addon.name,
-        "kind": addon.object.kind,
-        "group": addon.object.group,
-        "channel": addon.defaults.channel,
-        "instances": addon.instances,
-        "description": addon.description,
-    }
 
 
 def versions(source: AddonDirectories, name: str, cluster: ClusterFlags, channels: Sequence[str]) -> JSON:

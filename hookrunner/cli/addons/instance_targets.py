@@ -61,7 +61,7 @@ def complete_addons(ctx: click.Context, _param: click.Parameter, typed: str) -> 
                 found = find_addons([path.absolute() for path in directory_paths(directories, ADDONS_DIR)])
             names = [addon.name for addon in found.addons]
         else:
-            names = ask_list(ctx)["addons"]
+            names = [row["name"] for row in ask_list(ctx)["addons"]]
         return _beginning_with(typed, names)
     return []
 

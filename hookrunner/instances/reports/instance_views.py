@@ -63,9 +63,9 @@ class InstanceViews:
     def __init__(self, sources: InstanceViewSources) -> None:
         self._sources = sources
 
-    def addons(self) -> Sequence[str]:
-        """Names of the addons that are offered."""
-        return list(self._sources.offer.addons)
+    def addons(self) -> Sequence[Addon]:
+        """The addons that are offered."""
+        return [offered.addon for offered in self._sources.offer.addons.values()]
 
     def rejected(self) -> Sequence[RejectedAddon]:
         """Directories that cannot be offered."""

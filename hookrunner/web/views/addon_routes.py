@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from aiohttp import web
 
-from hookrunner.model.addons import RejectedAddon
+from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.status import InstanceDump, RevisionDump
 from hookrunner.web.formats import FORMAT, answer, format_of
 from hookrunner.web.views.section_routes import (
@@ -30,8 +30,8 @@ class AddonPages(Sections, Protocol):
     """What is shown of addons and instances. `section` is a unit that `units` names. Nothing is changed but by
     `rollback`."""
 
-    def addons(self) -> Sequence[str]:
-        """Names of the addons that are offered."""
+    def addons(self) -> Sequence[Addon]:
+        """The addons that are offered."""
 
     def rejected(self) -> Sequence[RejectedAddon]:
         """Directories that cannot be offered."""
@@ -98,14 +98,18 @@ class _Shown:
 
     async def instances(self, request: web.Request) -> web.Response:
         pages = _pages(self._find)
-        rejected = [{"name": addon.name, "problem": addon.problem} for addon in pages.rejected()]
-        shown = {"addons": list(pages.addons()), "instances": [asdict(row) for row in pages.rows()]}
-        return answer(shown | {"rejected": rejected}, format_of(request.match_info["format"]))
+        shown = {
+            "addons": [addon.summary for addon in pages.addons()],
+            "instances": [asdict(row) for row in pages.rows()],
+            "rejected": [addon.summary for addon in pages.rejected()],
+        }
+        return answer(shown, format_of(request.match_info["format"]))
 
     async def versions(self, request: web.Request) -> web.Response:
         pages, addon = _pages(self._find), request.match_info["addon"]
-        if addon not in pages.addons():
-            known = ", ".join(pages.addons()) or "none"
+        names = [offered.name for offered in pages.addons()]
+        if addon not in names:
+            known = ", ".join(names) or "none"
             raise web.HTTPNotFound(text=f"there is no addon '{addon}'; those that are offered: {known}")
         offer = await answer_failures(pages.versions(addon, request.query.getall("channel", [])))
         return answer(offer, format_of(request.match_info["format"]))
