@@ -90,7 +90,7 @@ async def test_offline_commands_print_what_the_page_shows(directory: Path) -> No
 
 async def test_commands_of_the_first_page_succeed(directory: Path, env: dict[str, str]) -> None:
     lines = first_page()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert await _failures(lines, directory, env) == []
     await prints("kubectl get cluster-addons -A", "1.14.2", directory, env)
 
