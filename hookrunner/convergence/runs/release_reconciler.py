@@ -6,6 +6,7 @@ decided before anything is rendered, so that `genCA` or `now` in a template do n
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -66,6 +67,7 @@ class ReleaseReconciler:
         self._metrics = metrics
         self._maintained = maintained
         self._slots = asyncio.Semaphore(settings.concurrency)
+        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._rolled_out: dict[str, tuple[Head, str]] = {}
         self.locator = ReleaseLocator(helm.releases, helm.namespace)
         self.tracker = DriftTracker(helm.releases, helm.drift)
@@ -97,7 +99,7 @@ class ReleaseReconciler:
         KubeError."""
         self._store.for_helm(state.module.section)
         with self._timed(self._metrics.module_helm_seconds.observe, state):
-            async with self._slots:
+            async with self._turns[state.module.name], self._slots:
                 await self._reconcile(state)
 
     async def uninstall(self, state: ModuleState) -> None:
@@ -111,6 +113,7 @@ class ReleaseReconciler:
         """Drop what is remembered of a unit that will not come back."""
         self.tracker.forget(state.module)
         self._rolled_out.pop(state.module.name, None)
+        self._turns.pop(state.module.name, None)
 
     async def purge(self, head: Head) -> None:
         """Delete a release."""
@@ -118,7 +121,12 @@ class ReleaseReconciler:
 
     async def rollback(self, state: ModuleState, revision: int | None) -> Head:
         """Bring an earlier revision back, until the module's values or its chart change; an instance's until something
-        changes by which its user asks for another attempt."""
+        changes by which its user asks for another attempt. A run that is under way ends before: it would apply what it
+        has computed already."""
+        async with self._turns[state.module.name]:
+            return await self._rollback(state, revision)
+
+    async def _rollback(self, state: ModuleState, revision: int | None) -> Head:
         digest_, _ = await self._compute_digest(state, await self.head(state))
         if state.blueprint:
             digest_ = state.blueprint.attempt_digest(digest_)

@@ -31,6 +31,7 @@ from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
 from tests.convergence.site import NO_SCHEMAS
+from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 
@@ -89,6 +90,10 @@ class Records(Releases):
         head = Head(wanted.name, wanted.namespace, revision, "deployed", wanted.digest, True, unmanaged)
         self.latest[wanted.name] = head
         return ReleaseResult(head, 1)
+
+    async def rollback(self, name: str, namespace: str, revision: int | None, digest: str, options: Any = None) -> Head:
+        self.latest[name] = replace(self.latest[name], revision=9, digest=digest, note="pinned")
+        return self.latest[name]
 
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         return (ADOPTION,)
@@ -314,3 +319,26 @@ async def test_a_release_is_uninstalled_where_it_is(world: World) -> None:
     await world.releases.uninstall(state)
     assert world.records.latest == {}
     await world.releases.uninstall(state)
+
+
+async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World) -> None:
+    gate, begun = asyncio.Event(), asyncio.Event()
+
+    class Slow(FakeBlueprint):
+        """Renders when it may."""
+
+        async def render(self, is_first: bool) -> RenderedChart:
+            begun.set()
+            await gate.wait()
+            return await super().render(is_first)
+
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    state = ModuleState(INSTANCE, blueprint=Slow())
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(world.releases.reconcile(state))
+        await begun.wait()
+        rollback = tasks.create_task(world.releases.rollback(state, 1))
+        await asyncio.sleep(0)
+        assert not rollback.done()
+        gate.set()
+    assert (state.revision, state.pinned, (await world.reconcile(state))[1]) == (9, True, 0)
