@@ -75,7 +75,8 @@ class Units:
             self._requests.tasks.request(state, cause)
 
     async def delete(self, state: ModuleState, cause: str) -> None:
-        """Delete what it has installed, then remove it; returns when that is done. Failed attempts are repeated."""
+        """Delete what it has installed; returns when that is done. Failed attempts are repeated. The unit stays until
+        `remove`: its Events and its status may have more to say."""
         state.decide(Decision(Choice.OFF, "Addon", cause))
         state.mark_live()
         self._memory.store.hold(state.module.section)
@@ -84,7 +85,11 @@ class Units:
         self._requests.tasks.request_deletion(state, cause)
         while state.live:
             await self._states.changed.next()
-        await self.remove(state)
+
+    def hurry_deletion(self, state: ModuleState, cause: str) -> None:
+        """Make the next attempt of a deletion that has failed at once: its object has changed."""
+        if state.live and state.parked:
+            self._requests.tasks.request_deletion(state, cause)
 
     async def remove(self, state: ModuleState) -> None:
         """Remove a unit, and leave what it has installed as it is. An attempt that is under way ends before; no such

@@ -163,6 +163,8 @@ class InstanceRegistry:
         if live and (instance.unit not in self._ending or instance.uid == live.blueprint.instance.uid):
             live.blueprint.update(instance)
         if instance.unit in self._ending:
+            if live:
+                self._units.hurry_deletion(live.state, "Instance-Changed")
             return
         asyncio.get_running_loop().call_later(_SOON, self._changes.note, instance.unit)
         if instance.is_deleting:
@@ -229,12 +231,13 @@ class InstanceRegistry:
             self._look_at(live.addon, present)
 
     async def _delete(self, live: LiveUnit, cause: str) -> str:
-        """Delete what it has installed, then let its object go; the UID of that."""
+        """Delete what it has installed, let its object go, and remove the unit; the UID of the object."""
         self._notices.publish(Notice(live.unit, "Deleting", cause, bad=False))
         await self._units.delete(live.state, cause)
         if kept := live.blueprint.kept:
             self._notices.publish(Notice(live.unit, "Kept", some([*map(str, kept)]), bad=False))
         await self._let_go(live)
+        await self._units.remove(live.state)
         return live.blueprint.instance.uid
 
     async def _remove(self, live: LiveUnit) -> str:
@@ -247,6 +250,8 @@ class InstanceRegistry:
 
         def report(error: Exception) -> None:
             _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
+            live.state.fail(str(error))
+            self._changes.note(live.unit)
             self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))
 
         async def remove() -> None:

@@ -118,11 +118,17 @@ async def test_global_value_runs_all_instances_once_and_another_edit_none(make_s
     assert not [step for step in await site.rests() if step.startswith(DNS)]
 
 
+async def delete(site: Site, state: ModuleState) -> None:
+    """Delete what a unit has installed, and then the unit."""
+    await site.units.delete(state, "deleted by its user")
+    await site.units.remove(state)
+
+
 async def test_deletion_runs_delete_hooks_and_removes_the_unit(make_site: MakeSite) -> None:
     site = make_site(hooks={"dns": {"h": AFTER_DELETE}})
     state = await started(site)
     site.seen()
-    await site.units.delete(state, "deleted by its user")
+    await delete(site, state)
     assert site.seen() == [f"{DNS} uninstall", f"{DNS} afterDeleteHelm"]
     assert (site.states.get(DNS), site.releases.installed) == (None, set())
 
@@ -168,7 +174,7 @@ async def test_unit_can_be_added_again_under_its_name_once_it_is_removed(make_si
     state = await started(site)
     with pytest.raises(BadModule):
         site.units.add(new())
-    await site.units.delete(state, "deleted")
+    await delete(site, state)
     again = site.units.add(new())
     site.units.request(again, "created again")
     await site.rests()
@@ -215,7 +221,7 @@ async def live(site: Site, name: str, is_deleted: bool) -> None:
         await site.states.changed.next()
     site.store.patch(name, [ValuesOperation("add", "/dns/x", 1)])
     site.states.notices.publish(Notice(name, "Applied", "it is"))
-    await (site.units.delete(state, "deleted") if is_deleted else site.units.remove(state))
+    await (delete(site, state) if is_deleted else site.units.remove(state))
 
 
 @pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "removed"])

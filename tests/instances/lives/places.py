@@ -75,10 +75,12 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
 
 
 class Wire(Client):
-    """A client through which each place gets only so many writes; those after them fail, as long as it is cut off."""
+    """A client through which each place gets only so many writes; those after them fail, as long as it is cut off. The
+    request `forbidden`, a method and a path, is refused."""
 
     left: dict[str, int]
     refused: frozenset[str]
+    forbidden: str = ""
 
     def cut_off(self, left: Mapping[str, int], refused: Iterable[str] = ()) -> None:
         """From now on each of these places may write so often. Then the API server is away, or has no right for those
@@ -86,6 +88,8 @@ class Wire(Client):
         self.left, self.refused = dict(left), frozenset(refused)
 
     async def send(self, call: ApiCall) -> bytes:
+        if f"{call.method} {call.path}" == self.forbidden:
+            raise Denied(403, "Forbidden", f"{self.forbidden} is forbidden")
         place = _place_of(call)
         if place in self.left:
             if self.left[place] == 0 and place in self.refused:

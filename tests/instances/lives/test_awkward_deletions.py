@@ -100,6 +100,32 @@ async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) 
     assert await site.places.maps() == {}
 
 
+async def test_user_may_change_his_mind_while_a_deletion_is_blocked(site: LiveSite) -> None:
+    """And it is not the next attempt by time that notices."""
+    async with site.started() as process:
+        await installed(site)
+        site.sandbox.faults.add(Fault("answer", f"DELETE {MAPS}/b", status=403))
+        await site.places.delete(["n1"])
+        await site.until(lambda: errors(site, "n1/ConfigMap/b: "), True)
+        await site.places.change(["n1"], {"deletionPolicy": "Orphan"})
+        await gone(site, process)
+    assert (await site.places.maps())["n1"] == {"b": "1"}
+    assert await marks(site) == []
+
+
+async def test_finalizer_that_cannot_be_removed_is_named(site: LiveSite) -> None:
+    """With everything gone that the instance has installed."""
+    async with site.started() as process:
+        await installed(site)
+        process.wire.forbidden = f"PATCH {X}"
+        await site.places.delete(["n1"])
+        await site.until(lambda: errors(site, "is forbidden"), True)
+        await site.until(lambda: has_event(site, "DeleteFailed", "is forbidden"), True)
+        assert await site.places.maps() == {}
+        process.wire.forbidden = ""
+        await gone(site, process)
+
+
 async def errors(site: LiveSite, text: str) -> bool:
     status = (await site.places.statuses()).get("n1", {})
     return status.get("phase") == "Terminating" and text in str(status["errors"])
