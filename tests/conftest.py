@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import subprocess
 from collections.abc import Generator
 from itertools import groupby
 
@@ -48,6 +49,14 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork lookups of the cluster and render workers that this test starts, instead of executing them."""
+    from tests.forked_children import ForkingPopen  # imports the `kubernetes` package
+
+    monkeypatch.setattr(subprocess, "Popen", ForkingPopen)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -3,23 +3,20 @@ and render workers.
 
 Executed, they cost 0.3 and 0.15 s of CPU, nearly all of it for imports: each story starts the first, each with modules
 or addons the second. Here they begin as copies of the program, in which all is imported already but Helm's library;
-then they do the same work with the same descriptors, process group, environment and exit. Lookups while an event loop
-or a second thread runs (renewed credentials, the sandbox) are executed, as are all children of executed programs and of
-tests that start them in their own process.
+then they do the same work with the same descriptors, process group, environment and exit. The children of executed
+programs are executed, and those of tests that start them in their own process without the fixture `forking`.
 
-Hazards: a render worker is forked while threads may run. It must need no lock that they may hold: it imports one module
-and logs nothing. And Go's library reads its variables where the kernel has put those of the executed process, below the
+Hazards: they are forked while threads may run, and must need no lock that those may hold: they import next to nothing,
+and log nothing. And Go's library reads its variables where the kernel has put those of the executed process, onto the
 stack, whatever was set since; they are put there.
 """
 
-import asyncio
 import ctypes
 import gc
 import os
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
@@ -44,7 +41,9 @@ def _first_variables() -> "ctypes.Array[ctypes.c_char_p]":
     text = int(Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()[ENV_START])
     (stack,) = (line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("[stack]"))
     bottom = int(stack.partition("-")[0], 16)
-    words = memoryview(ctypes.string_at(bottom, (text - bottom) // 8 * 8)).cast("Q").tolist()
+    words: list[int] = memoryview(ctypes.string_at(bottom, (text - bottom) // 8 * 8)).cast("Q").tolist()
+    if text not in words:  # the first variable is removed
+        return (ctypes.c_char_p * 0)()
     first = words.index(text)
     return (ctypes.c_char_p * words[first:].index(0)).from_address(bottom + 8 * first)
 
@@ -54,8 +53,9 @@ VARIABLES = _first_variables()
 
 @dataclass(frozen=True)
 class Start:
-    """How a child begins: what becomes its descriptors 0, 1 and 2; those that it keeps under their numbers; its
-    variables, None for those of its parent; its process group, -1 for that of its parent and 0 for one of its own."""
+    """How a child begins: what becomes its descriptors 0, 1 and 2, all of them redirected; those that it keeps under
+    their numbers; its variables, None for those of its parent; its process group, -1 for that of its parent and 0 for
+    one of its own."""
 
     standard: tuple[int, int, int]
     kept: tuple[int, ...]
@@ -95,10 +95,11 @@ def install() -> None:
 
 def _work(args: Sequence[str]) -> Callable[[], None] | None:
     """What the child of this command does, None for a command that is executed."""
-    if LOOKUP in args and threading.active_count() == 1 and asyncio._get_running_loop() is None:
-        return partial(_find_cluster, args[args.index(LOOKUP) + 1 :])
-    if RENDERER in args:
-        return partial(_render, args[args.index(RENDERER) + 1 :])
+    match args:
+        case [_, "-P", program, *words] if program == LOOKUP:
+            return partial(_find_cluster, words)
+        case [_, "-P", "-c", program, *words] if program == RENDERER:
+            return partial(_render, words)
     return None
 
 
@@ -137,6 +138,6 @@ def _find_cluster(words: Sequence[str]) -> None:
 def _render(words: Sequence[str]) -> None:
     sys.argv = ["-c", *words]
     texts = [b"%b=%b" % pair for pair in os.environb.items()]
-    assert len(texts) <= len(VARIABLES), f"the launcher's server has only {len(VARIABLES)} variables"
+    assert len(texts) <= len(VARIABLES), f"there is room for only {len(VARIABLES)} variables"
     VARIABLES[:] = texts + [None] * (len(VARIABLES) - len(texts))
     render_worker.main()

@@ -1,4 +1,5 @@
-"""Ways to name a cluster, each through the real child process, and how credentials are renewed."""
+"""Ways to name a cluster, each through a child process, and how credentials are renewed. The child is forked, with the
+same work as an executed one: `tests/test_launcher.py` compares them."""
 
 import asyncio
 import json
@@ -24,6 +25,8 @@ from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.kube.real import connection_of
+
+pytestmark = pytest.mark.usefixtures("forking")
 
 
 @pytest.fixture(autouse=True)

@@ -54,6 +54,7 @@ def rendered(file: str, modules: list[Path]) -> list[Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize("file", FILES)
 def test_no_link_in_a_module_stops_a_command_or_shows_what_it_leads_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, file: str
