@@ -101,7 +101,7 @@ def test_pods_have_requests_and_no_more_rights_than_needed(kind: str) -> None:
             security = container["securityContext"]
             assert re.fullmatch(f"{IMAGE}:v?[0-9][0-9.]+", container["image"])
             assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
-            assert "privileged" not in security
+            assert not security.get("privileged")
             assert set(security["capabilities"].get("add", ())) <= CAPABILITIES.get(addon.name, set())
             assert security.get("allowPrivilegeEscalation") is False or addon.name == "nodelocaldns"
 
@@ -128,6 +128,22 @@ def test_every_field_has_a_description_and_a_line_in_the_readme(addon: Path) -> 
     assert [path for path in own if path.count("/") == 1 and f"`{path[1:]}" not in readme] == []
     assert [version for version in versions(addon) if f"| {version} |" not in readme] == []
     assert f"]({addon.name}/README.md)" in (ADDONS / "README.md").read_text()
+
+
+def test_kube_proxy_asks_the_api_server_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After the spec, and before everything that the cluster shows."""
+    monkeypatch.setenv("KUBEPROXY_KUBERNETES_SERVICE_HOST", "fd00::1")
+    addon = ADDONS / "kube-proxy"
+    servers = {
+        case: re.findall(r"server: (\S+)", obj["data"]["kubeconfig.conf"])
+        for case in ("default", "own-config")
+        for obj in rendered(addon / f"tests/{case}.in.yaml", addon, case, capsys)
+        if obj["kind"] == "ConfigMap"
+    }
+    assert servers["default"] == ["https://[fd00::1]:443"]
+    assert servers["own-config"] == ["https://api.example.com:443"]
 
 
 def rendered(instance: Path, addon: Path, case: str, capsys: pytest.CaptureFixture[str]) -> list[JSON]:
