@@ -75,9 +75,12 @@ def main() -> None:
         return
     settings = {setting["name"]: setting["data"] for setting in snapshots["settings"]}
     spec = read("VALUES_PATH")["kubeProxy"]
-    adopted = adopted_spec(spec, settings.get("kube-proxy", {}), snapshots["daemonsets"])
+    found = found_server(settings, snapshots["endpoints"])
+    adopted = adopted_spec(spec, settings.get("kube-proxy", {}), snapshots["daemonsets"], found)
     spec = {**spec, **adopted}
-    server = api_server(spec, settings, snapshots["endpoints"])
+    server = own_server(spec) or found
+    if not server:
+        sys.exit("no address of the API server in the cluster: set spec.apiServer.host")
     config = block_yaml.write(configuration(spec, settings))
     internal = {
         "config": config,
@@ -124,11 +127,15 @@ def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def api_server(spec: dict[str, Any], settings: dict[str, dict[str, str]], endpoints: list[dict[str, Any]]) -> str:
-    """The URL of the API server, by the first source that has one. Exits if no source has it."""
-    own, environ = spec.get("apiServer") or {}, os.environ
-    if host := own.get("host"):
-        return url(host, own.get("port", 6443))
+def own_server(spec: dict[str, Any]) -> str:
+    """The URL of the API server that the spec names; empty if it names none."""
+    own = spec.get("apiServer") or {}
+    return url(own["host"], own.get("port", 6443)) if own.get("host") else ""
+
+
+def found_server(settings: dict[str, dict[str, str]], endpoints: list[dict[str, Any]]) -> str:
+    """The URL of the API server, by the first source beside the spec that has one; empty if no source has it."""
+    environ = os.environ
     if host := environ.get("KUBEPROXY_KUBERNETES_SERVICE_HOST"):
         return url(host, environ.get("KUBEPROXY_KUBERNETES_SERVICE_PORT", 443))
     if server := line_of("server", settings.get("cluster-info", {}).get("kubeconfig", "")):
@@ -136,10 +143,8 @@ def api_server(spec: dict[str, Any], settings: dict[str, dict[str, str]], endpoi
     if endpoint := line_of("controlPlaneEndpoint", settings.get("kubeadm-config", {}).get("ClusterConfiguration", "")):
         return f"https://{endpoint}" if re.search(r":[0-9]+$", endpoint) else f"https://{endpoint}:6443"
     servers = sorted({url(host, entry["port"]) for entry in endpoints for host in entry["addresses"]})
-    if not servers:
-        sys.exit("no address of the API server in the cluster: set spec.apiServer.host")
     current = line_of("server", settings.get("kube-proxy", {}).get("kubeconfig.conf", ""))
-    return current if current in servers else servers[0]  # a new endpoint is no reason to replace all Pods
+    return current if current in servers else next(iter(servers), "")  # a new endpoint is no reason to replace Pods
 
 
 def url(host: str, port: object) -> str:
@@ -152,8 +157,11 @@ def line_of(key: str, text: str) -> str:
     return line[1] if line else ""
 
 
-def adopted_spec(spec: dict[str, Any], proxy: dict[str, str], daemonsets: list[dict[str, bool]]) -> dict[str, Any]:
-    """Fields to copy into the spec from a foreign kube-proxy that is about to be adopted; none of them is set there."""
+def adopted_spec(
+    spec: dict[str, Any], proxy: dict[str, str], daemonsets: list[dict[str, bool]], found: str
+) -> dict[str, Any]:
+    """Fields to copy into the spec from a foreign kube-proxy that is about to be adopted; none of them is set there.
+    Its API server is one of them only if it is another than the one that is `found` without it."""
     if not instance()["spec"].get("adopt") or not daemonsets or daemonsets[0]["ours"]:
         return {}
     try:
@@ -162,8 +170,16 @@ def adopted_spec(spec: dict[str, Any], proxy: dict[str, str], daemonsets: list[d
         sys.exit(f"ConfigMap kube-system/kube-proxy, key config.conf: {error}: set spec.config and delete the key")
     config.get("clientConnection", {}).pop("kubeconfig", None)
     fields = {"mode": config.pop("mode", ""), "clusterCidr": config.pop("clusterCIDR", "")}
+    fields["apiServer"] = asked_server(proxy, found)
     fields["config"] = {key: value for key, value in config.items() if key not in NOT_COPIED and value != {}}
     return {key: value for key, value in fields.items() if value and not spec.get(key)}
+
+
+def asked_server(proxy: dict[str, str], found: str) -> dict[str, Any]:
+    """The API server of an adopted kube-proxy as `spec.apiServer`, empty if it is the one that is found."""
+    server = line_of("server", proxy.get("kubeconfig.conf", ""))
+    parts = re.fullmatch(r"https://\[?([0-9a-zA-Z.:-]+?)\]?(?::([0-9]+))?", server)
+    return {"host": parts[1], "port": int(parts[2] or 443)} if parts and server != found else {}
 
 
 def chosen(config: dict[str, Any]) -> dict[str, Any]:

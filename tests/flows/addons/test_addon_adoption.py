@@ -37,6 +37,7 @@ async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
         "10.244.0.0/16",
         {"bindAddress": "0.0.0.0", "ipvs": {"strictARP": True}},
     )
+    assert not proxy["apiServer"]  # it is the one of kubeadm's configuration
     assert "https://192.0.2.1:6443" in settings["data"]["kubeconfig.conf"]
     assert await there.shown("clusterrolebinding/kubeadm:node-proxier") == {}
     assert await rollouts(there) == {"coredns": 2, "kube-proxy": 2}
