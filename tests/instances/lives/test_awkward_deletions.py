@@ -3,6 +3,8 @@ cannot go on says why."""
 
 from typing import Any
 
+import pytest
+
 from hookrunner.errors import NotFound
 from hookrunner.kube.client import ApiCall
 from kubesandbox.faults import Fault
@@ -61,14 +63,14 @@ async def test_deletion_with_the_orphan_policy_while_nothing_runs_leaves_the_obj
     async with site.started():
         await installed(site)
     await site.places.delete(["n1"], "Orphan")
-    await site.until(lambda: finalizers(site), ["hookrunner.io/uninstall"])
+    await site.until(lambda: read_finalizers(site), ["hookrunner.io/uninstall"])
     async with site.started() as process:
         await gone(site, process)
     assert (await site.places.maps())["n1"] == OLD
     assert await marks(site) == []
 
 
-async def finalizers(site: LiveSite) -> Any:
+async def read_finalizers(site: LiveSite) -> Any:
     return (await site.client.get(X))["metadata"].get("finalizers")
 
 
@@ -98,6 +100,18 @@ async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) 
         site.sandbox.faults.remove(forbidden)
         await gone(site, process)
     assert await site.places.maps() == {}
+
+
+@pytest.mark.parametrize("finalizers", [["hookrunner.io/uninstall"], None], ids=["foreground", "without finalizer"])
+async def test_nothing_is_left_however_the_instance_goes(site: LiveSite, finalizers: list[str] | None) -> None:
+    """The garbage collector deletes some of the objects; or the instance is gone before hookrunner hears of it."""
+    async with site.started() as process:
+        await installed(site)
+        await site.places.patch(X, {"metadata": {"finalizers": finalizers}})
+        await site.places.delete(["n1"], "Foreground" if finalizers else "Background")
+        await gone(site, process)
+        await site.until(site.places.maps, {})
+        await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
 
 
 async def test_user_may_change_his_mind_while_a_deletion_is_blocked(site: LiveSite) -> None:
