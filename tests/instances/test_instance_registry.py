@@ -158,3 +158,28 @@ async def test_sources_are_asked_for_the_addons_that_use_them(make_site: MakeSit
     assert await world.runs() == ["b.kube-system.y"]
     asked = [world.blueprint(unit).packages.asked for unit in ("a.kube-system.x", "b.kube-system.y")]
     assert asked == [0, 1]
+
+
+async def test_suspended_instance_runs_when_it_is_resumed(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    await world.runs()
+    world.put("x", "dns", spec={"suspend": True, "a": 1})
+    assert (await world.runs(), world.phases) == ([], {"x": "Suspended"})
+    await asyncio.sleep(3600)
+    world.put("x", "dns", spec={"suspend": False, "a": 1})
+    assert (await world.runs(), world.blueprint(DNS).specs[-1]) == ([DNS], {"a": 1})
+
+
+async def test_deletion_does_not_wait_for_edits_that_are_gathered(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("x", "dns")
+    await world.runs()
+    for number in range(5):
+        world.put("x", "dns", spec={"a": number})
+        await asyncio.sleep(0.01)
+    world.delete("x", "dns")
+    await asyncio.sleep(0.2)
+    assert (world.cluster.objects, world.registry.live) == ({}, ())
+    await world.runs()
+    assert world.registry.live == ()
