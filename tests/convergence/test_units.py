@@ -11,7 +11,7 @@ import pytest
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.units import NewUnit
-from hookrunner.errors import BadModule, HookFailed, RunBlocked
+from hookrunner.errors import BadModule, HookFailed, RunBlocked, RunPostponed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import ValuesOperation
@@ -88,6 +88,29 @@ async def test_failed_unit_is_tried_again_after_its_back_off(make_site: MakeSite
     state = await started(site, blueprint)
     blueprint.blocked = None
     await asyncio.sleep(10)
+    assert (state.ready, blueprint.prepared) == (True, 2)
+
+
+async def test_postponed_unit_that_was_requested_meanwhile_runs_at_once(make_site: MakeSite) -> None:
+    """Its gate was looked at before the change that opens it."""
+
+    class Slow(FakeBlueprint):
+        async def prepare(self) -> None:
+            blocked = self.blocked
+            await asyncio.sleep(1.0)
+            self.prepared += 1
+            if blocked:
+                raise blocked
+
+    blueprint = Slow(blocked=RunPostponed("waiting for a Service"))
+    site = make_site()
+    await site.start()
+    state = site.units.add(new(blueprint=blueprint))
+    site.units.request(state, "test")
+    await asyncio.sleep(0.5)
+    blueprint.blocked = None
+    site.units.request(state, "the Service exists")
+    await asyncio.sleep(2.0)
     assert (state.ready, blueprint.prepared) == (True, 2)
 
 

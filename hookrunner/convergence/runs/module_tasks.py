@@ -136,12 +136,13 @@ class ModuleTasks:
         return Dropped(reason)
 
     def _put_off(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
-        """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one."""
+        """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one. It
+        needs no back-off if it was requested meanwhile: something has changed since this attempt looked."""
         if not _is_wanted(state, order):
             return Dropped(reason)
         _log.log("debug" if state.error == reason else "info", "unit waits", reason=reason)
         state.fail(reason)
-        return Failed(reason, park=True)
+        return Dropped(reason) if state.requested > state.begun else Failed(reason, park=True)
 
     def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
