@@ -8,7 +8,7 @@ from kubetypes.json_values import JSON
 from tests.instances.lives.places import NEW, OLD, Places
 from tests.instances.lives.site import LiveSite
 
-PLACES = [f"n{number}" for number in range(20)]
+PLACES = [f"n{number}" for number in range(24)]
 
 
 async def create(places: Places) -> None:

@@ -18,7 +18,7 @@ from kubesandbox.sandbox import Sandbox
 from tests.instances.lives.places import Places, Wire
 from tests.instances.lives.process import running, settings_for
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 INTERVAL = 0.05
 _OF_INSTANCE = re.compile(r"""name="x"|thing\.n[0-9]""")
 
