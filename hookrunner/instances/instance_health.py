@@ -5,7 +5,8 @@
     health.reports(unit, revision)            # None while it is not known
 
 A run never waits for readiness. When it has ended with another revision than before, the objects of that revision are
-read from its record, which is in memory after a rollout, and tracked from then on.
+read from its record, which is in memory after a rollout, and tracked from then on. After a restart that is what an
+earlier process has applied, also where the run could not get that far: what is installed works, or it does not.
 """
 
 from collections.abc import Sequence
@@ -67,17 +68,26 @@ class InstanceHealth:
         except (KubeError, ReleaseFailed) as error:
             _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
             return False
-        if present and present.revision == live.state.revision and registry.get(unit) is live:
-            self._begin(live, objects)
+        if present and present.revision == _applied_revision(live) and registry.get(unit) is live:
+            self._begin(live, present.revision, objects)
         return True
 
     def _is_behind(self, live: LiveUnit) -> bool:
-        """Has its last run applied another revision than is tracked?"""
-        state = live.state
-        return state.ready and state.revision > 0 and self._revisions.get(live.unit) != state.revision
+        """Is another revision applied than is tracked?"""
+        revision = _applied_revision(live)
+        return revision > 0 and self._revisions.get(live.unit) != revision
 
-    def _begin(self, live: LiveUnit, objects: Sequence[JSON]) -> None:
-        revision, head = live.state.revision, live.blueprint.installed
+    def _begin(self, live: LiveUnit, revision: int, objects: Sequence[JSON]) -> None:
+        head = live.blueprint.installed
         self._revisions[live.unit] = revision
         was_written = head is None or head.revision != revision
         self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)
+
+
+def _applied_revision(live: LiveUnit) -> int:
+    """The revision of its last run, or of an earlier one if that did not reach the objects; 0 while a run may change
+    it."""
+    state, head = live.state, live.blueprint.installed
+    if state.ready:
+        return state.revision
+    return head.revision if head and state.set_aside and head.status == "deployed" else 0

@@ -40,7 +40,7 @@ _AT_ONCE = 8
 _OPTIONS = WriteOptions(manager=MANAGER, force=True, timeout=10.0)
 _KEYS = frozenset(
     {"healthy", "errors", "phase", "observedGeneration", "version", "channel", "availableVersion", "digest", "release"}
-    | {"revision", "lastHealthy", "objects", "startedAt", "conditions"}
+    | {"revision", "lastHealthy", "objects", "startedAt", "conditions", "hookReports"}
 )
 _log = log.get("addons.status")
 

@@ -125,6 +125,18 @@ async def test_objects_of_an_earlier_process_were_not_just_written() -> None:
     world.end()
 
 
+async def test_objects_of_an_earlier_process_are_tracked_though_no_run_gets_to_them() -> None:
+    world = World()
+    world.records.revision, world.blueprint.installed = 3, Head(UNIT, "home", 3, "deployed")
+    world.state.request(0.0)
+    world.state.begin(0.0, "")
+    world.state.fail("there is no version")
+    world.states.note(UNIT)
+    await asyncio.sleep(0.1)
+    assert (world.health.reports(UNIT, 3), world.tracker.tracked) == (REPORT, [(UNIT, False)])
+    world.end()
+
+
 async def test_record_that_cannot_be_read_is_read_again_without_another_change() -> None:
     world = World()
     world.records.away = True

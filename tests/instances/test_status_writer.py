@@ -94,11 +94,12 @@ async def test_equal_status_is_not_written_again(world: World) -> None:
 
 
 async def test_status_that_an_earlier_process_has_written_is_not_written_again(world: World) -> None:
-    await world.report(WAITING)
+    facts = replace(WAITING, hook_conditions=[HookCondition("Migrated", "True", "Done", hook="hooks/migrate")])
+    await world.report(facts)
     written = world.server.calls[0].body["status"]
     theirs = {"type": "Theirs", "status": "True"}
     live = written | {"conditions": [*written["conditions"], theirs], "theirField": 1}
-    await world.report(WAITING, instance("y", status=live))
+    await world.report(facts, instance("y", status=live))
     assert len(world.server.calls) == 1
     await world.report(FACTS, instance("y", status=live))
     assert world.server.phases == ["Pending", "Applying"]

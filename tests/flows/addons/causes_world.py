@@ -117,6 +117,14 @@ class CausesWorld:
             told.setdefault(name, set()).add(reason)
         return told
 
+    def run_counts(self) -> dict[str, float]:
+        """How many runs of each instance this process has ended, by its name."""
+        found: dict[str, float] = {}
+        pattern = r'hookrunner_module_run_seconds_count{.*module="\w+[.][\w-]+[.]([\w-]+)".*} (\S+)'
+        for name, count in re.findall(pattern, self.world.operator.get("/metrics")[1]):
+            found[name] = found.get(name, 0) + float(count)
+        return found
+
     def samples(self) -> dict[str, list[dict[str, str]]]:
         """The labels of all series of addons, by metric."""
         found: dict[str, list[dict[str, str]]] = {}

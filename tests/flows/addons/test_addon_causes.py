@@ -55,11 +55,12 @@ async def test_each_state_is_reached_by_its_cause_shown_and_left(causes: CausesW
     await causes.world.until(lambda: missing_events(causes, EVERY), {}, "Events", 0.2)
     check_metrics(causes, shown)
     await check_tables(causes)
+    assert await repeated_events(causes) == {}
+    await restart(causes)
 
     await causes.mend_the_world()
     await causes.change(MENDED, lambda cause: cause.mend)
     await causes.reach(MENDED, lambda cause: cause.before)
-    assert await repeated_events(causes) == {}
     await remove(causes)
 
 
@@ -142,6 +143,22 @@ async def check_tables(causes: CausesWorld) -> None:
     selected = ("--field-selector=status.phase=Failed", "-o", "name", "-n", causes.world.namespace)
     failed = (await kubectl(causes, "get", f"plains.{GROUP}", *selected)).split()
     assert [name.rpartition("/")[2] for name in failed] == ["job", "late", "stuck"]
+
+
+async def restart(causes: CausesWorld) -> None:
+    """Kill it and start it again: every run comes to the same result, and nothing is written for that."""
+    before = await causes.statuses()
+    causes.world.operator.kill()
+    causes.world.writes()
+    await causes.world.start()
+
+    async def unfinished() -> set[str]:
+        runs = causes.run_counts()
+        return {cause.name for cause in EVERY if not runs.get(cause.name)}
+
+    await causes.world.until(unfinished, {"hang"}, "instances without a run", 0.2)
+    assert causes.world.writes() == []
+    assert await causes.statuses() == before
 
 
 async def kubectl(causes: CausesWorld, *words: str) -> str:
