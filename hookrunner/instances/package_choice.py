@@ -96,7 +96,8 @@ class PackageChoice:
         if self._expired:
             return None
         if self._last:
-            return self._last[1] if self._last[0] == question else None
+            is_same = self._last[0] == question and self._last[1].directory.is_dir()
+            return self._last[1] if is_same else None
         if head is None or head.note or not _is_settled(status, question.generation, head):
             return None  # a revision that was restored is not what the spec has led to
         request = PackageRequest(self._addon.component, head.version)

@@ -87,12 +87,13 @@ class PackageCache:
             self.release(package.digest)
 
     def hold(self, package: Package) -> Path:
-        """The directory with the package's files, which stays until `release` was called as often. Raises PackageError
-        with the reason Unreachable if it cannot be written."""
+        """The directory with the package's files, which stays until `release` was called as often. One that was deleted
+        nevertheless, as by a cleaner of old files, is written again. Raises PackageError with the reason Unreachable if
+        it cannot be written."""
         with self._mutex:
             try:
-                if package.digest not in self._held:
-                    self._held[package.digest] = _Held(self._enter(package))
+                if not self._is_in_place(package.digest):
+                    self._renew(package)
             except OSError as error:
                 text = f"cannot be written to {self._directory}: {error.strerror}; see --addon-cache-dir"
                 raise PackageError("Unreachable", f"package {package} {text}") from error
@@ -109,6 +110,20 @@ class PackageCache:
             held.users -= 1
             if not held.users:
                 os.close(self._held.pop(digest).descriptor)
+
+    def _is_in_place(self, digest: str) -> bool:
+        """Is this entry held, and still the one under its name?"""
+        held = self._held.get(digest)
+        with suppress(FileNotFoundError):
+            return held is not None and os.path.samestat(os.fstat(held.descriptor), os.stat(self._entry(digest)))
+        return False
+
+    def _renew(self, package: Package) -> None:
+        """Hold the entry of a package, which may be another directory than before."""
+        before = self._held.get(package.digest)
+        self._held[package.digest] = _Held(self._enter(package), before.users if before else 0)
+        if before:
+            os.close(before.descriptor)
 
     def _entry(self, digest: str) -> Path:
         return self._directory / digest.removeprefix("sha256:")

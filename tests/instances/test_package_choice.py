@@ -1,5 +1,6 @@
 """Which package an instance gets, and when its source is asked."""
 
+import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -78,6 +79,14 @@ async def test_source_is_asked_once_for_the_same_spec(place: WebPlace, cache: Pa
     place.requests.clear()
     assert await chosen(choice, instance()) == first
     assert place.requests == []
+
+
+async def test_directory_that_a_cleaner_has_deleted_comes_back(place: WebPlace, cache: PackageCache) -> None:
+    choice = choice_of(place.source, cache)
+    first = await chosen(choice, instance())
+    shutil.rmtree(first.directory)
+    again = await chosen(choice, instance())
+    assert (again.directory, again.directory.is_dir()) == (first.directory, True)
 
 
 @pytest.mark.parametrize(

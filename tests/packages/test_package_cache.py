@@ -1,6 +1,7 @@
 """The cache: whole entries or none, a bound, and what is in use stays, also by another process."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,17 @@ sys.stdin.read()
 
 
 @pytest.mark.slow
+def test_an_entry_in_use_that_is_deleted_nevertheless_is_written_again(root: Path) -> None:
+    cache, before = PackageCache(root, NO_LIMIT), len(os.listdir("/proc/self/fd"))
+    directory = cache.hold(package())
+    shutil.rmtree(root)
+    assert cache.hold(package()) == directory
+    assert (directory / "name").read_bytes() == b"a"
+    for _ in range(2):
+        cache.release(package().digest)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_process_that_is_killed_uses_nothing_any_longer(root: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
