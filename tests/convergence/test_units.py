@@ -91,27 +91,44 @@ async def test_failed_unit_is_tried_again_after_its_back_off(make_site: MakeSite
     assert (state.ready, blueprint.prepared) == (True, 2)
 
 
-async def test_postponed_unit_that_was_requested_meanwhile_runs_at_once(make_site: MakeSite) -> None:
-    """Its gate was looked at before the change that opens it."""
+class SlowBlueprint(FakeBlueprint):
+    """Looks at once whether it is blocked, and says so a second later."""
 
-    class Slow(FakeBlueprint):
-        async def prepare(self) -> None:
-            blocked = self.blocked
-            await asyncio.sleep(1.0)
-            self.prepared += 1
-            if blocked:
-                raise blocked
+    async def prepare(self) -> None:
+        blocked = self.blocked
+        await asyncio.sleep(1.0)
+        self.prepared += 1
+        if blocked:
+            raise blocked
 
-    blueprint = Slow(blocked=RunPostponed("waiting for a Service"))
-    site = make_site()
+
+@pytest.mark.parametrize("obstacle", [RunPostponed("waiting for a Service"), HookFailed("no")], ids=["gate", "failure"])
+async def test_unit_that_was_requested_during_an_attempt_that_fails_runs_at_once(
+    make_site: MakeSite, obstacle: Exception
+) -> None:
+    """What it failed for may have been corrected."""
+    blueprint, site = SlowBlueprint(blocked=obstacle), make_site()
     await site.start()
     state = site.units.add(new(blueprint=blueprint))
     site.units.request(state, "test")
     await asyncio.sleep(0.5)
     blueprint.blocked = None
-    site.units.request(state, "the Service exists")
+    site.units.request(state, "corrected")
     await asyncio.sleep(2.0)
     assert (state.ready, blueprint.prepared) == (True, 2)
+
+
+async def test_unit_that_causes_its_own_next_run_has_a_back_off(make_site: MakeSite) -> None:
+    blueprint, site = SlowBlueprint(blocked=HookFailed("no")), make_site()
+    await site.start()
+    state = site.units.add(new(blueprint=blueprint))
+    for _ in range(120):
+        site.units.request(state, "a hook changes values in each run")
+        await asyncio.sleep(0.5)
+        if state.busy_since is None:
+            break
+    await asyncio.sleep(2.0)
+    assert blueprint.prepared == 2
 
 
 async def test_runs_of_an_instance_make_no_events_of_modules(make_site: MakeSite) -> None:

@@ -150,8 +150,12 @@ class ModuleTasks:
         if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
             _log.warn("module failed in a task that is no longer wanted", error=reason)
             return Dropped(reason)
+        is_outdated = _is_outdated(state, order)
         state.fail(reason, lacks_snapshot)
         self._publish_failure(state, order, reason)
+        if is_outdated:
+            _log.warn("module failed and was changed meanwhile, trying at once", error=reason)
+            return Dropped(reason)
         _log.error("module failed, will retry after a delay; other modules go on", error=reason)
         return Failed(reason, park=True)
 
@@ -181,6 +185,12 @@ class ModuleTasks:
         if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
             self._queues.enqueue(order)
         queue.hurry(("", order.module))
+
+
+def _is_outdated(state: ModuleState, order: ModuleTask) -> bool:
+    """Was another run of an instance requested during its first attempt that fails? A corrected spec takes effect at
+    once. Only the first: a run that causes its own next one would have no back-off."""
+    return not (order.deletes or state.parked) and state.blueprint is not None and state.requested > state.begun
 
 
 def _is_wanted(state: ModuleState, order: ModuleTask) -> bool:
