@@ -19,7 +19,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -115,6 +115,8 @@ def _become(start: Start, work: Callable[[], None]) -> NoReturn:
             os.setpgid(0, 0)
         for target, descriptor in enumerate(start.standard):
             os.dup2(descriptor, target)
+        # pytest has put others there, which have no descriptors.
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         for before, behind in pairwise((2, *sorted(start.kept), os.sysconf("SC_OPEN_MAX"))):
             os.closerange(before + 1, behind)
         if start.environ is not None:
@@ -131,8 +133,8 @@ def _become(start: Start, work: Callable[[], None]) -> NoReturn:
 def _find_cluster(words: Sequence[str]) -> None:
     # Read by the package when it is imported: in the launcher's server, with other variables.
     vars(kubeconfig)["KUBE_CONFIG_DEFAULT_LOCATION"] = os.environ.get("KUBECONFIG", "~/.kube/config")
-    with open(1, "w", closefd=False) as output, redirect_stdout(output):
-        kubeconfig.main(*words)
+    kubeconfig.main(*words)
+    sys.stdout.flush()
 
 
 def _render(words: Sequence[str]) -> None:
