@@ -45,6 +45,7 @@ async def test_a_run_is_retried_until_the_disk_has_space_for_its_files(
 ) -> None:
     """A hook never sees half a context."""
     program = await operator({"h.sh": watching(cms.namespace)})
+    await until(lambda: os.listdir(program.tmp) == [], "the end of the first run")  # a mount would hide its files
     with full(program):
         cms.create("large", text="x" * 200_000)
         record = await program.wait_log("cannot write")
