@@ -167,11 +167,13 @@ class ModuleTasks:
             self._states.notices.publish(Notice(order.module, "DeleteFailed", reason))
 
     def _retry_others(self, state: ModuleState) -> None:
-        """Modules that were set aside meanwhile may have failed for want of just this one."""
-        if not state.module.addon:
-            message = f"{state.module.name} works again"
-            self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
+        """Units that were set aside meanwhile may have failed for want of just this module. Those that require an
+        instance wait at a gate; there may be hundreds that work again at the same time, each after its own gate."""
         _log.info("module works again")
+        if state.module.addon:
+            return
+        message = f"{state.module.name} works again"
+        self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
         for other in self._states.units:
             if other is not state and other.parked:
                 self.retry_now(other.module.name)

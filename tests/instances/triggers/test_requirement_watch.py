@@ -83,6 +83,24 @@ async def test_object_is_watched_once_for_all_and_only_while_one_waits_for_it(ma
     assert (await world.runs(), world.phases) == ([], {"x": "", "y": ""}), "an open gate is not closed by time"
 
 
+async def test_many_that_wait_for_one_object_run_once_each_and_disturb_no_other(make_site: MakeSite) -> None:
+    many = addon("dns", instances="many", requires={"objects": [MAP]})
+    world = Living(make_site(), many, addon("broken"))
+    for number in range(50):
+        world.put(f"x{number}", "dns")
+    world.put("b", "broken")
+    world.site.work.fails = {"broken.kube-system.b release"}
+    world.site.work.takes = {f"dns.kube-system.x{number} release": number / 100 for number in range(50)}
+    await world.start()
+    await asyncio.sleep(300)
+    before = {live.unit: world.blueprint(live.unit).tries for live in world.registry.live}
+    world.cluster.put(configmap("settings"))
+    await asyncio.sleep(2)
+    more = {unit: world.blueprint(unit).tries - tries for unit, tries in before.items()}
+    assert more.pop("broken.kube-system.b") <= 1
+    assert {*more.values()} == {1}
+
+
 async def test_watch_ends_with_the_instance_that_waits(make_site: MakeSite) -> None:
     world = await waiting(make_site(), objects=[MAP])
     world.delete("x", "dns")
