@@ -83,6 +83,19 @@ def require_directory(path: Path, flag: str) -> None:
         pass
 
 
+def list_directory(path: Path, flag: str) -> list[os.DirEntry[str]]:
+    """What is in a directory that `flag` names, ordered by name. Raises StartRefused if it cannot be read."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        raise StartRefused(f"path '{path}' does not exist; create it or set --{flag}") from None
+    except NotADirectoryError:
+        raise StartRefused(f"path '{path}' is not a directory; set --{flag} to another") from None
+    except OSError as error:
+        raise StartRefused(f"path '{path}', set by --{flag}, cannot be read: {error.strerror}") from None
+
+
 def use_directory(path: Path, user: User | None = None) -> None:
     """Make a directory with its parents, 0700, unless it exists. Raises NotPrivate if another user could exchange
     what is in it, OSError if it cannot be made."""

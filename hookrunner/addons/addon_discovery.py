@@ -17,6 +17,7 @@ from hookrunner.errors import BadAddon, StartRefused
 from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
+from hookrunner.safe_files import list_directory
 from hookrunner.shapes import suggestion
 
 _log = log.get("addons.discovery")
@@ -65,16 +66,7 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
 
 def _children(root: Path) -> Iterator[Path]:
     """Every directory that could be an addon, ordered by name."""
-    try:
-        with os.scandir(root) as entries:
-            children = sorted(entries, key=lambda entry: entry.name)
-    except FileNotFoundError:
-        raise StartRefused(f"path '{root}' does not exist; create it or correct --addons-dir") from None
-    except NotADirectoryError:
-        raise StartRefused(f"path '{root}' is not a directory; set --addons-dir to where addons are") from None
-    except OSError as error:
-        raise StartRefused(f"path '{root}' cannot be read: {error.strerror}; addons are looked for there") from None
-    for entry in children:
+    for entry in list_directory(root, "addons-dir"):
         if not entry.name.startswith(".") and (os.path.isdir(entry.path) or entry.is_symlink()):
             yield Path(entry.path)
 

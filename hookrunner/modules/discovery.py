@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookrunner import log
-from hookrunner.errors import BadInput, BadModule, StartRefused
+from hookrunner.errors import BadInput, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE, compiled_in_module
 from hookrunner.model.modules import GLOBAL, Module, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
 from hookrunner.modules import traits
+from hookrunner.safe_files import list_directory
 
 VALUES_FILE = "values.yaml"
 
@@ -75,16 +76,7 @@ def sort_key(module: Module) -> tuple[int, str]:
 
 def _modules(source: Path, unnumbered: int) -> Iterator[Module]:
     """Everything that could be a module, ordered by the names of the directories."""
-    try:
-        with os.scandir(source) as entries:
-            children = sorted(entries, key=lambda entry: entry.name)
-    except FileNotFoundError:
-        raise StartRefused(f"path '{source}' does not exist; create it or set --modules-dir") from None
-    except NotADirectoryError:
-        raise StartRefused(f"path '{source}' is not a directory; set --modules-dir to where modules are") from None
-    except OSError as error:
-        raise StartRefused(f"path '{source}' cannot be read: {error.strerror}; modules are looked for there") from None
-    for entry in children:
+    for entry in list_directory(source, "modules-dir"):
         if entry.name.startswith(".") or entry.name in (VALUES_FILE, "README.md"):
             continue
         if not entry.name.isprintable():

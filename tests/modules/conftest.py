@@ -1,30 +1,11 @@
 """Modules directories as dictionaries, and modules as values."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
-
 from hookrunner.model.modules import Module, Traits, camel
+from tests.trees import MakeTree, tree
 
-MakeTree = Callable[[Mapping[str, str]], Path]
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> MakeTree:
-    """Makes files in a directory of modules: paths with their texts. A path that ends in `/` is an empty directory, one
-    that ends in `*` an executable file."""
-
-    def make(files: Mapping[str, str]) -> Path:
-        for name, text in files.items():
-            path = tmp_path / name.removesuffix("*")
-            (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
-            if not name.endswith("/"):
-                path.write_text(text)
-                path.chmod(0o755 if name.endswith("*") else 0o644)
-        return tmp_path
-
-    return make
+__all__ = ["MakeTree", "tree"]
 
 
 def module(
