@@ -77,9 +77,10 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("launcher")
-def test_a_quick_run_compares_instances_of_addons(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["addons", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
-    code = main([*quick, "--only", "install", "--only", "many", "--only", "status"])
+def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
+    """On a control plane without controllers, which would undo the statuses that the benchmark writes."""
+    only = ["--only", "install", "--only", "many", "--only", "status"]
+    code = main(["addons", "--quick", "--repeat", "1", "-o", "json", *only])
     told = capsys.readouterr()
     assert code == 0, told.err
     samples = json.loads(told.out)["samples"]
