@@ -60,7 +60,7 @@ class OwnBlueprint(Blueprint, Protocol):
         Raises RunBlocked if the unit cannot run before something else changes, else any HookrunnerError."""
 
     def explain(self, error: Exception) -> None:
-        """A run has failed with this error."""
+        """A run has failed with this error. Raises RunBlocked if time alone does not help."""
 
     def settle(self, head: Head) -> None:
         """The release is in sync at this revision."""

@@ -147,11 +147,14 @@ class InstanceBlueprint(OwnBlueprint):
         self.prepared, self.obstacle = prepared, None
 
     def explain(self, error: Exception) -> None:
-        """Keep why a run has failed, unless a gate or the package has said it already."""
+        """Keep why a run has failed, unless a gate or the package has said it already. Raises RunBlocked for a patch
+        that does not fit: to try it again helps only when the instance, its package or a value changes."""
         if not isinstance(error, RunBlocked | RunPostponed):
             self.obstacle = obstacle_of(error, self._patched)
         if self.obstacle and self.obstacle.phase not in (AddonPhase.PENDING, AddonPhase.SUSPENDED):
             self._parts.metrics.addon_run_errors.inc(*self.instance.labels, self.obstacle.reason)
+        if self.obstacle and self.obstacle.phase is AddonPhase.PATCH_FAILED:
+            raise RunBlocked(str(error)) from error
 
     def time_step(self, step: RunStep) -> AbstractContextManager[None]:
         """Measure a step of a run."""

@@ -28,6 +28,8 @@ from kubetypes.patches.refusals import PatchRefused
 _MOST_DEPTH = 100
 """Levels of an object; JSON patches can nest it deeper with each step."""
 _MOST_NAMES = 5
+_WRITTEN = ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
+"""Fields of `metadata` that an object has from the API server alone."""
 _METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _CORE = SchemaDefinitions("", "v1")
 _CLOSE = 0.85
@@ -186,6 +188,8 @@ def _spoilt(source: SourcedObject, obj: JSON) -> Iterator[str]:
     after = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), **_place_of(metadata)}
     if moved := [key for key in before if before[key] != after[key]]:
         yield f"changes {' and '.join(moved)}; a patched object stays the same one"
+    if written := [key for key in _WRITTEN if metadata.get(key) != source.obj["metadata"].get(key)]:
+        yield f"sets metadata.{written[0]}, which only the API server writes"
     if wrong := [key for key in ("labels", "annotations") if not isinstance(metadata.get(key) or {}, dict)]:
         yield f"makes metadata.{wrong[0]} {redaction.described(metadata[wrong[0]])}, not a map"
     if _depth(obj) > _MOST_DEPTH:

@@ -138,7 +138,8 @@ async def test_error_of_a_run_becomes_its_obstacle(world: World) -> None:
     blueprint = world.blueprint(instance(spec={"patches": [ELSEWHERE]}))
     with pytest.raises(BadPatch) as refused:
         await run(blueprint)
-    blueprint.explain(refused.value)
+    with pytest.raises(RunBlocked, match="the package has no"):  # it is not tried again by time
+        blueprint.explain(refused.value)
     assert reason_of(blueprint) == "NoMatch"
     blueprint.explain(BadValues(UNIT, ["no"]))
     assert reason_of(blueprint) == "SpecInvalid"
@@ -148,7 +149,8 @@ async def test_refused_object_is_the_fault_of_the_patch_that_changed_it(world: W
     blueprint = world.blueprint(instance(spec={"patches": [PATCH], "rollbackOnFailure": True}))
     await run(blueprint)
     refused = ReleaseFailed("no", invalid=["default/ConfigMap/a"])
-    blueprint.explain(refused)
+    with pytest.raises(RunBlocked):
+        blueprint.explain(refused)
     assert reason_of(blueprint) == "SchemaInvalid"
     world.status = {"lastHealthy": {"revision": 2}}
     assert blueprint.target_after(refused, head(2)) == 0, "its author corrects it"

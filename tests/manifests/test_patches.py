@@ -152,6 +152,7 @@ def test_a_patch_without_a_namespace_must_fit_one_object() -> None:
         (deployment(**{"$patch": "delete"}), "leaves no object; a patch cannot remove one"),
         (steps(replace("/metadata/name", "other")), "changes metadata.name; a patched object stays the same one"),
         (steps(replace("/kind", "Pod"), replace("/metadata/namespace", "x")), "changes kind and metadata.namespace"),
+        (steps({"op": "add", "path": "/metadata/uid", "value": "u"}), "sets metadata.uid, which only the API server"),
         (steps(replace("/metadata/labels", ["a"])), "makes metadata.labels a list of 1 item, not a map"),
     ],
 )
