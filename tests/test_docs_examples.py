@@ -274,10 +274,8 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "overwrite",
         "ignore-not-found",
         "from-file",
-        "field-selector",
-        "for",
     }  # of kubectl
-    others |= {"server-side", "force", "skip-phases", "for", "field-selector"}  # of kubectl, of kubeadm
+    others |= {"server-side", "force", "for", "field-selector", "cascade"}  # of kubectl
     others |= {"skip-phases"}  # of kubeadm
     others |= {"pending", "failed", "reset-then-reuse-values"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
