@@ -60,8 +60,8 @@ def forking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: stories wait for the program and for a real API server."""
-    return (os.cpu_count() or 1) + 2
+    """Four more than there are processors: stories wait for the program and for a real API server."""
+    return (os.cpu_count() or 1) + 4
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
