@@ -74,6 +74,10 @@ async def start(world: World) -> None:
     await world.until(lambda: served(world), True, "the kind")
 
 
+async def last_release(world: World) -> str:
+    return (await world.releases())[-1]
+
+
 async def test_instance_is_installed_changed_upgraded_and_deleted(things: World) -> None:
     await start(things)
     await put(things)
@@ -85,7 +89,7 @@ async def test_instance_is_installed_changed_upgraded_and_deleted(things: World)
     await things.becomes("of-thing", text="changed", version="1.0.0")
     await put(things, version="2.0.0")
     await things.becomes("of-thing", text="changed", version="2.0.0")
-    assert (await things.releases())[-1] == "thing.default.x.v3 deployed"
+    await things.until(lambda: last_release(things), "thing.default.x.v3 deployed", "the release")
     await things.ask("DELETE", f"{THINGS}/x", None)
     await things.until(things.maps, {}, "what is left")
     await things.until(lambda: things.ask("GET", f"{THINGS}/x", None), None, "the object")
