@@ -34,7 +34,7 @@ async def test_instance_without_a_namespace_has_its_objects_in_that_of_hookrunne
     await things.until(lambda: served(things), True, "the kind")
     await things.ask("POST", ROOT, THING)
     await things.becomes("of-thing", text="hi", version="1.0.0")
-    assert await things.releases() == ["thing.x.v1 deployed"]
+    await things.until(things.releases, ["thing.x.v1 deployed"], "the release")
     (owner,) = (await things.ask("GET", things.path("of-thing"), None))["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("Thing", "x", True)
 
