@@ -31,6 +31,23 @@ as_explained = click.option(
 )
 with_global = click.option("-g", "--global", "whole", is_flag=True, help="The global values, too.")
 
+VERSION_OPTIONS = (
+    click.option("--kube-version", "version", default="", metavar="VERSION", help="Of files: that of the cluster."),
+    click.option(
+        "--api-versions",
+        "api_versions",
+        multiple=True,
+        metavar="VERSION",
+        help="Of files: what the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
+    ),
+)
+"""Of commands that render files for a cluster."""
+
+
+def named_versions(texts: Sequence[str]) -> tuple[str, ...]:
+    """What --api-versions names, once or more often, or with commas."""
+    return tuple(word for text in texts for word in text.split(",") if word)
+
 
 def directory_paths(directories: Sequence[str], option: str) -> tuple[Path, ...]:
     """The directories that an option names, once or more often, or as DIR:DIR. Raises click.BadParameter."""

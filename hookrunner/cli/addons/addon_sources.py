@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hookrunner.cli import debug
-from hookrunner.cli.sources import directory_paths
+from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, named_versions
 
 ADDONS_DIR = "--addons-dir"
 
@@ -77,16 +77,6 @@ _GIVEN_OPTION = click.option(
     metavar="OBJECTS.yaml",
     help="Of files: objects of the cluster, which hooks see. May be repeated, may be a directory.",
 )
-_VERSION_OPTIONS = (
-    click.option("--kube-version", "version", default="", metavar="VERSION", help="Of files: that of the cluster."),
-    click.option(
-        "--api-versions",
-        "api_versions",
-        multiple=True,
-        metavar="VERSION",
-        help="Of files: what the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
-    ),
-)
 
 
 def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,13 +84,12 @@ def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def call(version: str, api_versions: tuple[str, ...], given: tuple[str, ...] = (), **others: Any) -> Any:
-        named = tuple(word for text in api_versions for word in text.split(",") if word)
-        cluster = ClusterFlags(given, version, named)
+        cluster = ClusterFlags(given, version, named_versions(api_versions))
         if cluster != ClusterFlags() and not isinstance(others["source"], AddonDirectories):
             raise click.UsageError("flags about a cluster are for looking at files: give --addons-dir, too")
         return command(cluster=cluster, **others)
 
-    for option in reversed(_VERSION_OPTIONS):
+    for option in reversed(VERSION_OPTIONS):
         call = option(call)
     return call
 

@@ -8,13 +8,10 @@ import click
 from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli.hooks.hook_lint import FindingsForm, finding_options, lint_directories
-from hookrunner.cli.modules.module_options import MODULES_DIR
-from hookrunner.cli.shared import relative
-from hookrunner.cli.sources import directory_paths
+from hookrunner.cli.modules.module_offline import module_paths, named_paths
 from hookrunner.jq.program import Jq
 from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_linter import ModuleLinter
-from hookrunner.modules.discovery import modules_in
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
@@ -43,10 +40,7 @@ def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], form: Fin
     `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
-    named = (*paths, *directory_paths(directories, MODULES_DIR)) or loaded.modules.directories
-    if not named:
-        raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
-    modules = list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
+    modules = module_paths(named_paths(paths, directories, loaded))
     return lint_directories("module", modules, _lint(loaded, modules), form)
 
 

@@ -1,19 +1,22 @@
 """What `hookrunner module …` says of files: read, decided and rendered without a running hookrunner."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import orjson
 
 from hookrunner import settings
 from hookrunner.cli.modules.module_options import MODULES_DIR, ModuleFiles
-from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cli.shared import quiet, relative, run_to_end
 from hookrunner.cli.sources import directory_paths
 from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.model.modules import Decision
 from hookrunner.modules import graph as drawn
 from hookrunner.modules import shelf
+from hookrunner.modules.discovery import modules_in
 from hookrunner.modules.offline import Offline, list_rows, offline, read_configured, stock_capabilities
 from hookrunner.modules.scripts import Scripts
 from hookrunner.options import Compat
@@ -39,6 +42,19 @@ def read_modules(files: ModuleFiles) -> Offline:
         loaded = load_settings(files)
         given = read_configured(files.config, loaded.compat is Compat.ADDON)
         return offline(shelf.read(loaded.modules), given)
+
+
+def named_paths(paths: Sequence[Path], directories: tuple[str, ...], loaded: Settings) -> tuple[Path, ...]:
+    """The modules and directories of modules that the arguments of a command name. Raises click.UsageError."""
+    named = (*paths, *directory_paths(directories, MODULES_DIR)) or loaded.modules.directories
+    if not named:
+        raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
+    return named
+
+
+def module_paths(named: Sequence[Path]) -> list[Path]:
+    """The modules that `named_paths` mean, each once. Raises BadInput."""
+    return list(dict.fromkeys(module for path in named for module in modules_in(relative(path))))
 
 
 def names(directories: tuple[str, ...]) -> list[str]:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import click
 
 from hookrunner.cli import debug
-from hookrunner.cli.sources import directory_paths, flags_query
+from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, flags_query, named_versions
 from hookrunner.model.modules import GLOBAL
 
 MODULES_DIR = "--modules-dir"
@@ -89,14 +89,7 @@ class ClusterChoice:
 
 _CLUSTER_OPTIONS = (
     click.option("--namespace", default="", metavar="NS", help="Of files: the namespace of the release."),
-    click.option("--kube-version", "version", default="", metavar="VERSION", help="Of files: that of the cluster."),
-    click.option(
-        "--api-versions",
-        "api_versions",
-        multiple=True,
-        metavar="VERSION",
-        help="Of files: what the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
-    ),
+    *VERSION_OPTIONS,
     click.option(
         "--kube-config",
         "kubeconfig",
@@ -115,7 +108,7 @@ def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
     def call(namespace: str, version: str, kubeconfig: str, context: str, **rest: Any) -> Any:
         if kubeconfig and not Path(kubeconfig).is_file():
             raise click.BadParameter(f"there is no file '{kubeconfig}'", param_hint="--kube-config")
-        named = tuple(word for text in rest.pop("api_versions") for word in text.split(",") if word)
+        named = named_versions(rest.pop("api_versions"))
         live = bool(kubeconfig or context or rest["diff"])
         cluster = ClusterChoice(namespace, version, named, kubeconfig, context, live)
         given = cluster != ClusterChoice("", "", (), "", "", live)

@@ -11,12 +11,10 @@ from hookrunner import settings
 from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.cli.hooks.case_command import AnyOutcome, CaseCommand, case_options
 from hookrunner.cli.hooks.hook_test import HookSuite
-from hookrunner.cli.modules.module_options import MODULES_DIR
+from hookrunner.cli.modules.module_offline import module_paths, named_paths
 from hookrunner.cli.output import echo
-from hookrunner.cli.shared import kubeconfig_option, quiet, relative, timeout_option
-from hookrunner.cli.sources import directory_paths
+from hookrunner.cli.shared import kubeconfig_option, quiet, timeout_option
 from hookrunner.errors import BadInput
-from hookrunner.modules.discovery import modules_in
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.cases import case_runner, golden
 from hookrunner.testing.modules import module_case_files, module_case_runner
@@ -64,10 +62,8 @@ def _read_suite(ctx: click.Context) -> _ModuleSuite:
     """Raises BadInput, click.UsageError."""
     params = ctx.params
     loaded = settings.load({}, ctx.find_root().info_name or "")
-    paths = (*params["paths"], *directory_paths(params["directories"], MODULES_DIR)) or loaded.modules.directories
-    if not paths:
-        raise click.UsageError("there is no directory 'modules'; name a DIR, or --modules-dir DIR")
-    modules = list(dict.fromkeys(module for path in paths for module in modules_in(relative(path))))
+    paths = named_paths(params["paths"], params["directories"], loaded)
+    modules = module_paths(paths)
     files = module_case_files.read_all(modules)
     hooks = [file for module in modules for file in case_runner.below(module / "hooks")]
     if not files and not hooks:
