@@ -3,7 +3,7 @@ ask it for a digest and for objects, and treat both alike. The blueprint of a mo
 `instances/`."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -86,6 +86,11 @@ class OwnBlueprint(Blueprint, Protocol):
 
     async def uninstall(self, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""
+
+
+def time_step(blueprint: OwnBlueprint | None, step: RunStep) -> AbstractContextManager[None]:
+    """Measure a step of a unit's run, if the unit has a blueprint of its own."""
+    return blueprint.time_step(step) if blueprint else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

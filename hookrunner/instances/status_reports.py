@@ -1,6 +1,6 @@
 """Says of each instance what is known about it, whenever that may have changed: the facts for its status.
 
-    reports = StatusReports(states, registry, writer, health, rollouts)
+    reports = StatusReports(states, registry, writer, health, rollouts, reported)
     await reports.follow()          # until cancelled
 
 Facts come from the unit's state and from its blueprint; what an earlier process knew is read from the status itself.

@@ -6,10 +6,10 @@ A step is done once; a retry continues with the step that failed. Requests and a
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
+from hookrunner.convergence.blueprint import time_step
 from hookrunner.convergence.runs.module_hooks import KINDS, ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
@@ -123,7 +123,7 @@ class ModuleRunner:
         await self._definitions.apply(state)
         for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
             await self._webhooks.register(state, kind)
-        with state.blueprint.time_step("hooks") if state.blueprint else nullcontext():
+        with time_step(state.blueprint, "hooks"):
             await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.module.chart:
             await self._releases.reconcile(state)

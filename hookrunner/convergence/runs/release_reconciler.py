@@ -8,13 +8,13 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.charts.release_digests import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint
+from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint, time_step
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
 from hookrunner.convergence.state import ModuleState
@@ -227,8 +227,7 @@ class ReleaseReconciler:
     async def _upgrade(self, state: ModuleState, head: Head | None, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
-            timed = state.blueprint.time_step("apply") if state.blueprint else nullcontext()
-            with self._timed(self._operation("upgrade"), state), timed:
+            with self._timed(self._operation("upgrade"), state), time_step(state.blueprint, "apply"):
                 settled = await self._helm.releases.reconcile(wanted)
         except ReleaseFailed as error:
             await self._finish(state, await self._rollbacks.after_error(state, error, head, wanted))
