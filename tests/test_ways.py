@@ -26,6 +26,7 @@ from hookrunner.app import serve
 from hookrunner.settings import load
 from tests.fakes.cluster import until
 from tests.fakes.transports import all_closed
+from tests.trees import write_files
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(hookrunner.__file__).parent
@@ -154,10 +155,7 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 async def world_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     """With one module, whose chart writes the value `k` into a ConfigMap."""
     monkeypatch.chdir(tmp_path)
-    for name, text in MODULE.items():
-        file = tmp_path / "modules" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(tmp_path / "modules", MODULE)
     async with running(tmp_path, {"modules-dir": str(tmp_path / "modules")}) as world:
         yield world
 
@@ -166,10 +164,7 @@ async def world_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> A
 async def world_of_addons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     """With one addon, whose chart writes the field `k` into a ConfigMap."""
     monkeypatch.chdir(tmp_path)
-    for name, text in ADDON.items():
-        file = tmp_path / "addons" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(tmp_path / "addons", ADDON)
     async with running(tmp_path, {"addons-dir": str(tmp_path / "addons")}) as world:
         yield world
 

@@ -10,18 +10,14 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import KubeSettings
-from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
 from tests.kube.real import client_of
 from tests.releases.world import World, started
+from tests.sandboxes import sandbox
 
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with serving(Options()) as sandbox:
-        yield sandbox
-    await all_closed()
+__all__ = ["sandbox"]
 
 
 @pytest.fixture

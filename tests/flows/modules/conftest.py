@@ -10,19 +10,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
-from tests.fakes.transports import all_closed
 from tests.faults.proxy import Proxy
 from tests.flows.modules.world import World
 from tests.flows.operator import Operator, oops
+from tests.sandboxes import sandbox
 
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with serving(Options()) as sandbox:
-        yield sandbox
-    await all_closed()
+__all__ = ["sandbox"]
 
 
 @pytest.fixture

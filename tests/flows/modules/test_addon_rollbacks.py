@@ -9,24 +9,16 @@ from kubetypes.json_values import JSON
 from tests.controlplane.tools import find_tool
 from tests.flows.modules.test_addon_instances import THINGS, put, reaches, start, status, things
 from tests.flows.modules.world import World
+from tests.instances.lives.places import LATE
 
 __all__ = ["things"]
 PACKAGE = "addons/thing/channels/packages/thing/2.0.0"
-LATE = """\
+WITH_LATE = f"""\
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: of-thing}
-data: {version: "2.0.0"}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: late}
-spec:
-  selector: {matchLabels: {app: late}}
-  template:
-    metadata: {labels: {app: late}}
-    spec: {containers: [{name: late, image: "late:1"}]}
-"""
+metadata: {{name: of-thing}}
+data: {{version: "2.0.0"}}
+{LATE}"""
 
 
 async def is_healthy(world: World) -> JSON:
@@ -37,7 +29,7 @@ async def is_healthy(world: World) -> JSON:
 
 
 async def test_upgrade_that_is_late_is_rolled_back_and_not_tried_again(things: World) -> None:
-    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    things.write(f"{PACKAGE}/objects.yaml", WITH_LATE)
     await is_healthy(things)
     await put(things, version="2.0.0", timeout="1s")
     shown = await reaches(things, "RolledBack", "RolledBack")
@@ -53,7 +45,7 @@ async def test_upgrade_that_is_late_is_rolled_back_and_not_tried_again(things: W
 
 
 async def test_rolled_back_upgrade_stays_so_after_a_restart_until_it_is_asked_for(things: World) -> None:
-    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    things.write(f"{PACKAGE}/objects.yaml", WITH_LATE)
     await is_healthy(things)
     await put(things, version="2.0.0", timeout="1s")
     await reaches(things, "RolledBack", "RolledBack")
@@ -73,7 +65,7 @@ async def test_rolled_back_upgrade_stays_so_after_a_restart_until_it_is_asked_fo
 
 
 async def test_restart_does_not_prolong_the_timeout(things: World) -> None:
-    things.write(f"{PACKAGE}/objects.yaml", LATE)
+    things.write(f"{PACKAGE}/objects.yaml", WITH_LATE)
     await is_healthy(things)
     await put(things, version="2.0.0", timeout="3s")
     await reaches(things, "InProgress", "ObjectsNotReady")

@@ -5,17 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kubesandbox.sandbox import Options, Sandbox, serving
-from tests.fakes.transports import all_closed
+from kubesandbox.sandbox import Sandbox
 from tests.instances.lives.places import write_addon
 from tests.instances.lives.site import LiveSite, client_of
+from tests.sandboxes import sandbox
 
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with serving(Options()) as sandbox:
-        yield sandbox
-    await all_closed()
+__all__ = ["sandbox"]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from hookrunner.errors import Denied, NotFound, Unreachable
 from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import ApiCall, Client
 from kubetypes.json_values import JSON
+from tests.trees import write_files
 
 GROUP = "addons.x-k8s.io/v1alpha1"
 MERGE = "application/merge-patch+json"
@@ -69,9 +70,7 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
     texts["channels/stable"] = f"manifests: [{{version: {next(iter(packages))}}}]\n"
     for version, text in packages.items():
         texts[f"channels/packages/thing/{version}/objects.yaml"] = text
-    for path, text in texts.items():
-        (addon / path).parent.mkdir(parents=True, exist_ok=True)
-        (addon / path).write_text(text)
+    write_files(addon, texts)
 
 
 class Wire(Client):
