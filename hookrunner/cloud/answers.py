@@ -14,7 +14,7 @@ from hookrunner.errors import HookrunnerError
 from kubetypes.json_values import JSON
 
 
-class Verb(StrEnum):
+class CloudVerb(StrEnum):
     """The questions of the wire format; each is a subcommand of the provider."""
 
     CAPABILITIES = "capabilities"
@@ -99,7 +99,7 @@ class InstanceAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
+class CloudCapabilities:
     """What a provider can do, and its limits. Times are seconds; `timeouts` has a verb's own."""
 
     provider_name: str
@@ -111,7 +111,7 @@ class Capabilities:
     serve: bool = False
     max_parallel: int = 4
     max_batch: int = 500
-    timeouts: Mapping[Verb, float] = field(default_factory=dict)
+    timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
 
     def owns(self, provider_id: str) -> bool:
         """Is it an id of this provider?"""
@@ -146,9 +146,8 @@ class ListedLoadBalancer:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """A route to a Pod network. `name` is the cloud's, empty for one that is to be created; `name_hint` is for one that
-    is to be created."""
+class CloudRoute:
+    """A route to a Pod network. `name` is the cloud's, empty for a new one; a new one has a `name_hint`."""
 
     target_node: str
     destination_cidr: str

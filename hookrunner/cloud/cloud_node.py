@@ -1,4 +1,4 @@
-"""A Node as the cloud loops need it: of 15 KB, what they decide on and what a provider is told.
+"""A Node as the cloud loops need it: of 15 KB, what they decide on and what they tell a provider.
 
     node = read_node(obj)
 

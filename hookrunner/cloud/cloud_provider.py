@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.cloud.answers import (
-    Capabilities,
+    CloudCapabilities,
+    CloudRoute,
     Ingress,
     InstanceAnswer,
     ListedLoadBalancer,
     LoadBalancerState,
     ProviderError,
-    Route,
     RouteResults,
     Want,
 )
@@ -39,7 +39,7 @@ class CloudProvider(Protocol):
     All but `ask_instances` raise ProviderError."""
 
     @property
-    def capabilities(self) -> Capabilities:
+    def capabilities(self) -> CloudCapabilities:
         """What the provider said last that it can do."""
         ...
 
@@ -70,10 +70,10 @@ class CloudProvider(Protocol):
         """All of the cluster."""
         ...
 
-    async def list_routes(self) -> tuple[Route, ...]:
+    async def list_routes(self) -> tuple[CloudRoute, ...]:
         """All routes of the cluster."""
         ...
 
-    async def apply_routes(self, create: Sequence[Route], delete: Sequence[Route]) -> RouteResults:
+    async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
         """Delete some, then create others, in one call."""
         ...
