@@ -1,0 +1,61 @@
+"""Kubernetes' own cloud controller manager, asking an executable: what `hookrunner cloud start --compat upstream` is
+compared with.
+
+    with upstream_manager(kubeconfig, directory, (str(provider),), env={"SIMCLOUD_STATE": str(state)}):
+        ...  # its loops run until the end of the block
+
+The program is built from `tests/controlplane/go/cloudmanager`, and kept outside the checkout, apart from the control
+plane: neither is built anew for the other.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.controlplane.build import GO_MODULE, find_go
+from tests.controlplane.cache import cached, run
+from tests.controlplane.processes import Processes
+
+FLAGS = ("--secure-port=0", "--leader-elect=false", "--kube-api-qps=1000", "--kube-api-burst=2000")
+"""No port, nobody else to wait for, and no limit that would hide how quick its loops are."""
+
+_PACKAGE = "cloudmanager"
+
+
+@contextmanager
+def upstream_manager(
+    kubeconfig: Path, directory: Path, provider: Sequence[str], *flags: str, env: Mapping[str, str] | None = None
+) -> Iterator[Processes]:
+    """Run it with this provider's command, more flags (a later one wins) and variables for the provider. Its log is
+    `cloudmanager.log` in the directory. Raises `BedUnavailable` if it cannot be built."""
+    config = directory / "cloudmanager.json"
+    config.write_text(
+        json.dumps({"command": list(provider), "env": [f"{name}={value}" for name, value in (env or {}).items()]})
+    )
+    program = cached(f"cloudmanager-{_key()}", _build) / _PACKAGE
+    own = (f"--cloud-provider=executable --cloud-config={config} --kubeconfig={kubeconfig}").split()
+    processes = Processes(directory)
+    processes.start(_PACKAGE, [str(program), *own, *FLAGS, *flags])
+    try:
+        yield processes
+    finally:
+        processes.stop_all()
+
+
+def _key() -> str:
+    """The program, what it is linked with, and the kind of machine."""
+    digest = hashlib.sha256(f"{sys.platform} {platform.machine()}".encode())
+    for file in (*sorted((GO_MODULE / _PACKAGE).iterdir()), GO_MODULE / "go.mod", GO_MODULE / "go.sum"):
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _build(into: Path) -> None:
+    env = dict(os.environ, CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly -trimpath -buildvcs=false")
+    command = [str(find_go()), "build", "-ldflags=-s -w", "-o", str(into / _PACKAGE), f"./{_PACKAGE}"]
+    run(command, cwd=GO_MODULE, env=env, why="upstream's cloud controller manager could not be built")
