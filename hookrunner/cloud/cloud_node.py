@@ -7,7 +7,7 @@ A kubelet's heartbeat changes nothing of it, so equal projections mean that ther
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from hookrunner.cloud.answers import NodeAddress
@@ -45,7 +45,8 @@ class NodeCondition:
 @dataclass(frozen=True, slots=True)
 class CloudNode:
     """A Node. `ready` is None if it is Unknown, or if there is no such condition; `created_at` are epoch seconds;
-    `network_unavailable` is None without that condition."""
+    `network_unavailable` is None without that condition. `version` is the resourceVersion, for the writes that are made
+    of this state; nodes that differ in nothing else are equal."""
 
     name: str
     uid: str
@@ -60,6 +61,7 @@ class CloudNode:
     is_deleting: bool
     is_cordoned: bool
     network_unavailable: NodeCondition | None
+    version: str = field(default="", compare=False)
 
     def has_taint(self, key: str, effect: str = "") -> bool:
         """Is there a taint of this key and, if one is given, of this effect?"""
@@ -90,6 +92,7 @@ def read_node(obj: JSON) -> CloudNode:
         is_deleting=bool(metadata.get("deletionTimestamp")),
         is_cordoned=bool(spec.get("unschedulable")),
         network_unavailable=NodeCondition(network["status"], network.get("reason", "")) if network else None,
+        version=metadata.get("resourceVersion", ""),
     )
 
 
