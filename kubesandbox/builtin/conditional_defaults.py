@@ -156,6 +156,15 @@ def _service(service: Object) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
+        _load_balancer_status(service)
+
+
+def _load_balancer_status(service: Object) -> None:
+    """https://kubernetes.io/docs/concepts/services-networking/service/#load-balancer-ip-mode"""
+    status = service.get("status") or {}
+    if points := (status.get("loadBalancer") or {}).get("ingress"):
+        filled = [{**point, "ipMode": point.get("ipMode") or "VIP"} if point.get("ip") else point for point in points]
+        service["status"] = {**status, "loadBalancer": {**status["loadBalancer"], "ingress": filled}}
 
 
 def _service_port(port: Object) -> None:

@@ -40,7 +40,15 @@ def updated(service: Object, old: Object) -> Object:
         if _local(spec) and _local(known) and not spec.get("healthCheckNodePort"):
             spec["healthCheckNodePort"] = known.get("healthCheckNodePort", 0)
     _dropped(spec, known)
-    return {**service, "spec": _allocated(spec, old["metadata"]["uid"])}
+    return {**service, "spec": _allocated(spec, old["metadata"]["uid"]), **_status(spec, service)}
+
+
+def _status(spec: Object, service: Object) -> Object:
+    """Without addresses of a load balancer that the Service no longer is; its finalizer stays."""
+    status = service.get("status") or {}
+    if spec.get("type") == "LoadBalancer" or not status.get("loadBalancer"):
+        return {}
+    return {"status": {**status, "loadBalancer": {}}}
 
 
 def _dropped(spec: Object, known: Object) -> None:

@@ -51,6 +51,7 @@ def service(obj: Object, old: Object | None) -> Causes:
     yield from one_of(kind, "spec.type", TYPES)
     yield from _balancer(spec, kind)
     yield from _traffic(spec, kind)
+    yield from _load_balancer_status(obj.get("status") or {}, kind)
 
 
 def _addresses_changed(spec: Object, known: Object) -> Causes:
@@ -201,6 +202,29 @@ def _traffic(spec: Object, kind: str) -> Causes:
     yield from one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"), needed=False)
     near = ("PreferClose", "PreferSameZone", "PreferSameNode")
     yield from one_of(spec.get("trafficDistribution"), "spec.trafficDistribution", near, needed=False)
+
+
+def _load_balancer_status(status: Object, kind: str) -> Causes:
+    points = (status.get("loadBalancer") or {}).get("ingress") or ()
+    if points and kind != "LoadBalancer":
+        yield forbidden_field("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")
+    else:
+        for at, point in enumerate(points):
+            yield from _ingress(point, f"status.loadBalancer.ingress[{at}]")
+
+
+def _ingress(point: Object, field: str) -> Causes:
+    ip, hostname, mode = point.get("ip"), point.get("hostname"), point.get("ipMode")
+    if ip:
+        yield from address(ip, f"{field}.ip")
+    if hostname:
+        yield from named(hostname, f"{field}.hostname", names.subdomain)
+    if hostname and is_address(hostname):
+        yield wrong(f"{field}.hostname", hostname, "must be a DNS name, not an IP address")
+    if mode is not None and not ip:
+        yield forbidden_field(f"{field}.ipMode", "may not be specified when `ip` is not set")
+    elif mode is not None:
+        yield from one_of(mode, f"{field}.ipMode", ("Proxy", "VIP"))
 
 
 CHECKS = {"services": service}
