@@ -219,12 +219,16 @@ class ReleaseFailed(HookrunnerError):
     """A release did not reach its desired state; the message names the objects, what is wrong with each, what to do.
 
     `brief` as for `KubeError`: that the server was away says nothing about the release. `invalid` are the objects
-    (`<namespace>/<Kind>/<name>`) whose content the API server has refused.
+    (`<namespace>/<Kind>/<name>`) whose content the API server has refused. `lacks_rights` says that nothing else was
+    wrong than missing rights of hookrunner.
     """
 
-    def __init__(self, message: str, brief: bool = False, invalid: Sequence[str] = ()) -> None:
+    def __init__(
+        self, message: str, brief: bool = False, invalid: Sequence[str] = (), lacks_rights: bool = False
+    ) -> None:
         self.brief = brief
         self.invalid = tuple(invalid)
+        self.lacks_rights = lacks_rights
         super().__init__(message)
 
 

@@ -3,7 +3,8 @@
     timeout            counts from `startedAt` of the status, also when another process takes over; a revision that was
                        healthy once is never too late
     rollbackOnFailure  gives up an upgrade that is refused, has an object that failed, or is too late. A first
-                       installation stays as it is, for its author to look at
+                       installation stays as it is, for its author to look at; an upgrade for which hookrunner lacks a
+                       right waits for it
 
 What was given up stands for the spec and the package that led to it: it is tried again when one of them, or the
 annotation `hookrunner.io/reconcile`, changes (`asked_of`). See docs/addons.md#rollback.
@@ -28,10 +29,12 @@ def asked_of(instance: Instance) -> JSON:
 
 
 def is_undone(instance: Instance, error: ReleaseFailed, head: Head, patched: Collection[str]) -> bool:
-    """Should a rollout with this error be rolled back? A patch that was refused is for its author to correct, and that
-    the API server was away says nothing about the version. `head` is that from before the rollout."""
+    """Should a rollout with this error be rolled back? A patch that was refused is for its author to correct. That the
+    API server was away, or that we lack a right, says nothing about the version. `head` is that from before the
+    rollout."""
     is_spoilt = obstacle_of(error, patched).phase is AddonPhase.PATCH_FAILED
-    return instance.fields.rollback_on_failure and not (error.brief or is_spoilt or head.note == ROLLED_BACK)
+    says_nothing = error.brief or error.lacks_rights
+    return instance.fields.rollback_on_failure and not (says_nothing or is_spoilt or head.note == ROLLED_BACK)
 
 
 def deadline_of(facts: InstanceFacts) -> float | None:

@@ -45,9 +45,14 @@ def is_forbidden(error: BaseException) -> bool:
     return isinstance(error, Denied) and error.status == HTTPStatus.FORBIDDEN
 
 
+def lacks_rights(error: BaseException) -> bool:
+    """Was a request refused because hookrunner's role lacks a rule?"""
+    return isinstance(error, Denied) and is_forbidden(error) and _NO_RIGHT.search(error.raw) is not None
+
+
 def explain_rights(error: Denied, what: str, *rules: str) -> Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights."""
-    if not (is_forbidden(error) and _NO_RIGHT.search(error.raw)):
+    if not lacks_rights(error):
         return error
     message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({error})"
     return Denied(error.status, error.reason, message, raw=error.raw)

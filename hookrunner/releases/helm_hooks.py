@@ -86,7 +86,7 @@ class HelmHooks:
         try:
             await self._run_hook(step)
         except (ReleaseFailed, KubeError) as error:
-            problem = ReleaseFailed(f"{step} failed: {error}", error.brief)
+            problem = ReleaseFailed(f"{step} failed: {error}", error.brief, lacks_rights=refusals.lacks_rights(error))
             problem.__cause__ = error
             return problem
         return None

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hookrunner.errors import KubeError, ReleaseFailed
+from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -354,8 +355,10 @@ def _naming_release(release: ReleaseHistory) -> Iterator[None]:
     try:
         yield
     except (KubeError, ReleaseFailed) as error:
-        invalid = error.invalid if isinstance(error, ReleaseFailed) else ()
-        raise ReleaseFailed(f"release {release.namespace}/{release.name}: {error}", error.brief, invalid) from error
+        text = f"release {release.namespace}/{release.name}: {error}"
+        if isinstance(error, ReleaseFailed):
+            raise ReleaseFailed(text, error.brief, error.invalid, error.lacks_rights) from error
+        raise ReleaseFailed(text, error.brief, lacks_rights=refusals.lacks_rights(error)) from error
 
 
 def _head(release: ReleaseHistory) -> Head:

@@ -90,6 +90,7 @@ def test_refused_upgrade_is_undone() -> None:
     assert not is_undone(instance(), refused, HEAD, [])
     assert not is_undone(asks, refused, HEAD, ["default/ConfigMap/a"]), "a patch of its author"
     assert not is_undone(asks, ReleaseFailed("the server is away", brief=True), HEAD, [])
+    assert not is_undone(asks, ReleaseFailed("no right", lacks_rights=True), HEAD, [])
     assert not is_undone(asks, refused, replace(HEAD, note="rolled-back"), [])
 
 

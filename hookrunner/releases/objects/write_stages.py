@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from hookrunner.errors import ApiError, KubeError, ReleaseFailed
+from hookrunner.kube import refusals
 from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import ObjectId
 
@@ -75,7 +76,12 @@ def _failure(
     lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
     brief = any(error.brief for error in failed.values())
     invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
-    return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid)
+    lacks_rights = all(_lacks_rights(error) for error in failed.values())
+    return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid, lacks_rights)
+
+
+def _lacks_rights(error: KubeError | ReleaseFailed) -> bool:
+    return error.lacks_rights if isinstance(error, ReleaseFailed) else refusals.lacks_rights(error)
 
 
 def _is_invalid(error: KubeError | ReleaseFailed) -> bool:

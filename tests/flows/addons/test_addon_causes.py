@@ -1,7 +1,7 @@
 """Every state of an instance by its real cause, on the sandbox and on a real control plane: reached, shown in status,
 conditions, Events, metrics and tables, and left when the cause is gone.
 
-`InternalError` has no cause that a story could arrange: it is a fault of hookrunner.
+`InternalError` is a fault of hookrunner, which no user can arrange: tests/instances/lives/test_internal_errors.py does.
 """
 
 import asyncio

@@ -15,11 +15,6 @@ async def create(places: Places) -> None:
     await places.create(PLACES, rollbackOnFailure=True)
 
 
-async def install(places: Places) -> None:
-    """Without undoing upgrades: a missing right would be a reason to."""
-    await places.create(PLACES)
-
-
 async def upgrade(places: Places) -> None:
     await places.change(PLACES, {"version": "2.0.0"})
 
@@ -49,7 +44,6 @@ class Act:
 
 
 CREATE = Act(create, ("Current", "1.0.0"), OLD)
-INSTALL = Act(install, ("Current", "1.0.0"), OLD)
 UPGRADE = Act(upgrade, ("Current", "2.0.0"), NEW)
 SPOIL = Act(spoil, ("RolledBack", "2.0.0"), NEW)
 DELETE = Act(delete, None)

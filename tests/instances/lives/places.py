@@ -75,11 +75,12 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
 
 class Wire(Client):
     """A client through which each place gets only so many writes; those after them fail, as long as it is cut off. The
-    request `forbidden`, a method and a path, is refused."""
+    request `forbidden`, a method and a path, is refused; `broken` meets a fault of our own."""
 
     left: dict[str, int]
     refused: frozenset[str]
     forbidden: str = ""
+    broken: str = ""
 
     def cut_off(self, left: Mapping[str, int], refused: Iterable[str] = ()) -> None:
         """From now on each of these places may write so often. Then the API server is away, or has no right for those
@@ -89,10 +90,12 @@ class Wire(Client):
     async def send(self, call: ApiCall) -> bytes:
         if f"{call.method} {call.path}" == self.forbidden:
             raise Denied(403, "Forbidden", f"{self.forbidden} is forbidden")
+        if f"{call.method} {call.path}" == self.broken:
+            raise KeyError("a value that no message may quote")
         place = _place_of(call)
         if place in self.left:
             if self.left[place] == 0 and place in self.refused:
-                raise Denied(403, "Forbidden", f"{place} is forbidden")
+                raise Denied(403, "Forbidden", f'{place} is forbidden: User "u" cannot {call.method} resource "x"')
             if self.left[place] == 0:
                 raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
             self.left[place] -= 1
