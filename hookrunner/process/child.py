@@ -1,28 +1,21 @@
-"""One child process from its start to its `Exit`: the process itself as the leader of its group (`Leader`), and the run
-of a command in it (`Child`).
+"""One child process from its start to its `Exit`: the run of a command.
 
-A run ends when the child's *own* process ends, not when the last holder of its output does: what it left behind gets a
-short grace and is then read to its end in the background (shell-operator waits for it).
-
-On Linux the event loop waits on a pidfd (pidfd_open(2)), elsewhere a thread waits. With a pidfd the ended leader stays
-a zombie until `reap`, so that its group can be signalled safely: only an unreaped leader keeps the kernel from giving
-the id of the group to another process.
+A run ends when the child's *own* process ends (`leader.py`), not when the last holder of its output does: what it left
+behind gets a short grace and is then read to its end in the background (shell-operator waits for it). A command may
+ask that it is killed instead.
 """
 
 import asyncio
-import os
-import resource
 import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookrunner import log
-from hookrunner.process.output import LineSink, OutputPipe, OutputStream
+from hookrunner.process.leader import Leader, WaitStatus
+from hookrunner.process.output import ChunkSink, LineReader, LineSink, OutputPipe, OutputStream
 
 _log = log.get("process")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss, getrusage(2)
@@ -34,8 +27,9 @@ class Command:
 
     `argv[0]` is an absolute path, `env` the whole environment, `timeout` seconds (None: no limit). `keep_stdout` and
     `keep_stderr` are the bytes of each stream that the `Exit` brings back: the first half from its start, the second
-    from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children. `stdin` is a file
-    that it reads, None for nothing.
+    from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children. `stdin` is what it
+    reads: a file, bytes, or a descriptor that stays the caller's; None for nothing. `leaves_nothing`: what it leaves
+    behind in its group is killed as soon as it has ended, and its output is not waited for.
     """
 
     argv: tuple[str, ...]
@@ -45,7 +39,8 @@ class Command:
     keep_stdout: int = 0
     keep_stderr: int = 64 * 1024
     kill_after: float | None = None
-    stdin: Path | None = None
+    stdin: Path | bytes | int | None = None
+    leaves_nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +94,24 @@ class Patience:
     tidy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WaitStatus:
-    """What wait4(2) returns: the exit code, negative for a signal, None if other code took it; CPU and peak memory."""
-
-    code: int | None
-    resources: resource.struct_rusage
-
-
 class Child:
     """A running process. `result` is awaited once, by the code that started it; `stop` may be called by any other."""
 
-    def __init__(self, command: Command, spawned: Spawned, sink: LineSink, patience: Patience) -> None:
+    def __init__(
+        self, command: Command, spawned: Spawned, sink: LineSink, patience: Patience, answer: ChunkSink | None = None
+    ) -> None:
         self._start = time.monotonic()
+        self._leaves_nothing = command.leaves_nothing
         self._timeout = command.timeout
         kill_after = patience.kill if command.kill_after is None else command.kill_after
         self._patience = replace(patience, kill=kill_after)
         self._leader = Leader(spawned.pid)
-        self._stdout = OutputPipe(spawned.stdout, OutputStream.STDOUT, sink, command.keep_stdout)
-        self._stderr = OutputPipe(spawned.stderr, OutputStream.STDERR, sink, command.keep_stderr)
-        self.pipes = (self._stdout, self._stderr)
+        self._stdout = LineReader(OutputStream.STDOUT, sink, command.keep_stdout)
+        self._stderr = LineReader(OutputStream.STDERR, sink, command.keep_stderr)
+        self.pipes = (
+            OutputPipe(spawned.stdout, answer or self._stdout, self._leader.woken.set),
+            OutputPipe(spawned.stderr, self._stderr, self._leader.woken.set),
+        )
         self.killed = False
         self.done = asyncio.Event()
 
@@ -138,6 +131,8 @@ class Child:
             timed_out = not in_time and not self._leader.ended.is_set()
             if not self._leader.ended.is_set():
                 await self._terminate()
+            if self._leaves_nothing:
+                self._leader.signal(signal.SIGKILL)
             await self._linger()
             if self._patience.tidy:
                 self._leader.signal(signal.SIGKILL)
@@ -177,6 +172,10 @@ class Child:
             pipe.drain()
         if await _within(self._patience.linger, *(pipe.eof for pipe in self.pipes)):
             return
+        if self._leaves_nothing:  # its holder has left the group
+            for pipe in self.pipes:
+                pipe.close()
+            return
         _log.warn(
             "the hook has ended, but processes that it started still hold its output, which is logged until they end;"
             " wait for them in the hook, or start them with >/dev/null 2>&1",
@@ -215,109 +214,3 @@ async def _within(seconds: float | None, *events: asyncio.Event) -> bool:
 def _signal_name(number: int) -> str:
     """Real-time signals have no name of their own."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-
-
-class Leader:
-    """A started process that is not reaped yet.
-
-    `ended` is set when it has ended, by itself or not; `woken` then too, and before that by code that
-    interrupts the wait. `end` is the time.monotonic() of its end.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.ended = asyncio.Event()
-        self.woken = asyncio.Event()
-        self.end = 0.0
-        self._loop = asyncio.get_running_loop()
-        self._usage: WaitStatus | None = None
-        self._released = False
-        try:
-            self._pidfd = os.pidfd_open(pid)
-        except (AttributeError, OSError):  # not Linux, or no descriptor left
-            threading.Thread(target=self._wait, name=f"wait-{pid}", daemon=True).start()
-        else:
-            self._loop.add_reader(self._pidfd, self._readable)
-
-    @property
-    def reaped(self) -> bool:
-        return self._usage is not None
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send to the whole group. A group that has ended is no error."""
-        try:
-            os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass
-        except PermissionError as error:
-            _log.warn(f"cannot send {number.name} to the hook's processes", pid=self.pid, error=error)
-
-    def reap(self) -> WaitStatus:
-        """The exit status of a process that has ended; the zombie is gone after it."""
-        if self._usage is None:
-            self._usage = _wait4(self.pid)
-        return self._usage
-
-    def release(self) -> None:
-        """Give up the exit status: reap the zombie now, or when the process ends."""
-        self._released = True
-        if self.ended.is_set():
-            self._discard()
-
-    def group(self) -> list[str]:
-        """The processes in the group besides the leader: `name[pid]`. Empty where there is no /proc."""
-        return [f"{row.name}[{row.pid}]" for row in processes() if row.group == self.pid != row.pid]
-
-    def _readable(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        self._has_ended()
-
-    def _has_ended(self) -> None:
-        self.end = time.monotonic()
-        self.ended.set()
-        self.woken.set()
-        if self._released:
-            self._discard()
-
-    def _discard(self) -> None:
-        with suppress(ChildProcessError):  # reaped already, here or by `reap_orphans`
-            os.waitpid(self.pid, os.WNOHANG)
-
-    def _wait(self) -> None:
-        self._usage = _wait4(self.pid)
-        with suppress(RuntimeError):  # the loop was closed in the meantime
-            self._loop.call_soon_threadsafe(self._has_ended)
-
-
-def _wait4(pid: int) -> WaitStatus:
-    try:
-        _, status, resources = os.wait4(pid, 0)
-    except ChildProcessError:  # SIGCHLD is ignored, or other code waits for every child
-        _log.error("the exit status of a process was taken by other code", pid=pid)
-        return WaitStatus(None, resource.struct_rusage((0,) * 16))
-    return WaitStatus(os.waitstatus_to_exitcode(status), resources)
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessRow:
-    """One process: its name, its state (one letter, `Z` for a zombie), its parent and its process group."""
-
-    pid: int
-    name: str
-    state: str
-    parent: int
-    group: int
-
-
-def processes() -> Iterator[ProcessRow]:
-    """Every process that /proc shows, proc_pid_stat(5). Those that end during the call may be missing. About 20 µs
-    each."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            head, _, tail = path.read_text(errors="replace").rpartition(")")
-        except OSError:
-            continue
-        pid, _, name = head.partition(" (")
-        state, parent, group, *_ = tail.split()
-        yield ProcessRow(int(pid), name, state, int(parent), int(group))

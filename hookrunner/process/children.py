@@ -17,15 +17,16 @@ import errno
 import os
 import signal
 import subprocess
-from collections.abc import Container
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Container, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from hookrunner import safe_files
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Child, Command, Exit, Patience, Spawned
-from hookrunner.process.output import LineSink, OutputPipe
+from hookrunner.process.output import ChunkSink, LineSink, OutputPipe
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE = 0.05  # seconds between them: the writer of the file has a second to end
@@ -45,15 +46,16 @@ class Children:
     def __len__(self) -> int:
         return len(self._running)
 
-    async def run(self, command: Command, sink: LineSink) -> Exit:
-        """Run one command to its end, its lines going to the sink while it runs.
+    async def run(self, command: Command, sink: LineSink, answer: ChunkSink | None = None) -> Exit:
+        """Run one command to its end, its lines going to the sink while it runs. With `answer`, its standard output
+        goes there instead, and the child is ended as soon as that wants no more.
 
         When the caller is cancelled, the whole process group is ended first: SIGTERM, then SIGKILL; a second
         cancellation goes to SIGKILL at once. Raises HookFailed if it cannot be started.
         """
         if self._stopping.is_set():
             raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
-        child = Child(command, await spawn(command), sink, self._patience)
+        child = Child(command, await spawn(command), sink, self._patience, answer)
         self._running[child.pid] = child
         if self._stopping.is_set():  # while the file was busy
             child.stop(grace=0)
@@ -138,8 +140,30 @@ def _spawn(command: Command) -> Spawned:
     return Spawned(process.pid, ends[0], ends[2])
 
 
-def _open_stdin(command: Command) -> AbstractContextManager[BinaryIO]:
-    return (command.stdin or Path(os.devnull)).open("rb")
+def _open_stdin(command: Command) -> AbstractContextManager[BinaryIO | int]:
+    """Bytes are passed as a file without a name: a child that never reads them holds up nothing."""
+    match command.stdin:
+        case int() as descriptor:
+            return nullcontext(descriptor)
+        case bytes() as content:
+            return _anonymous_file(content)
+        case path:
+            return (path or Path(os.devnull)).open("rb")
+
+
+@contextmanager
+def _anonymous_file(content: bytes) -> Iterator[BinaryIO]:
+    with _open_anonymous() as file:
+        file.write(content)
+        file.seek(0)
+        yield file
+
+
+def _open_anonymous() -> BinaryIO:
+    """A file without a name; in memory on Linux."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("stdin"), "w+b")
+    return TemporaryFile()
 
 
 def _advice(command: Command, error: OSError) -> str:

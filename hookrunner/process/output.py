@@ -1,5 +1,6 @@
-"""The output of a child: the read end of each stream, what is kept of it, its lines as records for the log (`Lines`,
-`Records`), and the sink that writes these with the fields that are bound for its task (`HookLog`).
+"""The output of a child: the read end of each stream, what is kept of it (`WholeOutput`: all, and nothing of it is
+logged), its lines as records for the log (`Lines`, `Records`), and the sink that writes these with the fields that are
+bound for its task (`HookLog`).
 
 Read by the event loop in chunks, so a stream never stops the child for longer than a turn of the loop and a line of 200
 MiB costs no memory. The pipe outlives the run if something that the child left behind still holds it: then it is read
@@ -12,6 +13,7 @@ not JSON is logged as it is, never lost and never at a lower level.
 import asyncio
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -49,6 +51,17 @@ class LineSink(Protocol):
         """No more lines, or none for now that belong together: the stream or the run has ended."""
 
 
+class ChunkSink(Protocol):
+    """Takes a stream in the pieces in which it is read. It must not raise."""
+
+    def take(self, chunk: bytes) -> bool:
+        """The next piece. False: no more is wanted, and the child may be ended."""
+        ...
+
+    def flush(self) -> None:
+        """The stream or the run has ended."""
+
+
 class KeptOutput:
     """The first and the last bytes of a stream, at most `limit` together."""
 
@@ -74,16 +87,58 @@ class KeptOutput:
         return bytes(self._head + gap + tail)
 
 
-class OutputPipe:
-    """Reads one stream as lines into a sink from the moment it is made until its end or `close`."""
+class WholeOutput:
+    """A chunk sink that keeps all of a stream, up to `limit` bytes; `is_over` says that there was more."""
 
-    def __init__(self, fd: int, stream: OutputStream, sink: LineSink, keep: int) -> None:
-        self._fd = fd
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._text = bytearray()
+        self.is_over = False
+
+    @property
+    def text(self) -> bytes:
+        return bytes(self._text)
+
+    def take(self, chunk: bytes) -> bool:
+        room = self._limit - len(self._text)
+        self._text += chunk[:room]
+        self.is_over = self.is_over or len(chunk) > room
+        return not self.is_over
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+class LineReader:
+    """A chunk sink that passes lines on to a line sink, and keeps the ends of the stream."""
+
+    def __init__(self, stream: OutputStream, sink: LineSink, keep: int) -> None:
         self._stream = stream
         self._sink = sink
         self._lines = Lines()
-        self._loop = asyncio.get_running_loop()
         self.kept = KeptOutput(keep)
+
+    def take(self, chunk: bytes) -> bool:
+        self.kept.add(chunk)
+        for text in self._lines.feed(chunk):
+            self._sink.line(self._stream, text)
+        return True
+
+    def flush(self) -> None:
+        for text in self._lines.flush():
+            self._sink.line(self._stream, text)
+        self._sink.ended(self._stream)
+
+
+class OutputPipe:
+    """Reads one stream into a sink from the moment it is made until its end or `close`. `enough` is called when the
+    sink wants no more; what comes then is read and dropped, so that it holds up nothing."""
+
+    def __init__(self, fd: int, sink: ChunkSink, enough: Callable[[], None]) -> None:
+        self._fd = fd
+        self._sink = sink
+        self._enough = enough
+        self._loop = asyncio.get_running_loop()
         self.eof = asyncio.Event()
         os.set_blocking(fd, False)
         self._loop.add_reader(fd, self._read)
@@ -96,9 +151,7 @@ class OutputPipe:
 
     def flush(self) -> None:
         """Pass on a last line that no newline has ended."""
-        for text in self._lines.flush():
-            self._sink.line(self._stream, text)
-        self._sink.ended(self._stream)
+        self._sink.flush()
 
     def close(self) -> None:
         if not self.eof.is_set():
@@ -116,9 +169,8 @@ class OutputPipe:
         if not chunk:
             self.close()
             return False
-        self.kept.add(chunk)
-        for text in self._lines.feed(chunk):
-            self._sink.line(self._stream, text)
+        if not self._sink.take(chunk):
+            self._enough()
         return True
 
 

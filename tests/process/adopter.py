@@ -14,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hookrunner.process.child import Command, Patience, processes
+from hookrunner.process.child import Command, Patience
 from hookrunner.process.children import Children
+from hookrunner.process.leader import processes
 from hookrunner.process.output import OutputStream
 
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
