@@ -16,10 +16,15 @@ from hookrunner.errors import BadSetting
 
 
 class Compat(StrEnum):
-    """The predecessor whose defaults are wanted."""
+    """Whose defaults are wanted: a predecessor's, or those of upstream's cloud controller manager."""
 
     SHELL = "shell-operator"
     ADDON = "addon-operator"
+    UPSTREAM = "upstream"
+
+
+PREDECESSORS = (Compat.SHELL, Compat.ADDON)
+"""The program may be started under their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,9 @@ class OptionType:
 @dataclass(frozen=True, slots=True)
 class Option:
     """One setting as users see it. `default` is text, read like any other; `compat` the defaults under
-    shell-operator and addon-operator where they differ; `env` the predecessors' variables, the strongest first, with {}
-    for the flag's name; `also` other names of the flag. `found` computes the default, which `default` then only
-    describes.
+    shell-operator and addon-operator where they differ, `upstream` the one under upstream's cloud controller manager
+    if that differs; `env` the predecessors' variables, the strongest first, with {} for the flag's name; `also` other
+    names of the flag. `found` computes the default, which `default` then only describes.
     """
 
     flag: str
@@ -47,6 +52,7 @@ class Option:
     compat: tuple[str, str] | None = None
     also: tuple[str, ...] = ()
     found: Callable[[Mapping[str, str]], str] | None = None
+    upstream: str = ""
 
     @property
     def hidden(self) -> bool:
@@ -61,8 +67,10 @@ class Option:
 
     def default_in(self, compat: Compat | None, environ: Mapping[str, str]) -> str:
         """The text that counts if no flag or variable sets one."""
-        if compat and self.compat:
-            return self.compat[list(Compat).index(compat)]
+        if compat is Compat.UPSTREAM and self.upstream:
+            return self.upstream
+        if compat in PREDECESSORS and self.compat:
+            return self.compat[PREDECESSORS.index(compat)]
         return self.found(environ) if self.found else self.default
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookrunner.metrics.names import rows
-from hookrunner.options import TEXT, Compat, Option
+from hookrunner.options import PREDECESSORS, TEXT, Option
 from hookrunner.settings import options
 from kubetypes import bounds
 
@@ -19,13 +19,14 @@ Written by `python -m tests.reference_pages` from `hookrunner/settings/`.
 Precedence: the flag of `hookrunner start`, then `HOOKRUNNER_<FLAG>`, then the predecessors' variables from left to
 right, then the default. A variable that is set to nothing counts as not set. A value that cannot be read ends the
 program with exit code 2. With `--compat shell-operator` or `--compat addon-operator`, or started under one of these
-names, the defaults of the third column become those of the fourth.
+names, the defaults of the third column become those of the fourth (of shell-operator / of addon-operator). With
+`--compat upstream` the cloud controller manager has upstream's.
 
 Flags whose text begins with "Ignored" have no effect here, and mostly had none in the predecessors; giving one is
 answered with a warning.
 The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the proxy variables have their usual meaning.
 
-| flag | variables | default | shell-operator / addon-operator | what |
+| flag | variables | default | under `--compat` | what |
 |---|---|---|---|---|
 """
 
@@ -66,13 +67,19 @@ def settings_page() -> str:
             f"`--{option.flag} {option.kind.metavar}`",
             ", ".join(f"`{name}`" for name in option.variables),
             option.default and f"`{option.default}`",
-            " / ".join(f"`{option.default_in(compat, {})}`" for compat in Compat) if option.compat else "",
+            _under_compat(option),
             _what(option),
         )
         for option in options()
     )
     bounded = _table((row.what, bounds.in_units(row.size), f"{row.values:,}") for row in bounds.EVERY)
     return SETTINGS + settings + BOUNDS.format(depth=bounds.DEPTH, digits=bounds.DIGITS) + bounded
+
+
+def _under_compat(option: Option) -> str:
+    if option.upstream:
+        return f"upstream: `{option.upstream}`"
+    return " / ".join(f"`{option.default_in(compat, {})}`" for compat in PREDECESSORS) if option.compat else ""
 
 
 def _what(option: Option) -> str:

@@ -19,7 +19,7 @@ import click
 from hookrunner import __version__
 from hookrunner.cli.output import echo, show_error
 from hookrunner.errors import BadInput, BadSetting, HookrunnerError
-from hookrunner.options import Compat
+from hookrunner.options import PREDECESSORS
 
 
 class LazyGroup(click.Group):
@@ -173,6 +173,26 @@ def addon() -> None:
     """
 
 
+class _CloudCommands(LazyGroup):
+    """Running it first, then what its owner looks at."""
+
+    table: ClassVar = {
+        "start": ("cloud.cloud_start", "cloud_start", "Run the loops, with a provider as the cloud."),
+        "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
+    }
+
+
+@click.group(cls=_CloudCommands)
+def cloud() -> None:
+    """Run a cloud controller manager whose cloud is an executable.
+
+    \b
+    hookrunner cloud start --sandbox --seed docs/cloud-demo.yaml --cloud-provider simcloud   no cluster, no cloud
+    hookrunner cloud start --cloud-provider ./my-cloud                                       your cloud
+    hookrunner cloud rbac --cloud-provider ./my-cloud                                        its rights
+    """
+
+
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
@@ -180,6 +200,7 @@ COMMANDS = {
     "hook": ("main", "Write, check and test hooks without a cluster; look at those that run."),
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),
     "addon": ("main", "See addons and their instances; write, check and test addons."),
+    "cloud": ("main", "Run a cloud controller manager whose cloud is an executable."),
     "global": ("modules.values_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
@@ -226,7 +247,7 @@ def main() -> None:
     """Run the command line of this process and end it."""
     program = PurePath(sys.argv[0]).name
     arguments = sys.argv[1:]
-    if program in tuple(Compat) and not arguments:
+    if program in PREDECESSORS and not arguments:
         arguments = ["start"]
     sys.exit(run(arguments, "hookrunner" if program == "__main__.py" else program))
 
@@ -243,7 +264,7 @@ def run(arguments: list[str], program: str) -> int:
         show_error(error)
         return error.exit_code
     except BadSetting as error:
-        command = "sandbox" if "sandbox" in arguments[:1] else "start"
+        command = {"sandbox": "sandbox", "cloud": "cloud start"}.get("".join(arguments[:1]), "start")
         echo(f"Error: {error}\nTry '{program} {command} --help' for all settings.", err=True)
         return 2
     except BadInput as error:

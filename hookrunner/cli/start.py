@@ -11,7 +11,7 @@ from hookrunner.cli.output import echo
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
 from hookrunner.safe_files import require_directory
-from hookrunner.settings import SandboxSettings
+from hookrunner.settings import SandboxSettings, Settings
 
 _LEFT = 10_000
 """So many objects more than before may be there until cycles are looked for among them. Hardly anything leaves any, and
@@ -41,34 +41,39 @@ class _Start(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         flags = given(ctx)
-        loaded = settings.load(flags, ctx.find_root().info_name or "")
-        if not loaded.sandbox.enabled:
-            _refuse_sandboxes_flags(flags)
-        for warning in loaded.warnings:
-            echo(f"Warning: {warning}", err=True)
-        require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
-        if loaded.addons.source:
-            # 0.1 s, which only a start with this flag needs.
-            from hookrunner.packages.source_locations import overrides_of
+        return run_application(settings.load(flags, ctx.find_root().info_name or ""), flags)
 
-            overrides_of(loaded.addons)
-        # After the flags are known to be good, and the child that finds the way to the cluster first: it works while
-        # the application with all that it needs is imported. Each takes 0.3 s.
-        from hookrunner.kube.cluster_lookup import Lookup, shared
 
-        with ExitStack() as stack:
-            loading = None
-            if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
-                loaded = stack.enter_context(shared(loaded))
-                loading = stack.enter_context(closing(Lookup(loaded.kube)))
-            # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
-            gc.disable()
-            from hookrunner.app import run
+def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
+    """Run the application with these settings, which the flags led to, until it is stopped; the exit code. Raises
+    BadSetting, StartRefused."""
+    if not loaded.sandbox.enabled:
+        _refuse_sandboxes_flags(flags)
+    for warning in loaded.warnings:
+        echo(f"Warning: {warning}", err=True)
+    require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
+    if loaded.addons.source:
+        # 0.1 s, which only a start with this flag needs.
+        from hookrunner.packages.source_locations import overrides_of
 
-            gc.freeze()
-            gc.set_threshold(_LEFT)
-            gc.enable()
-            return run(loaded, loading)
+        overrides_of(loaded.addons)
+    # After the flags are known to be good, and the child that finds the way to the cluster first: it works while the
+    # application with all that it needs is imported. Each takes 0.3 s.
+    from hookrunner.kube.cluster_lookup import Lookup, shared
+
+    with ExitStack() as stack:
+        loading = None
+        if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
+            loaded = stack.enter_context(shared(loaded))
+            loading = stack.enter_context(closing(Lookup(loaded.kube)))
+        # What imports make is there to stay: to look through it a hundred times takes 50 ms, once more later 25 ms.
+        gc.disable()
+        from hookrunner.app import run
+
+        gc.freeze()
+        gc.set_threshold(_LEFT)
+        gc.enable()
+        return run(loaded, loading)
 
 
 def _refuse_sandboxes_flags(flags: Mapping[str, str]) -> None:

@@ -51,7 +51,7 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks are not skipped;
     then it names every problem of every hook.
     """
-    if settings.optional and not settings.directory.is_dir():
+    if not settings.on or (settings.optional and not settings.directory.is_dir()):
         return Catalog(())
     await asyncio.to_thread(writable.check, settings.directory, settings)
     return _usable(await ask(discovery.find(settings.directory), settings, children, jq), settings)

@@ -12,8 +12,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
-from hookrunner.options import TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
+from hookrunner.errors import BadSetting
+from hookrunner.options import PREDECESSORS, TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
 from hookrunner.settings.addons import AddonsSettings
+from hookrunner.settings.cloud import CloudNodeSettings, CloudSettings, LeaderElectionSettings
 from hookrunner.settings.groups import (
     BARE,
     EngineSettings,
@@ -27,6 +29,7 @@ from hookrunner.settings.groups import (
 )
 from hookrunner.settings.modules import DEAD as DEAD_OF_MODULES
 from hookrunner.settings.modules import ModulesSettings
+from hookrunner.settings.upstream_flags import UPSTREAM_FLAGS
 from hookrunner.settings.webhooks import (
     CertificateSource,
     ConversionSettings,
@@ -38,10 +41,13 @@ from hookrunner.settings.webhooks import (
 __all__ = [
     "AddonsSettings",
     "CertificateSource",
+    "CloudNodeSettings",
+    "CloudSettings",
     "ConversionSettings",
     "EngineSettings",
     "HooksSettings",
     "KubeSettings",
+    "LeaderElectionSettings",
     "LogLevel",
     "LogSettings",
     "LogType",
@@ -52,6 +58,8 @@ __all__ = [
     "ValidatingSettings",
     "WebSettings",
     "WebhookSettings",
+    "cloud_alone",
+    "cloud_options",
     "load",
     "options",
     "own_environment",
@@ -73,6 +81,9 @@ class Settings:
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     modules: ModulesSettings = field(default_factory=ModulesSettings)
     addons: AddonsSettings = field(default_factory=AddonsSettings)
+    cloud: CloudSettings = field(default_factory=CloudSettings)
+    cloud_nodes: CloudNodeSettings = field(default_factory=CloudNodeSettings)
+    leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     warnings: tuple[str, ...] = ()
 
@@ -81,7 +92,7 @@ COMPAT = Option(
     "compat",
     one_of(*Compat),
     "the name that the program is started under, if it is one of these",
-    "Take this predecessor's defaults.",
+    "Take this predecessor's defaults, or `upstream`: those of upstream's cloud controller manager.",
 )
 DEAD = (
     Option("kube-server", TEXT, "", "Ignored: name the server in a kubeconfig.", BARE),
@@ -93,6 +104,8 @@ DEAD = (
 )
 """Flags of a predecessor that have no effect here, and mostly had none there: accepted, with a warning."""
 
+_JITTER = 1.2
+
 
 def options() -> Iterator[Option]:
     """Every setting, in the order of the groups."""
@@ -102,13 +115,37 @@ def options() -> Iterator[Option]:
     yield from DEAD
 
 
+_OF_CLOUD: tuple[type, ...] = (CloudSettings, CloudNodeSettings, LeaderElectionSettings)
+_OF_EVERY_START: tuple[type, ...] = (KubeSettings, WebSettings, LogSettings, SandboxSettings)
+
+
+def cloud_options() -> Iterator[Option]:
+    """The settings that `hookrunner cloud start` has: those of the cloud and those that every start needs."""
+    yield COMPAT
+    for group in (*_OF_CLOUD, *_OF_EVERY_START):
+        yield from options_of(group).values()
+    yield options_of(HooksSettings)["tmp_dir"]
+    yield options_of(EngineSettings)["shutdown_grace"]
+    yield from UPSTREAM_FLAGS
+
+
+def cloud_alone(settings: Settings) -> Settings:
+    """The settings of a process that runs the cloud's loops and neither hooks nor modules."""
+    return replace(
+        settings,
+        hooks=replace(settings.hooks, on=False),
+        modules=replace(settings.modules, directories=(), global_hooks=None),
+        addons=replace(settings.addons, directories=()),
+    )
+
+
 def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings from what was given: `flags` by name without dashes, `program` the name that we were started under.
 
     Raises BadSetting, which names the flag or the variable, its value and what is allowed.
     """
     given = SettingTexts(flags, environ)
-    compat = Compat(program) if program in tuple(Compat) else None
+    compat = Compat(program) if program in PREDECESSORS else None
     if given.text(COMPAT):
         compat = Compat(given.value(COMPAT, None))
     given = SettingTexts(flags, _moved(environ)) if compat is Compat.ADDON else given
@@ -118,10 +155,24 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     if values["sandbox"].enabled and not given.text(options_of(WebSettings)["address"]):
         values["web"] = replace(values["web"], address="127.0.0.1")
     unasked = not given.text(options_of(HooksSettings)["directory"])
-    optional = unasked and (modules.on or values["addons"].on)
+    optional = unasked and (modules.on or values["addons"].on or values["cloud"].on)
     values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
-    warnings = [_no_effect(option, source) for option in DEAD for source, _ in given.text(option)]
+    _check_lease(values["leader_election"])
+    dead = (*DEAD, *UPSTREAM_FLAGS)
+    warnings = [_no_effect(option, source) for option in dead for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
+
+
+def _check_lease(election: LeaderElectionSettings) -> None:
+    """Raise BadSetting for durations with which two could lead, as client-go refuses them.
+
+    Source: https://github.com/kubernetes/client-go/blob/master/tools/leaderelection/leaderelection.go
+    """
+    flag = "--leader-elect-renew-deadline"
+    if election.lease_duration <= election.renew_deadline:
+        raise BadSetting(f"{flag}: it must be shorter than --leader-elect-lease-duration, or two could lead at once")
+    if election.renew_deadline <= _JITTER * election.retry_period:
+        raise BadSetting(f"{flag}: it must be longer than {_JITTER} times --leader-elect-retry-period")
 
 
 def own_environment() -> dict[str, str]:

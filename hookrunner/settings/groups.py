@@ -63,7 +63,8 @@ def _log_type(_environ: Mapping[str, str]) -> str:
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
     """Which hooks there are and how they are called. `environ` is what every hook process inherits. `optional` says
-    that no directory of hooks was configured, and that there is something else to run."""
+    that no directory of hooks was configured, and that there is something else to run; `on` whether there are hooks at
+    all."""
 
     directory: Path = setting(Option("hooks-dir", PATH, "hooks", "Where hooks are looked for.", SHELL))
     on_bad: Literal["stop", "skip"] = setting(
@@ -105,6 +106,7 @@ class HooksSettings:
         )
     )
     optional: bool = False
+    on: bool = True
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 

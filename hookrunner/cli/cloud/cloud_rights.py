@@ -1,0 +1,49 @@
+"""`hookrunner cloud rbac`: the rights that the loops need, as objects."""
+
+import click
+import orjson
+
+from hookrunner import settings
+from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
+from hookrunner.cli.output import show
+from hookrunner.cloud.rights import rights_of, to_manifests
+from hookrunner.manifests import yaml_writer
+
+
+class _CloudRights(click.Command):
+    def invoke(self, ctx: click.Context) -> int:
+        own = {name: ctx.params.pop(name) for name in ("service_account", "output")}
+        loaded = read_cloud_settings(ctx)
+        namespace, slash, name = own["service_account"].partition("/")
+        if not (namespace and slash and name):
+            raise click.BadParameter("it takes NAMESPACE/NAME", param_hint="--service-account")
+        election = loaded.leader_election
+        objects = to_manifests(rights_of(loaded), (namespace, name), (election.namespace, election.name))
+        if own["output"] == "json":
+            items = {"apiVersion": "v1", "kind": "List", "items": objects}
+            show(orjson.dumps(items, option=orjson.OPT_INDENT_2).decode())
+        else:
+            show("---\n".join(map(yaml_writer.dump, objects)))
+        return 0
+
+
+cloud_rbac = _CloudRights(
+    "rbac",
+    params=[
+        click.Option(
+            ["--service-account"],
+            metavar="NAMESPACE/NAME",
+            default="kube-system/cloud-controller-manager",
+            show_default=True,
+            help="Who gets the rights.",
+        ),
+        click.Option(["-o", "--output"], type=click.Choice(["yaml", "json"]), default="yaml", show_default=True),
+        *map(cloud_flag, settings.cloud_options()),
+    ],
+    help="""Print the rights that `cloud start` needs with these flags: a ClusterRole, a Role for the lease, bindings.
+
+    \b
+    hookrunner cloud rbac | kubectl apply -f -
+    hookrunner cloud rbac --controllers cloud-node --leader-elect=false
+    hookrunner cloud rbac --service-account cloud/manager -o json""",
+)
