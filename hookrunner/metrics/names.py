@@ -1,7 +1,8 @@
 """Every metric that hookrunner exports about itself: one row each, with name, labels, buckets and meaning.
 
 Names and labels up to `kubernetes_client_*` are shell-operator's, with its mistakes corrected (docs/differences.md);
-the last block is ours; those of modules are in `modules.py`, of addons in `addons.py`. `{}` in a name is the prefix.
+the last block is ours; those of modules are in `modules.py`, of addons in `addons.py`, of the cloud in `cloud.py`.
+`{}` in a name is the prefix.
 Each row of `Metrics` is a live family on a `Metrics` object. Gauges of states are not written but read at the scrape
 (`from_function`). Series of module hooks have the label `module` besides, as in addon-operator.
 
@@ -20,6 +21,7 @@ from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.addons import AddonMetrics
+from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.exposition import pieces, sample_names
 from hookrunner.metrics.modules import ModuleMetrics
 from hookrunner.metrics.series import (
@@ -44,7 +46,7 @@ _REQUESTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 1
 _LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
 
-class Metrics(ModuleMetrics, AddonMetrics):
+class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
     """All families under one prefix, and the text of `/metrics`.
 
     Raises StartRefused for a prefix that no metric name may start with.

@@ -22,7 +22,7 @@ from tests.controlplane.cache import cached, run
 from tests.controlplane.processes import Processes
 
 FLAGS = ("--secure-port=0", "--leader-elect=false", "--kube-api-qps=1000", "--kube-api-burst=2000")
-"""No port, nobody else to wait for, and no limit that would hide how quick its loops are."""
+"""No port, no one else to wait for, and no limit that would hide how quick its loops are."""
 
 _PACKAGE = "cloudmanager"
 
