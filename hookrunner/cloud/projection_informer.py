@@ -1,0 +1,171 @@
+"""All objects of one resource as projections, kept by one watch for all loops of the cloud.
+
+    informer = ProjectionInformer(watches, NODES, read)
+    await informer.follow()                       # as a task, until cancelled
+    with informer.subscribe() as changes:         # begins with every object that is known
+        while True:
+            for change in await changes.next_batch(): ...
+
+    informer.is_current                           # False: nothing may be decided on what is kept
+
+Only what a projection has counts as a change, so the heartbeats of kubelets wake no loop.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from hookrunner.engine.run_gate import Notifier
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
+from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.resources import ObjectKey, Resource, Selection
+from kubetypes.json_values import JSON
+
+
+class Projected(Protocol):
+    """What the loops need of an object."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str: ...
+
+
+_Projection = TypeVar("_Projection", bound=Projected)
+
+ReadProjection: TypeAlias = Callable[[JSON, _Projection | None], _Projection]
+"""The projection of an object as the API server sends it; the second is what was kept under its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionChange(Generic[_Projection]):
+    """An object is new (`before` is None), is gone (`after` is None), or something of it has changed that matters. One
+    that was made anew under its name has another uid afterwards."""
+
+    before: _Projection | None
+    after: _Projection | None
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        projection = self.after or self.before
+        return projection.name if projection else ""
+
+    @property
+    def is_new(self) -> bool:
+        """Does the object exist now, and did it not before, or was it another one?"""
+        return self.after is not None and (self.before is None or self.before.uid != self.after.uid)
+
+
+class ProjectionSubscription(Generic[_Projection]):
+    """The changes that one loop has not read; for one reader. Several changes of one object are one."""
+
+    def __init__(self, known: Iterable[tuple[ObjectKey, _Projection]], is_listed: bool) -> None:
+        self._waiting = {key: ProjectionChange(None, projection) for key, projection in known}
+        self._is_listed = is_listed
+        self._arrived = Notifier()
+
+    def put(self, key: ObjectKey, change: ProjectionChange[_Projection]) -> None:
+        """Add a change."""
+        earlier = self._waiting.get(key)
+        self._waiting[key] = ProjectionChange(earlier.before, change.after) if earlier else change
+        self._arrived.notify()
+
+    def note_list(self) -> None:
+        """The first list is complete: what comes out from now on was decided on all objects."""
+        self._is_listed = True
+        self._arrived.notify()
+
+    async def next_batch(self) -> list[ProjectionChange[_Projection]]:
+        """The changes since the last call, as soon as there is one, and not before the first list is complete."""
+        while not (self._waiting and self._is_listed):
+            await self._arrived.next()
+        changes = [change for change in self._waiting.values() if change.before or change.after]
+        self._waiting.clear()
+        return changes
+
+
+class ProjectionInformer(Generic[_Projection]):
+    """All objects of a resource. `obstacle` is why the watch reports nothing at the moment, empty if it does."""
+
+    def __init__(self, watches: Opener, resource: Resource, read: ReadProjection[_Projection]) -> None:
+        self.is_listed = False
+        self.obstacle = f"the {resource.plural} have not been listed"
+        self._watches, self._resource, self._read_projection = watches, resource, read
+        self._known: dict[ObjectKey, _Projection] = {}
+        self._informer = Informer(self._known)
+        self._subscriptions: list[ProjectionSubscription[_Projection]] = []
+        self._changed = Notifier()
+        """Gives notice that the informer may have become current."""
+
+    def __iter__(self) -> Iterator[_Projection]:
+        return iter(tuple(self._known.values()))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def is_current(self) -> bool:
+        """Were all objects listed, and does the watch report their changes?"""
+        return self.is_listed and not self.obstacle and not self._informer.is_relisting
+
+    async def wait_until_current(self) -> None:
+        """Wait until something may be decided on what is kept."""
+        while not self.is_current:
+            await self._changed.next()
+
+    def find(self, namespace: str, name: str) -> _Projection | None:
+        """The latest state of an object, None if it is not known."""
+        return self._known.get(ObjectKey(namespace, self._resource.kind, name))
+
+    @contextmanager
+    def subscribe(self) -> Iterator[ProjectionSubscription[_Projection]]:
+        """The changes from now on; those before are one for each object that is known."""
+        subscription = ProjectionSubscription(self._known.items(), self.is_listed)
+        self._subscriptions.append(subscription)
+        try:
+            yield subscription
+        finally:
+            self._subscriptions.remove(subscription)
+
+    async def follow(self) -> None:
+        """Keep the objects until cancelled."""
+        async with aclosing(self._watches.open(Selection(self._resource.api_version, self._resource.kind))) as batches:
+            async for reports in batches:
+                self._read(reports)
+                del reports  # complete objects; a Node has up to 15 KB
+
+    def _read(self, reports: Iterable[Report]) -> None:
+        for fact in self._informer.facts(reports):
+            self._take_in(fact)
+        if self.is_current:
+            self._changed.notify()
+
+    def _take_in(self, fact: Fact) -> None:
+        match fact:
+            case Added(seen) | Modified(seen):
+                before = self._known.get(seen.key)
+                after = self._known[seen.key] = self._read_projection(seen.obj, before)
+                self._publish(seen.key, before, after)
+            case Deleted(key):
+                self._publish(key, self._known.pop(key, None), None)
+            case Synced():
+                self._end_list()
+            case WatchLost(reason=reason):
+                self.obstacle = reason
+            case WatchRestored():
+                self.obstacle = "" if self.is_listed else self.obstacle
+
+    def _publish(self, key: ObjectKey, before: _Projection | None, after: _Projection | None) -> None:
+        if before != after:
+            for subscription in self._subscriptions:
+                subscription.put(key, ProjectionChange(before, after))
+
+    def _end_list(self) -> None:
+        self.obstacle = ""
+        if not self.is_listed:
+            self.is_listed = True
+            for subscription in self._subscriptions:
+                subscription.note_list()
