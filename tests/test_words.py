@@ -16,7 +16,7 @@ from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
-FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs", "hooks", "modules", "webhooks")
+FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs", "hooks", "modules", "providers", "webhooks")
 UNREAD = ("tests/linting/samples", "tests/test_words.py")
 
 DIALECT = re.compile(

@@ -1,0 +1,1 @@
+"""What `providers/simcloud` is made of."""

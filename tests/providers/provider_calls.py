@@ -1,0 +1,66 @@
+"""Calls of shipped providers as hookrunner makes them: one process for a question."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+PROVIDERS = Path(__file__).parents[2] / "providers"
+
+
+def request(verb: str, params: Any = None, request_id: str = "r1") -> Any:
+    """A request of the wire format."""
+    return {
+        "apiVersion": "cloud.hookrunner.io/v1",
+        "verb": verb,
+        "requestID": request_id,
+        "deadlineSeconds": 60,
+        "cluster": {"name": "kubernetes"},
+        "params": params or {},
+    }
+
+
+def run(provider: Path, config: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Standard output of a provider's run, which must succeed."""
+    done = subprocess.run(
+        [provider, *arguments],
+        input=given,
+        cwd=provider.parent,
+        env={"PATH": os.environ["PATH"], "CLOUD_CONFIG": str(config), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ask(provider: Path, config: Path, verb: str, params: Any = None, **environment: str) -> Any:
+    """The answer to one question."""
+    return json.loads(run(provider, config, verb, given=json.dumps(request(verb, params)), **environment))
+
+
+def node(name: str, provider_id: str = "", **more: Any) -> Any:
+    """A Node as `instances` has it."""
+    empty: Any = {"uid": f"uid-{name}", "labels": {}, "annotations": {}, "addresses": []}
+    return {
+        "name": name,
+        "providerID": provider_id,
+        **empty,
+        "createdAt": "2026-01-01T00:00:00Z",
+        "ready": None,
+        **more,
+    }
+
+
+def service(name: str = "web", **spec: Any) -> Any:
+    """A Service as the API server has it."""
+    ports = [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080, "nodePort": 30080}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
+        "spec": {"type": "LoadBalancer", "ports": ports, "ipFamilies": ["IPv4"], **spec},
+        "status": {"loadBalancer": {}},
+    }
