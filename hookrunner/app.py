@@ -125,7 +125,9 @@ async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack)
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
-    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.modules, views.addons)
+    shown = debug.Views(
+        views.queues, views.hooks, views.snapshots, parameters, views.modules, views.addons, views.cloud
+    )
     await stack.enter_async_context(listen.serve(debug.application(shown), private))
     if web.debug_address is not None:
         open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")

@@ -13,12 +13,19 @@ from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
 from hookrunner.web.views.addon_routes import AddonPages
+from hookrunner.web.views.cloud_routes import CloudPages
 from hookrunner.web.views.module_routes import Modules
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
 
 class AddonStatus(Protocol):
     """`instances.reports.instances_status.InstancesStatus`, imported only if there are addons."""
+
+    def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+
+class CloudStatus(Protocol):
+    """`cloud.cloud_status.CloudReports`, imported only if there is a cloud."""
 
     def conditions(self) -> dict[str, tuple[bool, str]]: ...
 
@@ -43,8 +50,10 @@ class StatusViews:
         self._webhooks: LazyWebhooks | None = None
         self._modules: ModuleStatus | None = None
         self._addons: AddonStatus | None = None
+        self._cloud: CloudStatus | None = None
         self._module_views: Modules | None = None
         self._addon_pages: AddonPages | None = None
+        self._cloud_pages: CloudPages | None = None
         self._left_out = ""
 
     def add_background(self, background: Background) -> None:
@@ -61,6 +70,11 @@ class StatusViews:
         self._addons = status
         self._addon_pages = pages
 
+    def add_cloud(self, status: CloudStatus, pages: CloudPages) -> None:
+        """Show the cloud controller manager."""
+        self._cloud = status
+        self._cloud_pages = pages
+
     def add_engine(self, status: Status, hooks: Catalog, webhooks: LazyWebhooks) -> None:
         """Show the engine and the webhooks. From now on hooks count as loaded, so modules must be added before."""
         self._engine = status
@@ -73,7 +87,7 @@ class StatusViews:
         state = {"hooks": (loaded, self._left_out if loaded else "hooks are being loaded")}
         if self._background:
             state["background"] = self._background.condition()
-        for part in (self._engine, self._webhooks, self._modules, self._addons):
+        for part in (self._engine, self._webhooks, self._modules, self._addons, self._cloud):
             if part:
                 state |= part.conditions()
         return self._conditions.of(state)
@@ -89,6 +103,10 @@ class StatusViews:
     def addons(self) -> AddonPages | None:
         """The views of addons, None until there are addons."""
         return self._addon_pages
+
+    def cloud(self) -> CloudPages | None:
+        """The views of the cloud, None until there is one."""
+        return self._cloud_pages
 
     def queues(self) -> Sequence[QueueDump]:
         """The queues, for `queue list`."""

@@ -178,6 +178,9 @@ class _CloudCommands(LazyGroup):
 
     table: ClassVar = {
         "start": ("cloud.cloud_start", "cloud_start", "Run the loops, with a provider as the cloud."),
+        "status": ("cloud.cloud_views", "cloud_status", "Show what holds Nodes, Services and deletions up."),
+        "release": ("cloud.cloud_views", "cloud_release", "Let held deletions of Nodes go on."),
+        "orphans": ("cloud.cloud_views", "cloud_orphans", "Show load balancers that belong to no Service."),
         "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
     }
 

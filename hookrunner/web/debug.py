@@ -1,6 +1,6 @@
-"""The debug endpoint: queues, hooks, snapshots, modules, addons and runtime parameters, for a person beside the process
-(docs/operations.md). Meant for a Unix socket that only its user can open; over TCP only if asked for, then `OverTcp`
-says what is refused.
+"""The debug endpoint: queues, hooks, snapshots, modules, addons, the cloud and runtime parameters, for a person beside
+the process (docs/operations.md). Meant for a Unix socket that only its user can open; over TCP only if asked for, then
+`OverTcp` says what is refused.
 
 Everything shown comes from the functions of `Views`; asking changes nothing. What can be changed while the program runs
 (`Parameters`) is `log.level` and nothing else.
@@ -31,6 +31,7 @@ from hookrunner.web.formats import (
     snapshots_json,
 )
 from hookrunner.web.views.addon_routes import FindAddons, addon_routes, instance_routes
+from hookrunner.web.views.cloud_routes import FindCloud, cloud_routes
 from hookrunner.web.views.module_routes import Find, module_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
@@ -183,7 +184,7 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Views:
     """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist;
-    `modules` and `addons` give None until there are any."""
+    `modules`, `addons` and `cloud` give None until there are any."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]
@@ -191,6 +192,7 @@ class Views:
     parameters: Parameters
     modules: Find = lambda: None
     addons: FindAddons = lambda: None
+    cloud: FindCloud = lambda: None
 
 
 def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
@@ -214,6 +216,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
             *(tcp.shown(private) if tcp else private),
             *module_routes(views.modules),
             *addon_routes(views.addons),
+            *cloud_routes(views.cloud),
             web.get("/discovery", list_routes),
         ]
     )

@@ -1,13 +1,24 @@
 """`hookrunner cloud …`: how flags of upstream's manager are read, and what is printed."""
 
 import json
+import time
+from dataclasses import asdict
 
 import pytest
 
 from hookrunner.cli.cloud.cloud_start import cloud_start
 from hookrunner.cli.start import given
+from hookrunner.model.cloud import (
+    CallDump,
+    CloudDump,
+    CloudNodeDump,
+    CloudServiceDump,
+    DeletionDump,
+    OrphanDump,
+    ProviderDump,
+)
 from hookrunner.settings import cloud_options
-from tests.fakes.command_line import Command
+from tests.fakes.command_line import Command, Endpoint
 
 
 @pytest.mark.parametrize(
@@ -66,3 +77,65 @@ def test_rbac_prints_objects_that_kubectl_applies(command: Command) -> None:
 
 def test_rbac_wants_a_namespace_and_a_name(command: Command) -> None:
     assert "it takes NAMESPACE/NAME" in command("cloud", "rbac", "--service-account", "b").err
+
+
+def a_state() -> CloudDump:
+    now = time.time()
+    return CloudDump(
+        ProviderDump("/p/sim", "sim", ("instances", "routes"), now + 100, "Throttled: 429 of the cloud"),
+        leads=False,
+        leader="other_1",
+        loops=(("cloud-node-controller", ""), ("service-lb-controller", "services is forbidden")),
+        nodes=(
+            CloudNodeDump("a", "initialized", "sim://a", now - 1),
+            CloudNodeDump("b", "uninitialized", "", now - 400, "Unavailable: exit code 1"),
+        ),
+        deletions=(
+            DeletionDump("c", 3, 3, True, "4 of 5 are gone at once"),
+            DeletionDump("d", 1, 3, False, "2 more answers"),
+        ),
+        services=(CloudServiceDump("d", "web", "failed", ("192.0.2.1",), "Unavailable: no answer", now + 10.5),),
+        calls=(CallDump("instances", now - 65, 0.05, "OK"),),
+    )
+
+
+def test_status_shows_what_holds_things_up(command: Command, endpoint: Endpoint) -> None:
+    endpoint.answers["/cloud/status.json"] = json.dumps(asdict(a_state()))
+    ended = command("cloud", "status", "--debug-unix-socket", str(endpoint.socket))
+    assert ended.code == 0
+    expected = """\
+provider  sim (instances, routes)
+          Throttled: 429 of the cloud
+          paused for 1m: the cloud throttles
+leader    other_1
+loop      cloud-node-controller
+loop      service-lb-controller: services is forbidden
+objects   2 Nodes, 1 Services
+
+NODE  STATE          FOR  PROVIDER ID  WHY
+b     uninitialized  6m                Unavailable: exit code 1
+
+GONE  CONFIRMED  WHAT HOLDS ITS DELETION
+c     3 of 3     held, `hookrunner cloud release` lets it go: 4 of 5 are gone at once
+d     1 of 3     2 more answers
+
+SERVICE  STATE   AGAIN IN  INGRESS    WHY
+d/web    failed  10s       192.0.2.1  Unavailable: no answer
+
+CALL       BEGAN   TOOK   RESULT  MESSAGE
+instances  1m ago  0.05s  OK
+"""
+    assert ended.out.strip() == expected.strip()
+
+
+def test_release_tells_which_nodes_it_lets_go(command: Command, endpoint: Endpoint) -> None:
+    endpoint.answers["/cloud/release"] = '{"released": ["a", "b"]}'
+    assert command("cloud", "release", "--debug-unix-socket", str(endpoint.socket)).out == "released: a, b\n"
+    assert endpoint.asked == [("POST", "/cloud/release", "")]
+
+
+def test_orphans_are_a_table(command: Command, endpoint: Endpoint) -> None:
+    orphan = OrphanDump("lb-1", "d/web", "uid-1", "the Service does not exist")
+    endpoint.answers["/cloud/orphans.json"] = json.dumps({"orphans": [asdict(orphan)]})
+    shown = command("cloud", "orphans", "--debug-unix-socket", str(endpoint.socket)).out.splitlines()
+    assert [line.split()[0] for line in shown] == ["LOAD", "lb-1"]
