@@ -42,11 +42,12 @@ class ErrorCode(StrEnum):
 
 
 class ProviderError(HookrunnerError):
-    """A call failed. `retry_after`: seconds, for `PENDING` and `THROTTLED`. The message holds no secret of the
-    provider's environment."""
+    """A call failed. `retry_after`: seconds, for `PENDING` and `THROTTLED`. `reason` is the message without the code;
+    it holds no secret of the provider's environment."""
 
     def __init__(self, code: ErrorCode, message: str, retry_after: float = 0.0) -> None:
         self.code = code
+        self.reason = message
         self.retry_after = retry_after
         super().__init__(f"{code}: {message}")
 
@@ -90,8 +91,8 @@ class InstanceMetadata:
 
 @dataclass(frozen=True, slots=True)
 class InstanceAnswer:
-    """The answer about one Node. `metadata` is None if it was not asked for, or not given; `message` is for a
-    person."""
+    """The answer about one Node. `metadata` is there if it was asked for and the state is `RUNNING` or `SHUTDOWN`,
+    empty if the cloud gave none; `message` is for a person."""
 
     state: InstanceState
     metadata: InstanceMetadata | None = None

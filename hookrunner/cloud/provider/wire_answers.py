@@ -1,0 +1,123 @@
+"""The text that a cloud's program prints, as a result or a `ProviderError`.
+
+    result = read_result(text, CloudVerb.INSTANCES, "b1f2")
+
+Strict, because a result may lead to the deletion of a Node: one JSON object with either `result` or `error`, no key
+twice, no other request's answer. Whatever else comes is `Unavailable`, and says nothing about the cloud.
+"""
+
+import json
+from collections.abc import Mapping
+
+from hookrunner import redaction
+from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.provider.wire_requests import API_VERSION
+from hookrunner.printable import printable
+from kubetypes import json_values
+from kubetypes.bounds import DocumentBounds
+from kubetypes.json_values import JSON
+
+ANSWER = DocumentBounds("one answer of a cloud's program", 16 << 20, 1_000_000)
+SHORTEST_RETRY, LONGEST_RETRY = 0.1, 3600.0
+"""Seconds that `retryAfterSeconds` may mean."""
+DEFAULT_PAUSE = 30.0
+"""Seconds of `Throttled` without `retryAfterSeconds`."""
+_DONE_IF_ABSENT = {CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE}
+_LONGEST_MESSAGE = 1000
+
+
+def unavailable(message: str) -> ProviderError:
+    """The failure of a call whose answer cannot be used, or that has none."""
+    return ProviderError(ErrorCode.UNAVAILABLE, message)
+
+
+def read_result(text: bytes, verb: CloudVerb, request_id: str) -> dict[str, JSON]:
+    """The `result` of an answer. `NotFound` of the verbs that make something go is an empty one.
+
+    Raises ProviderError: the program's own error, or `Unavailable` for an answer that is not as docs/providers.md says.
+    """
+    answer = _read_object(text)
+    _require_same(answer, "apiVersion", API_VERSION)
+    _require_same(answer, "requestID", request_id)
+    if ("result" in answer) == ("error" in answer):
+        raise unavailable(f"the answer to {verb} needs either 'result' or 'error', and has {_which(answer)}")
+    if "error" in answer:
+        error = read_error(answer["error"])
+        return _absent(error, verb)
+    result = answer["result"]
+    if not isinstance(result, dict):
+        raise unavailable(f"the 'result' of {verb} must be an object, not {redaction.kind(result)}")
+    return result
+
+
+def read_request_id(text: bytes) -> str:
+    """To which request this is the answer. Raises ProviderError if it does not say so."""
+    request_id = _read_object(text).get("requestID")
+    if not isinstance(request_id, str) or not request_id:
+        raise unavailable("a line of `serve` has no 'requestID': it is needed to find the question")
+    return request_id
+
+
+def read_error(error: JSON) -> ProviderError:
+    """What `error` says, of an answer or of one entry of a list."""
+    code, message = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, None)
+    if not isinstance(code, str) or not code:
+        return unavailable("an 'error' needs a 'code', for example Unavailable")
+    said = _shortened(message) if isinstance(message, str) and message else "without a message"
+    if code not in set(ErrorCode):
+        return unavailable(f"{said} (unknown code {_shortened(code)})")
+    return _with_retry(ErrorCode(code), said, error.get("retryAfterSeconds"))
+
+
+def _with_retry(code: ErrorCode, message: str, seconds: JSON) -> ProviderError:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
+    if code is ErrorCode.PENDING and not is_number:
+        return unavailable(f"{message} (Pending needs 'retryAfterSeconds', a number)")
+    if code not in (ErrorCode.PENDING, ErrorCode.THROTTLED):
+        return ProviderError(code, message)
+    wanted = seconds if is_number else DEFAULT_PAUSE
+    return ProviderError(code, message, min(max(wanted, SHORTEST_RETRY), LONGEST_RETRY))
+
+
+def _absent(error: ProviderError, verb: CloudVerb) -> dict[str, JSON]:
+    if error.code is not ErrorCode.NOT_FOUND:
+        raise error
+    if verb not in _DONE_IF_ABSENT:
+        raise unavailable(f"{verb} cannot fail with NotFound, only lb-update and lb-delete can: {error.reason}")
+    return {}
+
+
+def _read_object(text: bytes) -> dict[str, JSON]:
+    if not text.strip():
+        raise unavailable("it printed nothing; print one JSON object on standard output")
+    try:
+        answer = json_values.loads(text, ANSWER)
+        json.loads(text, object_pairs_hook=_unique_keys)
+    except ValueError as error:
+        raise unavailable(f"its standard output is not one JSON object: {_shortened(str(error))}") from None
+    if not isinstance(answer, dict):
+        raise unavailable(f"its standard output must be one JSON object, not {redaction.kind(answer)}")
+    return answer
+
+
+def _unique_keys(pairs: list[tuple[str, JSON]]) -> None:
+    """A key that stands twice means different things to different readers. The values are not needed."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"the key '{redaction.key(twice)}' stands twice in one object")
+
+
+def _require_same(answer: Mapping[str, JSON], key: str, wanted: str) -> None:
+    """Left out, or as in the request."""
+    if key in answer and answer[key] != wanted:
+        raise unavailable(f"the answer has another '{key}' than the request; copy it, or leave it out")
+
+
+def _which(answer: Mapping[str, JSON]) -> str:
+    return "both" if "result" in answer else "neither"
+
+
+def _shortened(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}…"

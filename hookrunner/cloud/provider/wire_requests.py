@@ -1,0 +1,114 @@
+"""Requests to a cloud's program, as bytes: what is told of Nodes, Services and routes.
+
+    request = CallRequest(CloudVerb.INSTANCES, "b1f2", 60.0, "kubernetes", instances_params(nodes, want))
+    request.text
+
+Nothing secret goes into a request. The format is described in docs/providers.md; its schemas are in `schemas.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import orjson
+
+from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, Want
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from kubetypes.json_values import JSON
+
+API_VERSION = "cloud.hookrunner.io/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """One question. `deadline`: seconds that the program has for it."""
+
+    verb: CloudVerb
+    request_id: str
+    deadline: float
+    cluster: str
+    params: JSON
+
+    @property
+    def text(self) -> bytes:
+        """One line of JSON, without its end."""
+        return orjson.dumps(
+            {
+                "apiVersion": API_VERSION,
+                "verb": self.verb,
+                "requestID": self.request_id,
+                "deadlineSeconds": self.deadline,
+                "cluster": {"name": self.cluster},
+                "params": self.params,
+            }
+        )
+
+
+def instances_params(nodes: Iterable[CloudNode], want: AbstractSet[Want]) -> JSON:
+    """Of `instances`: which Nodes, and what is asked about each of them."""
+    return {"nodes": [_questioned_node(node) for node in nodes], "want": sorted(want)}
+
+
+def load_balancer_params(request: LoadBalancerRequest, with_nodes: bool) -> JSON:
+    """Of the verbs about one load balancer; `lb-ensure` and `lb-update` are told its Nodes, sorted by name."""
+    params = {"service": request.service, "name": request.name}
+    nodes = sorted(request.nodes, key=lambda node: node.name)
+    return {**params, "nodes": [_backend_node(node) for node in nodes]} if with_nodes else params
+
+
+def routes_params(create: Iterable[CloudRoute], delete: Iterable[CloudRoute]) -> JSON:
+    """Of `routes-apply`."""
+    return {"create": [_new_route(route) for route in create], "delete": [_listed_route(route) for route in delete]}
+
+
+def _questioned_node(node: CloudNode) -> JSON:
+    return {
+        "name": node.name,
+        "uid": node.uid,
+        "providerID": node.provider_id,
+        "labels": _plain(node.labels),
+        "annotations": _plain(node.annotations),
+        "addresses": _addresses(node.addresses),
+        "createdAt": datetime.fromtimestamp(node.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "ready": node.ready,
+    }
+
+
+def _backend_node(node: CloudNode) -> JSON:
+    return {
+        "name": node.name,
+        "uid": node.uid,
+        "providerID": node.provider_id,
+        "addresses": _addresses(node.addresses),
+        "labels": _plain(node.labels),
+    }
+
+
+def _new_route(route: CloudRoute) -> JSON:
+    return {
+        "targetNode": route.target_node,
+        "targetNodeAddresses": _addresses(route.target_node_addresses),
+        "destinationCIDR": route.destination_cidr,
+        "nameHint": route.name_hint,
+    }
+
+
+def _listed_route(route: CloudRoute) -> JSON:
+    return {
+        "name": route.name,
+        "targetNode": route.target_node,
+        "targetNodeAddresses": _addresses(route.target_node_addresses),
+        "destinationCIDR": route.destination_cidr,
+        "blackhole": route.blackhole,
+    }
+
+
+def _addresses(addresses: Iterable[NodeAddress]) -> list[JSON]:
+    return [{"type": address.type, "address": address.address} for address in addresses]
+
+
+def _plain(texts: Mapping[str, str]) -> dict[str, str]:
+    """`orjson` writes no other mappings."""
+    return dict(texts)
