@@ -182,6 +182,7 @@ class _CloudCommands(LazyGroup):
         "release": ("cloud.cloud_views", "cloud_release", "Let held deletions of Nodes go on."),
         "orphans": ("cloud.cloud_views", "cloud_orphans", "Show load balancers that belong to no Service."),
         "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
+        "adopt": ("cloud.cloud_adopt", "cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
     }
 
 

@@ -6,16 +6,15 @@ garbage collector would delete the objects with the instance; then the records; 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from hookrunner import settings
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.cli.addons.instance_targets import InstanceTarget, of_instance
+from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
@@ -23,13 +22,10 @@ from hookrunner.instances.instance_blueprint import marks_of
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.addons import ADDON_LABEL, CATEGORY, UNMANAGED, Addon, AddonObject, Instance
 from hookrunner.model.resources import Resource
 from hookrunner.releases.crds import DEFINITION
@@ -56,8 +52,7 @@ class _LiveTarget:
 
 @click.command("abandon")
 @of_instance
-@click.option("--kube-config", default="", metavar="FILE", help="The cluster. [default: as kubectl finds it]")
-@click.option("--kube-context", default="", metavar="NAME", help="The context in the kubeconfig.")
+@of_cluster
 def addon_abandon(target: InstanceTarget, kube_config: str, kube_context: str) -> None:
     """Stop managing an instance; everything that it has installed stays, and belongs to no one.
 
@@ -69,8 +64,7 @@ def addon_abandon(target: InstanceTarget, kube_config: str, kube_context: str) -
     that is gone. The instance gets the annotation hookrunner.io/unmanaged; without that hookrunner manages it again.
     Objects lose hookrunner's labels, Helm's marks and the reference to the instance. It can be repeated.
     """
-    flags = {"kube-config": kube_config, "kube-context": kube_context}
-    loaded = settings.load({flag: text for flag, text in flags.items() if text}, "")
+    loaded = read_cluster_settings(kube_config, kube_context)
     with quiet():
         for line in run_to_end(_abandon(loaded, target.addon, target.name, target.namespace)):
             echo(line)
@@ -78,7 +72,7 @@ def addon_abandon(target: InstanceTarget, kube_config: str, kube_context: str) -
 
 async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> list[str]:
     """What was done, for a person. Raises BadInput, KubeError, ReleaseFailed."""
-    async with _connect(loaded) as client:
+    async with connect_cluster(loaded) as client:
         target = await _find(client, addon, name, namespace)
         ref = ObjectRef(target.addon.object.resource, target.instance.namespace, name)
         if not target.instance.is_unmanaged:
@@ -92,13 +86,6 @@ async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> l
             lines.append(f"release {home}/{target.instance.unit}: {changed} objects left, records deleted")
         await remove_finalizer(client, target.addon, target.instance)
         return [*lines, f"{addon}/{name}: not managed any more"]
-
-
-@asynccontextmanager
-async def _connect(loaded: Settings) -> AsyncIterator[Client]:
-    connection = await load_connection(Lookup(loaded.kube))
-    async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
-        yield client
 
 
 def _releases(client: Client, driver: Driver, home: str) -> Releases:
