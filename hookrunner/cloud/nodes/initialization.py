@@ -1,0 +1,207 @@
+"""What becomes of a new Node, decided from what the cloud says of its machine: the kubelet's taint goes when the Node
+has its providerID, labels and addresses.
+
+    decision = decide_initialization(node, answer, capabilities, policy)
+    patch = node_patch(node, decision, policy)   # made anew after a conflict
+    patch = address_patch(node, decision.metadata, by_type=False)
+
+Nothing that the API server would refuse, and nothing that could not be taken back, is ever part of a patch: a
+providerID cannot be changed once it is set. Functions of values.
+Source: https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-controller
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookrunner.cloud.answers import (
+    CloudCapabilities,
+    ErrorCode,
+    InstanceAnswer,
+    InstanceMetadata,
+    InstanceState,
+    ProviderError,
+)
+from hookrunner.cloud.cloud_node import UNINITIALIZED, CloudNode
+from hookrunner.cloud.nodes.node_addresses import (
+    address_problem,
+    choose_addresses,
+    has_changed,
+    invalid_addresses,
+    to_documents,
+)
+from hookrunner.cloud.nodes.node_labels import initial_labels, invalid_labels
+from hookrunner.cloud.nodes.node_reports import NodeEvent
+from kubetypes.json_values import JSON
+
+UNAUTHENTICATED_PAUSE = 60.0
+"""Seconds until a question that the cloud did not authenticate is repeated."""
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class InitializationPolicy:
+    """How Nodes are initialised.
+
+    `addresses_first`: before the taint goes. `owned_only`: leave Nodes with another cloud's providerID alone.
+    `checks_answers`: refuse what the API server would, and foreign providerIDs. `reports_problems`: record Events that
+    upstream has not. `first_pause`, `longest_pause`: seconds of the back-off. `skipped_after`: seconds until a Node
+    that is skipped is worth an Event.
+    """
+
+    require_addresses: bool = False
+    beta_labels: bool = True
+    addresses_first: bool = True
+    owned_only: bool = True
+    checks_answers: bool = True
+    reports_problems: bool = True
+    first_pause: float = 1.0
+    longest_pause: float = 300.0
+    skipped_after: float = 300.0
+
+
+UPSTREAM_INITIALIZATION = InitializationPolicy(
+    addresses_first=False,
+    owned_only=False,
+    checks_answers=False,
+    reports_problems=False,
+    first_pause=0.005,
+    longest_pause=1000.0,
+)
+"""As Kubernetes' own manager does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """The Node takes over this metadata, and its taint goes. `event` is a warning beside it."""
+
+    metadata: InstanceMetadata
+    event: NodeEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """It cannot be initialised now: why, and after exactly how many seconds it can be tried again; None for a failure,
+    which has a back-off."""
+
+    problem: str
+    event: NodeEvent | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNode:
+    """The provider says that the Node is not its business."""
+
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitChange:
+    """It is not tried again before the Node changes."""
+
+    problem: str
+    event: NodeEvent | None = None
+
+
+InitializationDecision: TypeAlias = Initialize | TryAgain | SkipNode | AwaitChange
+
+
+def decide_initialization(
+    node: CloudNode,
+    answer: InstanceAnswer | ProviderError,
+    capabilities: CloudCapabilities,
+    policy: InitializationPolicy,
+) -> InitializationDecision:
+    """What becomes of a Node with the kubelet's taint."""
+    if isinstance(answer, ProviderError):
+        return _react(answer)
+    if answer.state is InstanceState.SKIP:
+        return SkipNode(answer.message)
+    if answer.state not in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
+        said = f": {answer.message}" if answer.message else ""
+        return _fail(f"the cloud says that its machine is {answer.state}{said}")
+    if answer.metadata is None:
+        return _fail("the answer has no metadata of its machine")
+    return _decide_metadata(node, answer.metadata, capabilities, policy)
+
+
+def node_patch(node: CloudNode, decision: Initialize, policy: InitializationPolicy) -> JSON:
+    """The merge patch of the Node as it is now: providerID, labels, and taints without the kubelet's. None if it was
+    initialised meanwhile."""
+    if node.is_initialized:
+        return None
+    taints = [taint.document for taint in node.taints if taint.key != UNINITIALIZED]
+    labels = initial_labels(node, decision.metadata, policy.beta_labels)
+    provider_id = {} if node.provider_id else {"providerID": decision.metadata.provider_id}
+    return {"metadata": {"labels": labels} if labels else {}, "spec": {"taints": taints} | provider_id}
+
+
+def address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) -> JSON:
+    """The merge patch of the Node's status as it is now; None if there is nothing to do, or if the addresses do not go
+    with the kubelet's --node-ip. A merge patch replaces the list: a strategic one would mix both."""
+    if not metadata.addresses or address_problem(node, metadata.addresses):
+        return None
+    wanted = choose_addresses(node, metadata.addresses)
+    if not has_changed(node.addresses, wanted, by_type):
+        return None
+    return {"status": {"addresses": to_documents(wanted)}}
+
+
+def invalid_metadata(
+    metadata: InstanceMetadata, capabilities: CloudCapabilities, policy: InitializationPolicy
+) -> NodeEvent | None:
+    """The Event about metadata that must not be written; None if it may."""
+    if not policy.checks_answers:
+        return None
+    problems = list(_problems(metadata, capabilities))
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    text = "; ".join(problems[:_SHOWN])
+    return NodeEvent("InvalidInstanceMetadata", f"{text}{more}: correct the provider") if problems else None
+
+
+def _react(error: ProviderError) -> InitializationDecision:
+    event = NodeEvent("InstanceMetadataFailed", str(error))
+    match error.code:
+        case ErrorCode.INVALID:
+            return AwaitChange(str(error), event)
+        case ErrorCode.PENDING | ErrorCode.THROTTLED:
+            return TryAgain(str(error), seconds=error.retry_after)
+        case ErrorCode.UNAUTHENTICATED:
+            return TryAgain(str(error), event, UNAUTHENTICATED_PAUSE)
+        case _:
+            return TryAgain(str(error), event)
+
+
+def _fail(problem: str) -> TryAgain:
+    return TryAgain(problem, NodeEvent("InstanceMetadataFailed", problem))
+
+
+def _decide_metadata(
+    node: CloudNode, metadata: InstanceMetadata, capabilities: CloudCapabilities, policy: InitializationPolicy
+) -> InitializationDecision:
+    if not (node.provider_id or metadata.provider_id):
+        return _fail("neither the Node nor the answer has a providerID")
+    if event := invalid_metadata(metadata, capabilities, policy):
+        return TryAgain(event.message, event)
+    if problem := address_problem(node, metadata.addresses):
+        return _fail(problem)
+    if policy.require_addresses and not metadata.addresses:
+        return _fail("its machine has no address yet")
+    return Initialize(metadata, _mismatch(node, metadata))
+
+
+def _mismatch(node: CloudNode, metadata: InstanceMetadata) -> NodeEvent | None:
+    """A providerID that is set stays: the API server does not let it change."""
+    if not node.provider_id or metadata.provider_id in ("", node.provider_id):
+        return None
+    text = f"the Node has the providerID {node.provider_id}, the cloud says {metadata.provider_id}"
+    return NodeEvent("ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud")
+
+
+def _problems(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> Iterator[str]:
+    if metadata.provider_id and not capabilities.owns(metadata.provider_id):
+        prefixes = " or ".join(capabilities.provider_id_prefixes)
+        yield f"providerID '{metadata.provider_id[:80]}' does not begin with {prefixes}"
+    yield from invalid_labels(metadata)
+    yield from invalid_addresses(metadata.addresses)

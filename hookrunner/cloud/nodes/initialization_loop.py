@@ -1,0 +1,190 @@
+"""Initialises Nodes: a loop from the watch over a work queue to the writes.
+
+    loop = InitializationLoop(nodes, provider, writer, reports, policy)
+    await loop.run()          # while this process is the leader
+    loop.stop()               # what is under way is finished, then `run` returns
+
+One object is for one term as the leader. Very many Nodes are worked on at a time, so that the questions about them
+share calls; each has a back-off of its own. A Node that is initialised costs no question: of it only the labels are
+compared.
+"""
+
+import asyncio
+import time
+
+from hookrunner import log
+from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import CloudProvider
+from hookrunner.cloud.node_informer import NODES, NodeInformer, NodeSubscription
+from hookrunner.cloud.nodes.initialization import (
+    AwaitChange,
+    InitializationPolicy,
+    Initialize,
+    SkipNode,
+    TryAgain,
+    address_patch,
+    decide_initialization,
+    node_patch,
+)
+from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
+from hookrunner.cloud.nodes.node_reports import NodeEvent, NodeReports
+from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.work_queue import WorkQueue
+from hookrunner.errors import Denied, HookrunnerError, KubeError
+from hookrunner.kube import refusals
+from kubetypes.json_values import JSON
+
+_AT_ONCE = 128
+"""Nodes that are worked on at a time: each that waits for the cloud shares the next call with the others."""
+_SYNCED = NodeEvent("Synced", "Node synced successfully", is_warning=False)
+_WANT = frozenset({Want.STATE, Want.METADATA})
+_NO_ANSWER = ProviderError(ErrorCode.UNAVAILABLE, "no answer about this Node")
+_PURPOSE = "initialise Nodes"
+_RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
+_log = log.get("cloud.nodes")
+
+
+class NotInitialized(HookrunnerError):
+    """A Node could not be initialised; the work queue tries it again."""
+
+
+class InitializationLoop:
+    """`problems`: why Nodes are not initialised, by name; `skipped`: the Nodes that the provider does not want."""
+
+    def __init__(
+        self,
+        nodes: NodeInformer,
+        provider: CloudProvider,
+        writer: NodeWriter,
+        reports: NodeReports,
+        policy: InitializationPolicy,
+    ) -> None:
+        self.problems: dict[str, str] = {}
+        self.skipped: set[str] = set()
+        self._nodes = nodes
+        self._provider = provider
+        self._writer = writer
+        self._reports = reports
+        self._policy = policy
+        self._queue: WorkQueue[str] = WorkQueue("cloud-node", policy.first_pause, policy.longest_pause)
+
+    @property
+    def backing_off(self) -> int:
+        """The number of Nodes whose last attempt failed."""
+        return self._queue.backing_off
+
+    async def run(self) -> None:
+        """Initialise Nodes until `stop`."""
+        with self._nodes.subscribe() as changes:
+            async with asyncio.TaskGroup() as group:
+                feeding = group.create_task(self._enqueue_changes(changes))
+                await self._queue.work(self._reconcile, workers=_AT_ONCE)
+                feeding.cancel()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._queue.shut_down()
+
+    async def _enqueue_changes(self, changes: NodeSubscription) -> None:
+        while True:
+            for change in await changes.next_batch():
+                if change.before and (change.after is None or change.is_new):
+                    self._forget(change.name)
+                if change.after and not self._writer.is_echo(change.after):
+                    self._queue.add(change.name)
+
+    async def _reconcile(self, name: str) -> float | None:
+        node = self._writer.latest(name)
+        if node is None or node.is_initialized:
+            self._forget(name)
+        try:
+            if node and node.is_initialized:
+                await self._writer.patch(node, _label_patch)
+            elif node:
+                return await self._ask(node)
+        except KubeError as error:
+            explained = refusals.explain_rights(error, _PURPOSE, *_RULES) if isinstance(error, Denied) else error
+            self.problems[name] = str(explained)
+            raise explained from None
+        return None
+
+    async def _ask(self, asked: CloudNode) -> float | None:
+        if self._policy.owned_only and asked.provider_id and not self._provider.capabilities.owns(asked.provider_id):
+            return self._skip(asked, f"its providerID '{asked.provider_id}' is not of this cloud")
+        answers = await self._provider.ask_instances([asked], _WANT)
+        node = self._writer.latest(asked.name)
+        if node is None or node.uid != asked.uid or node.is_initialized:
+            return None
+        return await self._act(node, answers.get(node.name, _NO_ANSWER))
+
+    async def _act(self, node: CloudNode, answer: InstanceAnswer | ProviderError) -> float | None:
+        match decide_initialization(node, answer, self._provider.capabilities, self._policy):
+            case Initialize() as decision:
+                self._record(node, decision.event)
+                await self._initialize(node, decision)
+            case SkipNode(message):
+                return self._skip(node, message or "the provider says that it is not its business")
+            case TryAgain(problem, event, seconds):
+                self._note(node, problem, event)
+                if seconds is None:
+                    raise NotInitialized(f"Node {node.name}: {problem}")
+                return seconds
+            case AwaitChange(problem, event):
+                self._note(node, problem, event)
+        return None
+
+    async def _initialize(self, node: CloudNode, decision: Initialize) -> None:
+        live: CloudNode | None = node
+        if self._policy.addresses_first:
+            live = await self._write_addresses(node, decision)
+        if live and (live := await self._writer.patch(live, lambda node: node_patch(node, decision, self._policy))):
+            if not self._policy.addresses_first:
+                await self._write_addresses(live, decision)
+            self._report_success(live, decision)
+
+    async def _write_addresses(self, node: CloudNode, decision: Initialize) -> CloudNode | None:
+        by_type = not self._policy.addresses_first
+        return await self._writer.patch(node, lambda node: address_patch(node, decision.metadata, by_type), "status")
+
+    def _report_success(self, node: CloudNode, decision: Initialize) -> None:
+        seconds = max(0.0, time.time() - node.created_at)
+        self._forget(node.name)
+        self._reports.meter.node_initialized(seconds)
+        self._reports.record(node, _SYNCED)
+        _log.info("node initialized", node=node.name, provider_id=node.provider_id, seconds=round(seconds, 1))
+        if reserved := reserved_labels(decision.metadata):
+            _log.warn("labels of Kubernetes dropped from the provider's", node=node.name, labels=reserved)
+
+    def _skip(self, node: CloudNode, why: str) -> float | None:
+        """Leave the Node as it is. It is asked about again when it changes, and now and then: the Event says so when it
+        has waited for a while."""
+        if node.name not in self.skipped:
+            _log.info("node skipped", node=node.name, reason=why)
+        self.skipped.add(node.name)
+        self.problems[node.name] = why
+        if not self._policy.reports_problems:
+            return None
+        waited = time.time() - node.created_at
+        if waited < self._policy.skipped_after:
+            return self._policy.skipped_after - waited
+        self._reports.record(node, NodeEvent("NodeSkipped", f"not initialised: {why}"))
+        return self._policy.skipped_after
+
+    def _note(self, node: CloudNode, problem: str, event: NodeEvent | None) -> None:
+        self.skipped.discard(node.name)
+        self.problems[node.name] = problem
+        self._record(node, event)
+
+    def _record(self, node: CloudNode, event: NodeEvent | None) -> None:
+        if event and self._policy.reports_problems:
+            self._reports.record(node, event)
+
+    def _forget(self, name: str) -> None:
+        self.problems.pop(name, None)
+        self.skipped.discard(name)
+
+
+def _label_patch(node: CloudNode) -> JSON:
+    labels = corrected_labels(node)
+    return {"metadata": {"labels": labels}} if labels and node.is_initialized else None

@@ -1,0 +1,55 @@
+"""What the loops of Nodes say about their work: Events, and what is counted.
+
+The loops know `NodeReports` alone; the assembly fills it with the recorder of Events and the metrics.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.node_informer import NODES
+from hookrunner.model.resources import ObjectReference
+
+NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
+"""The components that Events of Nodes name, as those of Kubernetes' own manager."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEvent:
+    """An Event of a Node: one word in CamelCase, and a sentence for a person."""
+
+    reason: str
+    message: str
+    is_warning: bool = True
+
+
+class NodeEventRecorder(Protocol):
+    """Takes Events of one source. To record one never waits and never fails."""
+
+    def record(self, about: ObjectReference, event: NodeEvent) -> None:
+        """An Event about this object."""
+        ...
+
+
+class NodeMeter(Protocol):
+    """Counts what happens to Nodes."""
+
+    def node_initialized(self, seconds: float) -> None:
+        """A Node was initialised, so many seconds after it was created."""
+        ...
+
+    def node_deleted(self, result: str) -> None:
+        """A Node was deleted (`deleted`), could not be (`failed`), or would have been (`dry-run`)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReports:
+    """Where a loop of Nodes reports to."""
+
+    recorder: NodeEventRecorder
+    meter: NodeMeter
+
+    def record(self, node: CloudNode, event: NodeEvent) -> None:
+        """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""
+        self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node.name, node.uid), event)

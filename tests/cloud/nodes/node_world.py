@@ -1,0 +1,65 @@
+"""What the loops of Nodes live in: an API server, a cloud and a view of the Nodes, all in one event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.node_reports import NodeEvent, NodeReports
+from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.model.resources import ObjectReference
+from tests.cloud.fake_api import FakeApi
+from tests.cloud.fake_cloud import FakeCloud
+from tests.fakes.cluster import settle
+
+
+@dataclass
+class NodeWorld:
+    """`events` are the Events as (Node, reason, message); `counted` what the meter has counted."""
+
+    api: FakeApi = field(default_factory=FakeApi)
+    cloud: FakeCloud = field(default_factory=FakeCloud)
+    events: list[tuple[str, str, str]] = field(default_factory=list)
+    counted: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.nodes = NodeInformer(self.api)
+        self.writer = NodeWriter(self.api.client, self.nodes)
+        self.reports = NodeReports(self, self)
+
+    def record(self, about: ObjectReference, event: NodeEvent) -> None:
+        self.events.append((about.name, event.reason, event.message))
+
+    def node_initialized(self, seconds: float) -> None:
+        self.counted.append("initialized")
+
+    def node_deleted(self, result: str) -> None:
+        self.counted.append(result)
+
+    def reasons(self, name: str = "a") -> list[str]:
+        """The reasons of the Events of a Node."""
+        return [reason for about, reason, _ in self.events if about == name]
+
+    def live(self, name: str = "a") -> Any:
+        """A Node as the API server has it."""
+        return self.api.live("Node", name)
+
+    def taints(self, name: str = "a") -> list[str]:
+        """The keys of a Node's taints."""
+        return [taint["key"] for taint in self.live(name)["spec"].get("taints") or ()]
+
+    @asynccontextmanager
+    async def running(self, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """The watch and a loop run."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_run(part)) for part in (self.nodes.follow, run)]
+            await settle()
+            yield
+            for task in tasks:
+                task.cancel()
+
+
+async def _run(part: Callable[[], Awaitable[None]]) -> None:
+    await part()

@@ -1,0 +1,256 @@
+"""New Nodes from the watch to the writes, in virtual time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, NodeAddress, ProviderError
+from hookrunner.cloud.cloud_node import UNINITIALIZED
+from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
+from hookrunner.errors import Conflict, Denied, NotFound
+from hookrunner.kube.client import ApiCall
+from tests.cloud.node_samples import NOT_READY_TAINT, new_node, node
+from tests.cloud.nodes.node_world import NodeWorld
+from tests.fakes.cluster import settle
+
+pytestmark = pytest.mark.looptime
+
+DOWN = ProviderError(ErrorCode.UNAVAILABLE, "the cloud is down")
+STALE = Conflict(409, "Conflict", "stale")
+
+
+@dataclass
+class World(NodeWorld):
+    policy: InitializationPolicy = field(default_factory=InitializationPolicy)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.loop = InitializationLoop(self.nodes, self.cloud, self.writer, self.reports, self.policy)
+
+    @property
+    def asked_at(self) -> list[float]:
+        return [call.at for call in self.cloud.calls]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    async with world.running(world.loop.run):
+        yield world
+
+
+async def test_new_node_has_addresses_before_the_taint_goes(world: World) -> None:
+    world.cloud.add("a")
+    world.api.put(new_node("a", addresses=[("Hostname", "a")]))
+    await settle()
+    live = world.live()
+    assert [address["type"] for address in live["status"]["addresses"]] == ["InternalIP", "Hostname"]
+    assert live["spec"] == {"providerID": "sim://a", "taints": [NOT_READY_TAINT]}
+    assert world.api.written() == ["nodes/a/status", "nodes/a"]
+    assert (world.events, world.counted) == ([("a", "Synced", "Node synced successfully")], ["initialized"])
+    assert len(world.cloud.calls) == 1
+
+
+async def test_upstream_takes_the_taint_first() -> None:
+    world = World(policy=UPSTREAM_INITIALIZATION)
+    async with world.running(world.loop.run):
+        world.cloud.add("a")
+        world.api.put(new_node("a"))
+        await settle()
+    assert world.api.written() == ["nodes/a", "nodes/a/status"]
+    assert world.reasons() == ["Synced"]
+
+
+async def test_node_without_the_taint_costs_no_question(world: World) -> None:
+    world.api.put(node("a", labels={BETA_NAMES[ZONE]: "x"}))
+    await settle()
+    assert world.live()["metadata"]["labels"] == {BETA_NAMES[ZONE]: "x", ZONE: "x"}
+    for beat in range(500):
+        world.api.change("Node", "a", {"status": {"beat": beat}})
+    await settle()
+    assert (world.cloud.calls, world.api.written()) == ([], ["nodes/a"])
+
+
+async def test_failures_are_retried_ever_later_and_the_success_begins_anew(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.api.put(new_node("a"))
+    await asyncio.sleep(700)
+    assert world.asked_at == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]
+    assert world.loop.problems == {"a": str(DOWN)}
+    world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+    await asyncio.sleep(300)
+    assert (world.asked_at[-1], world.taints(), world.loop.problems) == (811, [NOT_READY_TAINT["key"]], {})
+
+
+async def test_pending_comes_back_after_exactly_its_time(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.PENDING, "boots", 42.0), times=3)
+    world.api.put(new_node("a"))
+    await asyncio.sleep(200)
+    assert world.asked_at == [0, 42, 84, 126]
+    assert world.reasons() == ["Synced"]
+
+
+async def test_invalid_waits_for_a_change_of_the_node(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.INVALID, "no such zone"), times=1)
+    world.api.put(new_node("a"))
+    await asyncio.sleep(4000)
+    assert (world.asked_at, world.reasons()) == ([0], ["InstanceMetadataFailed"])
+    world.api.change("Node", "a", {"metadata": {"labels": {"zone": "a"}}})
+    await settle()
+    assert UNINITIALIZED not in world.taints()
+
+
+async def test_node_that_fails_holds_up_no_other(world: World) -> None:
+    for name in ("a", "b"):
+        world.cloud.add(name)
+        world.api.put(new_node(name))
+    world.cloud.garbled["a"] = DOWN
+    await settle()
+    assert (UNINITIALIZED in world.taints("a"), UNINITIALIZED in world.taints("b")) == (True, False)
+
+
+async def test_skipped_node_is_reported_after_five_minutes(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.say("a", InstanceState.SKIP)
+    world.api.put(new_node("a", created=datetime.now(UTC).isoformat()))
+    await settle()
+    assert (world.events, world.loop.skipped, world.api.written()) == ([], {"a"}, [])
+    world.api.put(new_node("b"))
+    world.cloud.add("b")
+    world.cloud.say("b", InstanceState.SKIP)
+    await settle()
+    assert world.reasons("b") == ["NodeSkipped"]
+
+
+async def test_node_of_another_cloud_is_not_asked_about(world: World) -> None:
+    world.api.put(new_node("a", provider_id="other://a"))
+    await settle()
+    assert (world.cloud.calls, world.loop.skipped, world.reasons()) == ([], {"a"}, ["NodeSkipped"])
+
+
+async def test_foreign_provider_id_is_never_written(world: World) -> None:
+    metadata = world.cloud.add("a")
+    world.cloud.instances["b"] = world.cloud.instances["a"]
+    world.cloud.capabilities = world.cloud.capabilities.__class__("x", ("x://",), instances=True)
+    world.api.put(new_node("a"))
+    await asyncio.sleep(100)
+    assert metadata.provider_id not in str(world.live())
+    assert (world.api.written(), set(world.reasons())) == ([], {"InvalidInstanceMetadata"})
+
+
+async def test_writer_that_is_quicker_loses_nothing(world: World) -> None:
+    other = {"key": "other", "effect": "NoSchedule"}
+
+    def interfere(call: ApiCall) -> None:
+        if call.path.endswith("/nodes/a") and "other" not in world.taints():
+            world.api.change("Node", "a", {"spec": {"taints": [other, *world.live()["spec"]["taints"]]}})
+
+    world.api.before_write = interfere
+    world.cloud.add("a")
+    world.api.put(new_node("a"))
+    await settle()
+    assert world.live()["spec"]["taints"] == [other, NOT_READY_TAINT]
+    assert world.reasons() == ["Synced"]
+
+
+async def test_conflicts_without_end_are_a_failure_and_tried_again(world: World) -> None:
+    world.api.refuse("PATCH", "/nodes/a", STALE, times=5)
+    world.cloud.add("a")
+    world.api.put(new_node("a"))
+    await settle()
+    assert (UNINITIALIZED in world.taints(), len(world.cloud.calls)) == (True, 1)
+    await asyncio.sleep(2)
+    assert UNINITIALIZED not in world.taints()
+
+
+async def test_node_deleted_during_the_call_is_left_alone(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.api.put(new_node("a", uid="u-1"))
+    await asyncio.sleep(5)
+    world.api.delete("Node", "a")
+    await asyncio.sleep(60)
+    assert (world.api.calls, world.events, len(world.cloud.calls)) == ([], [], 1)
+
+
+async def test_node_made_anew_during_the_call_is_asked_about_again(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.api.put(new_node("a", uid="u-1"))
+    await asyncio.sleep(5)
+    world.api.delete("Node", "a")
+    world.api.put(new_node("a", uid="u-2"))
+    await asyncio.sleep(60)
+    assert len(world.cloud.calls) == 2
+    assert (world.taints(), world.reasons()) == ([NOT_READY_TAINT["key"]], ["Synced"])
+
+
+async def test_node_that_goes_between_two_writes_is_no_failure(world: World) -> None:
+    world.api.refuse("PATCH", "/nodes/a", NotFound(404, "NotFound", "gone"))
+    world.cloud.add("a")
+    world.api.put(new_node("a"))
+    await settle()
+    assert (world.events, world.loop.backing_off) == ([], 0)
+
+
+async def test_missing_right_is_named_and_heals_by_itself(world: World) -> None:
+    denied = Denied(
+        403, "Forbidden", 'User "x" cannot patch resource "nodes"', raw='User "x" cannot patch resource "nodes"'
+    )
+    world.api.refuse("PATCH", "/nodes/a", denied)
+    world.cloud.add("a")
+    world.api.put(new_node("a"))
+    await settle()
+    assert "resources: [nodes], verbs: [patch]" in world.loop.problems["a"]
+    await asyncio.sleep(2)
+    assert (world.loop.problems, UNINITIALIZED in world.taints()) == ({}, False)
+
+
+async def test_death_after_the_addresses_leads_to_the_same_end() -> None:
+    dying, world = World(), World()
+    dying.cloud.add("a", NodeAddress("InternalIP", "10.0.0.1"))
+    async with dying.running(dying.loop.run):
+        dying.api.refuse("PATCH", "/nodes/a", STALE, times=1000)
+        dying.api.put(new_node("a"))
+        await settle()
+    world.api.cluster.objects, world.cloud = dying.api.cluster.objects, dying.cloud
+    world.loop = InitializationLoop(world.nodes, world.cloud, world.writer, world.reports, world.policy)
+    async with world.running(world.loop.run):
+        await settle()
+    assert world.api.written() == ["nodes/a"]
+    assert (world.taints(), world.reasons()) == ([NOT_READY_TAINT["key"]], ["Synced"])
+
+
+async def test_stop_finishes_what_is_under_way_and_begins_nothing() -> None:
+    world = World()
+    following = asyncio.create_task(world.nodes.follow())
+    running = asyncio.create_task(world.loop.run())
+    world.cloud.add("a")
+    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.api.put(new_node("a"))
+    await asyncio.sleep(5)
+    world.loop.stop()
+    world.api.put(new_node("b"))
+    await running
+    assert (UNINITIALIZED in world.taints("a"), UNINITIALIZED in world.taints("b")) == (False, True)
+    following.cancel()
+
+
+async def test_two_hundred_nodes_are_asked_about_at_a_time(world: World) -> None:
+    world.cloud.seconds[CloudVerb.INSTANCES] = 1.0
+    names: list[Any] = [f"n-{number}" for number in range(200)]
+    for name in names:
+        world.cloud.add(name)
+        world.api.put(new_node(name))
+    await asyncio.sleep(2.5)
+    assert not any(UNINITIALIZED in world.taints(name) for name in names)
+    assert {call.at for call in world.cloud.calls} == {0.0, 1.0}
