@@ -40,8 +40,9 @@ from hookrunner.model.modules import Module, Traits
 from hookrunner.model.resources import ObjectReference
 from hookrunner.model.status import some
 
-_SOON = 1.0
-"""Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is."""
+_SOON = 2.0
+"""Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:
+longer than most runs take, also in a start with many instances."""
 
 _log = log.get("addons.instances")
 

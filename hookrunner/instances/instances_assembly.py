@@ -30,7 +30,7 @@ from hookrunner.instances.instance_informer import (
     follow_instances,
 )
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
-from hookrunner.instances.removal import InstanceRemover, VanishedInstances, add_finalizer
+from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -266,7 +266,7 @@ class _BlueprintMaker:
             fetcher=self._fetcher,
             terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace),
             remover=InstanceRemover(helm.releases, client, {name: cache.addon for name, cache in caches.items()}),
-            mark=partial(add_finalizer, client),
+            mark=FinalizerSetter(client).set,
             look_around=partial(look_around, views),
             open_source=self._open_source,
             status_of=self._writer.status_of,

@@ -17,6 +17,7 @@ references tell of it too.
 A user may take the finalizer away while no process runs. Then only the release's record knows what is left.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
+_AT_ONCE = 8
+"""Finalizers that are set at the same time. Many instances at a start would open a connection for each, and the first
+run would begin when the last one has its finalizer."""
+
 _log = log.get("addons.instances")
 
 
@@ -43,6 +48,19 @@ async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> Non
     if FINALIZER not in instance.finalizers:
         known = instance.document["metadata"]
         await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))], known)
+
+
+class FinalizerSetter:
+    """Sets the finalizers of all instances, a few at a time."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def set(self, addon: Addon, instance: Instance) -> None:
+        """See `add_finalizer`."""
+        async with self._turn:
+            await add_finalizer(self._client, addon, instance)
 
 
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:

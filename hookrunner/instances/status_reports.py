@@ -100,7 +100,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
 def _is_health_pending(facts: InstanceFacts, status: JSON) -> bool:
     """Is only the health still unknown of what the status is about? After a restart it is known soon."""
     installed, obstacle = facts.installed, facts.obstacle
-    if installed is None or facts.objects is not None:
+    if installed is None or not facts.lacks_health:
         return False
     if obstacle and [obstacle.message] != (status.get("errors") or ())[:1]:
         return False

@@ -33,6 +33,9 @@ from kubetypes.timers import timeout_at
 MANAGER = "hookrunner-status"
 BATCH = 0.5
 """Seconds between two writes of one status."""
+HEALTH_WITHIN = 1.0
+"""Seconds that a status waits for the health of what was just installed, which is known soon: else there would be two
+writes for each run."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """Seconds until a write that failed is repeated, doubled with each failure in a row."""
@@ -47,31 +50,42 @@ _log = log.get("addons.status")
 
 @dataclass(eq=False, slots=True)
 class _Report:
-    """What one instance's status should say. Times are seconds of the loop's clock; `present` is the status as it was
+    """What one instance's status should say. Times are seconds of the loop's clock: `earliest` is when the next write
+    may follow the last one, `held_until` how long its facts may stay incomplete. `present` is the status as it was
     written last, or, unless `is_written`, as the watch showed it."""
 
     addon: Addon
     instance: Instance
     facts: InstanceFacts
     present: JSON
-    due: float
+    earliest: float = 0.0
+    held_until: float = 0.0
     is_waiting: bool = True
     is_written: bool = False
     failures: int = 0
 
+    @property
+    def due(self) -> float:
+        """When it may be written."""
+        return max(self.earliest, self.held_until)
+
     def replace(self, instance: Instance, facts: InstanceFacts) -> None:
         """Say something else, of this object or of one that was created under its name."""
         if instance.uid != self.instance.uid:
-            self.present, self.is_written, self.due, self.failures = instance.status, False, 0.0, 0
+            self.present, self.is_written, self.earliest, self.failures = instance.status, False, 0.0, 0
         self.instance, self.facts, self.is_waiting = instance, facts, True
+
+    def hold(self, now: float) -> None:
+        """Wait for the health of what is installed, counted from when that was installed."""
+        self.held_until = (self.held_until or now + HEALTH_WITHIN) if self.facts.lacks_health else 0.0
 
     def begin(self, now: float) -> None:
         """It is about to be written; what is reported from now on is written later."""
-        self.is_waiting, self.due = False, now + BATCH
+        self.is_waiting, self.earliest, self.held_until = False, now + BATCH, 0.0
 
     def rest(self) -> None:
         """It is as it should be."""
-        self.is_waiting = False
+        self.is_waiting, self.held_until = False, 0.0
 
     def settle(self, status: JSON) -> None:
         """This is the status now."""
@@ -79,7 +93,7 @@ class _Report:
 
     def put_off(self, now: float) -> None:
         """It could not be written."""
-        self.due, self.is_waiting = now + exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self.failures), True
+        self.earliest, self.is_waiting = now + exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self.failures), True
         self.failures += 1
 
 
@@ -95,10 +109,13 @@ class StatusWriter:
 
     def report(self, addon: Addon, instance: Instance, facts: InstanceFacts) -> None:
         """From now on these facts hold for an instance."""
-        if report := self._reports.get(instance.unit):
+        report = self._reports.get(instance.unit)
+        if report:
             report.replace(instance, facts)
         elif addon.name not in self._without_status:
-            self._reports[instance.unit] = _Report(addon, instance, facts, instance.status, 0.0)
+            report = self._reports[instance.unit] = _Report(addon, instance, facts, instance.status)
+        if report:
+            report.hold(asyncio.get_running_loop().time())
         self._changed.notify()
 
     def forget(self, unit: str) -> None:

@@ -183,3 +183,8 @@ class InstanceFacts:
     unmatched_patches: Sequence[str] = ()
     untested: str = ""
     hook_conditions: Sequence[HookCondition] = ()
+
+    @property
+    def lacks_health(self) -> bool:
+        """Is something installed of which the health is not known yet?"""
+        return self.installed is not None and self.objects is None

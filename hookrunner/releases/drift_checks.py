@@ -154,6 +154,9 @@ _UNSEEN: Final = object()
 
 _NEVER_OURS = frozenset({"apiVersion", "kind", "status", "stringData"})
 _CERTIFICATES = "caBundle"
+_OWNERS = ("metadata", "ownerReferences")
+"""A list whose items are owned as a whole, `structType=atomic`, so that no field below an item shows an owner.
+Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go"""
 _WHOLE, _PERHAPS = "!", "?"
 """Marks the end of a field in a set. An applied field is ours with all its parts. A created or updated field may also
 be a map or a list of which no part is ours any more: an update also counts the container itself."""
@@ -203,6 +206,8 @@ def _comparable(applied: JSON) -> JSON:
 def _edited(applied: JSON, ours: JSON, live: JSON, path: _Path) -> Iterator[_Path]:
     """`ours` are the fields that we manage here, empty for none."""
     if applied is None or _WHOLE in ours or path[-1:] == (_CERTIFICATES,):
+        return
+    if _PERHAPS in ours and path[:-1] == _OWNERS:
         return
     if isinstance(applied, dict) and applied and live is not None:
         for key, value in applied.items():

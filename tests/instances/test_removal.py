@@ -1,5 +1,6 @@
 """What makes sure that nothing is left of instances: the finalizer, and the purge of those that vanished."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,14 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unreachable
 from hookrunner.instances.instance_informer import InstanceCache
-from hookrunner.instances.removal import VanishedInstances, add_finalizer, reason_to_leave, remove_finalizer, vanished
+from hookrunner.instances.removal import (
+    FinalizerSetter,
+    VanishedInstances,
+    add_finalizer,
+    reason_to_leave,
+    remove_finalizer,
+    vanished,
+)
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addons import FINALIZER
 from hookrunner.model.events import ObjectSeen, Report, Synced
@@ -31,6 +39,8 @@ class Server:
     conflicts: int = 0
     error: Exception | None = None
     writes: list[JSON] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
 
     async def get(self, path: str, params: Any = None, accept: str = "", timeout: float = 0.0) -> Any:
         if self.metadata is None:
@@ -38,6 +48,10 @@ class Server:
         return {"metadata": self.metadata}
 
     async def send(self, call: ApiCall) -> bytes:
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(0.1)
+        self.at_once -= 1
         if self.error:
             raise self.error
         if self.conflicts or call.body["metadata"]["resourceVersion"] != self.metadata["resourceVersion"]:
@@ -68,6 +82,13 @@ async def test_finalizer_is_added_to_what_a_watch_has_shown() -> None:
     del api.metadata["finalizers"]  # it is not read
     await add_finalizer(api, ADDON, shown)
     assert api.writes == [["other/one", FINALIZER]]
+
+
+async def test_finalizers_of_many_instances_are_added_a_few_at_a_time() -> None:
+    api = server()
+    setter = FinalizerSetter(api)
+    await asyncio.gather(*(setter.set(ADDON, instance(f"x{number}", resourceVersion="7")) for number in range(50)))
+    assert (len(api.writes), api.most_at_once) == (50, 8)
 
 
 async def test_finalizer_is_removed_after_conflicts() -> None:

@@ -42,7 +42,7 @@ async def test_long_run_is_said_to_be_under_way(make_site: MakeSite) -> None:
     world.site.work.takes = {f"{DNS} release": 60.0}
     await world.start()
     world.put("x", "dns")
-    await asyncio.sleep(0.9)
+    await asyncio.sleep(1.9)
     assert said(world) == []
     await asyncio.sleep(1.0)
     assert said(world) == ["Applying"]

@@ -12,7 +12,7 @@ import pytest
 from hookrunner.errors import Conflict, Denied, KubeError, NotFound, Unreachable
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.kube.client import ApiCall
-from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition, InstanceFacts
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition, Installed, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
 from tests.instances.samples import ADDON, instance
 
@@ -20,6 +20,8 @@ pytestmark = pytest.mark.looptime
 
 FACTS = InstanceFacts(1)
 WAITING = replace(FACTS, obstacle=AddonObstacle(AddonPhase.PENDING, "Waiting", "waiting for a Service"))
+RUNNING = replace(FACTS, obstacle=AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet"))
+INSTALLED = replace(FACTS, installed=Installed("1.0.0", "", "dns.default.x", 1, "2026-01-01T00:00:00Z"))
 UNIT = "dns.default.x"
 
 
@@ -83,6 +85,23 @@ async def test_further_changes_are_written_together(world: World) -> None:
     await asyncio.sleep(5)
     assert world.server.times == [0.0, 0.5]
     assert world.server.calls[-1].body["status"]["observedGeneration"] == 49
+
+
+async def test_health_that_is_known_soon_after_a_run_costs_no_write_of_its_own(world: World) -> None:
+    await world.report(RUNNING)
+    await asyncio.sleep(1)
+    await world.report(INSTALLED)
+    await asyncio.sleep(0.5)
+    assert world.server.phases == ["Applying"]
+    await world.report(replace(INSTALLED, objects=()))
+    assert world.server.phases == ["Applying", "Current"]
+
+
+async def test_health_that_stays_unknown_is_said_a_second_after_the_run(world: World) -> None:
+    for _ in range(4):
+        await world.report(INSTALLED)
+        await asyncio.sleep(0.3)
+    assert (world.server.phases, world.server.times) == (["InProgress"], [1.0])
 
 
 async def test_equal_status_is_not_written_again(world: World) -> None:

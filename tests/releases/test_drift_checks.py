@@ -158,3 +158,25 @@ def test_texts_of_a_secret_are_compared_with_its_data(data: str, changed: tuple[
     applied = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "secret"}}
     live = {"metadata": {}, "data": {"a": data}}
     assert found(applied, live, NONE) == changed
+
+
+OWNER = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "DNS", "name": "x", "uid": "u-1", "controller": True}
+OWNED: JSON = {"f:metadata": {"f:ownerReferences": {".": {}, 'k:{"uid":"u-1"}': {}}}}
+
+
+@each(
+    ("entries", "changed"),
+    [
+        ([entry(OWNED)], ()),
+        ([entry(OWNED, operation="Update")], ()),
+        ([entry(OWNED, "kubectl-edit", "Update")], ("/metadata/ownerReferences",)),
+        ([], ("/metadata/ownerReferences",)),
+    ],
+)
+def test_owner_reference_is_ours_as_a_whole_and_read_only_if_another_client_has_set_it(
+    entries: list[JSON], changed: tuple[str, ...]
+) -> None:
+    applied = {"metadata": {"name": "x", "ownerReferences": [OWNER]}}
+    live = {"metadata": {"name": "x", "ownerReferences": [OWNER | {"controller": False}], "managedFields": entries}}
+    assert changed_fields(applied, live["metadata"], live) == changed
+    assert bool(changed_fields(applied, live["metadata"])) == bool(changed)

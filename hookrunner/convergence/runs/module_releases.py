@@ -35,6 +35,7 @@ class ReleaseLocator:
         self._releases = releases
         self._usual = usual
         self._strays: Mapping[str, Head] | None = None
+        self._listing = asyncio.Lock()
 
     def identity(self, module: Module) -> ReleaseId:
         """The identity of a module's release, where it should be."""
@@ -54,10 +55,12 @@ class ReleaseLocator:
         return await self._releases.migrate_records(*self.identity(module)) or await self._find_elsewhere(module)
 
     async def _find_elsewhere(self, module: Module) -> Head | None:
-        """One that is known is looked up again: it may have been deleted."""
-        if self._strays is None or module.name in self._strays:
-            self._strays = await self._list_strays()
-        head = self._strays.get(module.name) or await self._releases.read_head(module.name, self._usual)
+        """One that is known is looked up again: it may have been deleted. Units that start together share one list."""
+        async with self._listing:
+            if self._strays is None or module.name in self._strays:
+                self._strays = await self._list_strays()
+            stray = self._strays.get(module.name)
+        head = stray or await self._releases.read_head(module.name, self._usual)
         return head if head and head.owned and head.namespace != self.identity(module).namespace else None
 
     async def _list_strays(self) -> Mapping[str, Head]:

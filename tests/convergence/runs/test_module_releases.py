@@ -47,6 +47,7 @@ class Records(Releases):
     async def list_strays(self) -> dict[str, Head]:
         self._answer()
         self.listed += 1
+        await asyncio.sleep(0)
         if not self.may_list_all:
             raise Denied(403, "Forbidden", "no")
         return {name: one for name, one in self.there.items() if one.namespace != "default"}
@@ -87,6 +88,13 @@ async def test_strays_are_listed_once_and_again_for_a_known_one() -> None:
     assert records.listed == 2
     del records.there["b"]
     assert await locator.head(module("b", 1)) is None
+
+
+async def test_modules_that_look_at_once_share_a_list_of_strays() -> None:
+    records = Records()
+    locator = ReleaseLocator(records, "default")
+    await asyncio.gather(*(locator.head(module(name, 1)) for name in "abc"))
+    assert records.listed == 1
 
 
 async def test_without_the_right_to_list_all_records_there_are_no_strays() -> None:
