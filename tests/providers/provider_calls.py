@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ def request(verb: str, params: Any = None, request_id: str = "r1") -> Any:
 
 
 def run(provider: Path, config: Path, *arguments: str, given: str = "", **environment: str) -> str:
-    """Standard output of a provider's run, which must succeed."""
+    """Standard output of a provider's run, which must succeed. Its `python3` is this Python."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         [provider, *arguments],
         input=given,
         cwd=provider.parent,
-        env={"PATH": os.environ["PATH"], "CLOUD_CONFIG": str(config), **environment},
+        env={"PATH": path, "CLOUD_CONFIG": str(config), **environment},
         capture_output=True,
         text=True,
         check=False,
