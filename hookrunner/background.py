@@ -10,11 +10,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import Context
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from hookrunner import log
 from hookrunner.errors import internal
 from hookrunner.kube.back_off import exponential
+from hookrunner.model.timestamps import rfc3339
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a crashed task starts again: doubled at each crash in a row."""
@@ -56,8 +56,7 @@ class _Kept:
         return self.failures >= _MANY and not self.is_steady(now)
 
     def __str__(self) -> str:
-        since = datetime.fromtimestamp(self.since, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        return f"{self.name} failed {self.failures} times since {since}: {self.reason}"
+        return f"{self.name} failed {self.failures} times since {rfc3339(self.since)}: {self.reason}"
 
 
 class Background:

@@ -28,7 +28,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import ObjectReference, Resource
 from hookrunner.model.status import one_line
-from hookrunner.web.formats import rfc3339
+from hookrunner.model.timestamps import rfc3339
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 

@@ -11,7 +11,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
@@ -30,6 +29,7 @@ from hookrunner.model.tasks import (
     Postponed,
     Task,
 )
+from hookrunner.model.timestamps import rfc3339
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
@@ -334,7 +334,7 @@ def _awaited(task: Task, now: float) -> str:
     left = task.due - now
     if left <= 0 or not task.passable:
         return ""
-    until = datetime.fromtimestamp(time.time() + left, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    until = rfc3339(time.time() + left)
     reason = "waiting for its rate limit until" if task.is_rate_limited else "next attempt at"
     return f":{reason} {until} ({left:.1f}s left)"
 

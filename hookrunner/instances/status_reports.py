@@ -29,8 +29,8 @@ from hookrunner.model.addon_status import (
 )
 from hookrunner.model.addons import RECONCILE
 from hookrunner.model.releases import Head
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK
-from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
 
 

@@ -25,7 +25,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.addon_status import OWN_CONDITIONS, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
-from hookrunner.web.formats import rfc3339
+from hookrunner.model.timestamps import rfc3339
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at

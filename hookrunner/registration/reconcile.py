@@ -13,7 +13,6 @@ release, which is about to end, cannot undo what the new one has registered.
 """
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
@@ -21,6 +20,7 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
+from hookrunner.model.timestamps import micro_time
 from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
 from kubetypes.json_values import JSON
 
@@ -49,7 +49,7 @@ class Claim:
 
 def claim(started: float) -> Claim:
     """The claim of a process that was started at this time, in seconds since 1970."""
-    return Claim(datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    return Claim(micro_time(started))
 
 
 def claimed(metadata: JSON, digest: str, generation: str) -> JSON:

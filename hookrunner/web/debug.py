@@ -17,6 +17,7 @@ from aiohttp.typedefs import Handler, Middleware
 from hookrunner import log, options
 from hookrunner.errors import BadConfig
 from hookrunner.model.status import QueueDump, SnapshotDump
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.web.formats import (
     FORMAT,
     answer,
@@ -27,7 +28,6 @@ from hookrunner.web.formats import (
     queue_text,
     queues_json,
     queues_text,
-    rfc3339,
     snapshots_json,
 )
 from hookrunner.web.views.addon_routes import FindAddons, addon_routes, instance_routes

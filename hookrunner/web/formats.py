@@ -4,7 +4,6 @@ Kubernetes writes them.
 Pure functions over plain values, so that looking changes nothing.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
@@ -45,11 +44,6 @@ def answer(value: JSON, form: Format) -> web.Response:
         text = _yaml(orjson.loads(text))
     kinds = {"json": "application/json", "yaml": "application/yaml", "text": "text/plain"}
     return web.Response(body=text, content_type=kinds[form], charset="utf-8" if form == "text" else None)
-
-
-def rfc3339(epoch_seconds: float) -> str:
-    """`2026-07-01T12:00:00Z`."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch_seconds))
 
 
 def _yaml(value: JSON) -> bytes:

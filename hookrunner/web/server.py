@@ -17,7 +17,8 @@ from aiohttp import web
 from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
 from hookrunner.model.status import Condition, ConvergeDump
-from hookrunner.web.formats import list_routes, rfc3339
+from hookrunner.model.timestamps import rfc3339
+from hookrunner.web.formats import list_routes
 from kubetypes.json_values import JSON
 
 SCRAPES = 8

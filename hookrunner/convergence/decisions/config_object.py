@@ -21,8 +21,8 @@ from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.kube.writes import ObjectRef, WriteAnswer
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.values.config_sections import NO_TEXT
-from hookrunner.web.formats import rfc3339
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 

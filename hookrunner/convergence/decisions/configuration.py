@@ -15,11 +15,11 @@ from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.status import some
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, contradicts, flagged, uncertain
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.values.config_sections import Config, old_words, parse
 from hookrunner.values.section_store import SectionStore
-from hookrunner.web.formats import rfc3339
 
 TROUBLE_EVERY = 5.0
 """Seconds after which trouble that lasts counts once more in `config_values_errors_total`, as under addon-operator."""
