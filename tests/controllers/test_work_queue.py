@@ -1,4 +1,4 @@
-"""The rules of the work queue, in virtual time."""
+"""The rules of the work queue, in virtual time. There is no I/O, so a few idle cycles of the loop are enough."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import HookrunnerError
 from tests.fakes.cluster import settle
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.looptime(noop_cycles=2)
 
 
 def now() -> float:
