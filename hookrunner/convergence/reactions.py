@@ -209,9 +209,11 @@ class ClusterReactions:
 
     async def follow_capabilities(self, capabilities: ClusterCapabilities) -> None:
         """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
-        want of a kind try again, and those whose definitions were deleted apply them."""
-        async for _ in capabilities.changes():
-            served = frozenset((await capabilities.get()).api_versions)
+        want of a kind try again, and those whose definitions were deleted apply them. Another version of the cluster
+        may lead to another one of an addon."""
+        async for before in capabilities.changes():
+            present = await capabilities.get()
+            served, is_upgraded = frozenset(present.api_versions), present.kube_version != before.kube_version
             for state in filter(_is_on, self._states.units):
                 if not state.kinds <= served:
                     state.lose_definitions()
@@ -220,7 +222,7 @@ class ClusterReactions:
                     self._requests.run_again(state, "Capabilities-Changed")
                 elif state.parked:
                     self._requests.tasks.retry_now(state.module.name)
-                elif self._releases.reads_capabilities(state):
+                elif self._releases.reads_capabilities(state) or (state.blueprint and is_upgraded):
                     self._requests.run_again(state, "Capabilities-Changed")
 
     async def follow_snapshots(self, progress: Notifier) -> None:

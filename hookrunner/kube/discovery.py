@@ -21,7 +21,7 @@ from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Opener
-from hookrunner.model.events import ObjectSeen, Report, Synced
+from hookrunner.model.events import ObjectSeen, Report, Synced, WatchRestored
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection, find_named, hint_kind, hint_other_group, is_kubernetes_group
 from kubetypes.json_values import JSON
@@ -289,8 +289,9 @@ class ClusterCapabilities:
         self.forget()
         self._stale.set()
 
-    async def changes(self) -> AsyncIterator[None]:
-        """Yield each time that the cluster serves something else than before."""
+    async def changes(self) -> AsyncIterator[Capabilities]:
+        """Yield what the cluster served before, each time that it serves something else or has another version. Nothing
+        tells of a version, but the API server that is upgraded breaks its watches."""
         while True:
             await self._stale.wait()
             while self._stale.is_set():
@@ -301,9 +302,9 @@ class ClusterCapabilities:
             except KubeError:
                 self._stale.set()
                 continue
-            if served != self._reported:
-                self._reported = served
-                yield
+            if self._reported and served != self._reported:
+                before, self._reported = self._reported, served
+                yield before
 
 
 async def read_capabilities(client: Client) -> Capabilities:
@@ -340,5 +341,5 @@ def _names_in(group: JSON) -> Iterator[str]:
 
 
 def _is_news(report: Report) -> bool:
-    """May the report mean a change? Objects in a list do not; the end of the list does."""
-    return isinstance(report, Synced) or (isinstance(report, ObjectSeen) and report.change is not None)
+    """May the report mean a change? Objects in a list do not; the end of the list does, and that of an outage."""
+    return isinstance(report, Synced | WatchRestored) or (isinstance(report, ObjectSeen) and report.change is not None)

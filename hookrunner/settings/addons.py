@@ -81,7 +81,8 @@ class AddonsSettings:
             "addon-refresh",
             DURATION,
             "10m",
-            "Addons: how often remote sources and the cluster's version are looked at; 0 is never.",
+            "Addons: how often remote sources and the cluster's version are looked at; 0 is never, but for the version "
+            "after each loss of the API server.",
         )
     )
     fetch_timeout: float = setting(

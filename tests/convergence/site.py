@@ -175,10 +175,10 @@ class Served(ClusterCapabilities):
     async def get(self) -> Capabilities:
         return Capabilities("v1.35.0", self._now)
 
-    async def changes(self) -> AsyncIterator[None]:
+    async def changes(self) -> AsyncIterator[Capabilities]:
         while True:
-            self._now = await self._versions.get()
-            yield
+            before, self._now = await self.get(), await self._versions.get()
+            yield before
 
 
 class Written(ConfigObject):

@@ -334,15 +334,16 @@ async def test_a_deployed_record_that_cannot_be_read_runs_its_module(world: Worl
 
 
 class Served(ClusterCapabilities):
-    """The cluster serves something new, once."""
+    """The cluster, which had this version, serves something new, once."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, before: str = "v1.35.0") -> None:
+        self._before = before
 
     async def get(self) -> Capabilities:
         return Capabilities("v1.35.0", ("v1", "a/v1/Kept"))
 
-    async def changes(self) -> AsyncIterator[None]:
-        yield
+    async def changes(self) -> AsyncIterator[Capabilities]:
+        yield Capabilities(self._before, ("v1",))
 
 
 async def test_what_the_cluster_serves_concerns_those_that_depend_on_it(world: World) -> None:
@@ -353,6 +354,15 @@ async def test_what_the_cluster_serves_concerns_those_that_depend_on_it(world: W
     seen = await world.after(1.0, world.cluster.follow_capabilities(Served()))
     assert seen == ["run a Definitions-Gone", "retry b", "run c Capabilities-Changed"]
     assert not world.states["a"].has_definitions
+
+
+@pytest.mark.parametrize(("before", "seen"), [("v1.34.0", ["run dns.default.x Capabilities-Changed"]), ("v1.35.0", [])])
+async def test_upgrade_of_the_cluster_concerns_all_instances(world: World, before: str, seen: list[str]) -> None:
+    """Their channels may lead to another version, whatever their templates read."""
+    state = world.states.add(INSTANCE, FakeBlueprint())
+    state.decide(Decision(Choice.ON))
+    state.request(0.0)
+    assert await world.after(1.0, world.cluster.follow_capabilities(Served(before))) == seen
 
 
 async def test_only_modules_that_lack_a_snapshot_are_tried_again_when_one_may_have_come(world: World) -> None:

@@ -1,6 +1,8 @@
 """What the cluster serves, for charts that ask."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
@@ -10,8 +12,11 @@ from hookrunner.kube.discovery import ClusterCapabilities, Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
+from hookrunner.model.events import Report, WatchRestored
+from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
+from tests.fakes.cluster import FakeCluster, settle
 from tests.kube.server import api_server, definition
 
 pytestmark = pytest.mark.looptime
@@ -33,4 +38,40 @@ async def test_without_the_right_to_list_definitions_capabilities_are_polled() -
             await anext(known.changes())
         assert "example.com/v1" in (await known.get()).api_versions
         assert not [line for line in api.faults.requests if "watch=true" in line]
+        following.cancel()
+
+
+class Opened(FakeCluster):
+    """As a source of watches."""
+
+    def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
+        return self.watch(selection)
+
+
+class Upgraded(Client):
+    """A cluster of another version than its own, as soon as there is one."""
+
+    version = ""
+
+    async def get(self, path: str, *args: Any, **options: Any) -> Any:
+        answer = await super().get(path, *args, **options)
+        return answer | {"gitVersion": self.version} if path == "/version" and self.version else answer
+
+
+async def test_upgrade_of_the_cluster_is_noticed_when_its_api_server_is_back() -> None:
+    """No watch tells of another version."""
+    cluster = Opened()
+    async with (
+        api_server() as api,
+        Upgraded(Credentials(KubeSettings(), Connection(api.url)), Requests(Metrics(""))) as client,
+    ):
+        known = ClusterCapabilities(client, cluster)
+        before = await known.get()
+        following = asyncio.ensure_future(known.follow(0))
+        await settle()
+        client.version = "v9.9.9"
+        cluster.tell(WatchRestored())
+        async with asyncio.timeout(600):
+            assert await anext(known.changes()) == before
+        assert (await known.get()).kube_version == "v9.9.9"
         following.cancel()
