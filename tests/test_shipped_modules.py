@@ -67,6 +67,20 @@ MUCH: dict[str, dict[str, Any]] = {
         "settings": {"clusterName": "here", "itemsPerPage": 25},
         "ingress": {"host": "dashboard.example.com", "tlsSecret": "dashboard"},
     },
+    "cloud-controller-manager": {
+        "provider": {
+            "script": "#!/bin/sh",
+            "configSecret": "a",
+            "env": {"A": "b"},
+            "envSecret": "c",
+            "envSecretKeys": ["D"],
+        },
+        "route": {"clusterCIDR": "10.0.0.0/8"},
+        "deploy": {"mode": "deployment", "kubernetesEndpoint": {"host": "10.0.0.1"}, "tolerations": [{"key": "x"}]},
+        "onDisable": "clean",
+        "imagePullSecrets": ["registry"],
+        "extraArgs": ["--log-level=debug"],
+    },
 }
 """Values that lead through the branches of the templates."""
 
@@ -105,6 +119,7 @@ def test_shipped_modules_are_found_and_off_by_default() -> None:
         "node-local-dns",
         "ingress-nginx",
         "kubernetes-dashboard",
+        "cloud-controller-manager",
     ]
     assert [module.problem for module in (*ALL, *LOADED.found.rejected) if module.problem] == []
     assert LOADED.statics.enabled == {}
