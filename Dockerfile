@@ -42,6 +42,9 @@ RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
 # The addons that ship: `--addons-dir /addons` offers them.
 COPY addons /addons
 
+# The providers of clouds that ship: `hookrunner cloud start --cloud-provider inventory` finds them.
+COPY providers /providers
+
 # For images that are not made FROM this one (docs/image.md).
 COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/
 COPY --from=wheels /requirements/image.txt /usr/local/share/hookrunner/
