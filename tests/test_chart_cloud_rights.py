@@ -65,7 +65,7 @@ def test_the_module_grants_the_rights_of_the_table(
 def rendered_roles(helm: Path, section: JSON, scratch: Path) -> list[Any]:
     values = scratch / "values.json"
     values.write_text(json.dumps(settled(KEY, json.dumps(section))))
-    command = [helm, "template", "ccm", str(module_of(KEY).directory), "--values", str(values)]
+    command = [str(helm), "template", "ccm", str(module_of(KEY).directory), "--values", str(values)]
     printed = subprocess.run(
         [*command, "--show-only", "templates/rbac.yaml"], capture_output=True, text=True, check=True
     )
