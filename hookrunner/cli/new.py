@@ -9,6 +9,8 @@ import click
 from hookrunner.cli.output import echo
 from hookrunner.testing.starters.directory_starters import addon_starter, module_starter
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
+from hookrunner.testing.starters.provider_starter import LANGUAGES as PROVIDER_LANGUAGES
+from hookrunner.testing.starters.provider_starter import write_provider
 
 
 @click.group()
@@ -20,6 +22,7 @@ def new() -> None:
     hookrunner new hook 10-teams/label --lang python     hooks/10-teams/label.py
     hookrunner new module web                            modules/010-web, with a chart, values, a hook and test cases
     hookrunner new addon web                             addons/web, with a kind, a package, a hook and test cases
+    hookrunner new provider my-cloud                     ./my-cloud, a cloud of three pretend machines
     """
 
 
@@ -127,6 +130,45 @@ def new_addon(name: str, directory: Path) -> None:
         {
             f"hookrunner addon lint {addon} && hookrunner addon test {addon}": "it passes",
             f"hookrunner addon render {addon}/example.yaml --addons-dir {addons}": "its objects",
+        },
+    )
+
+
+@new.command("provider")
+@click.argument("name")
+@click.option(
+    "--lang",
+    "language",
+    type=click.Choice(list(PROVIDER_LANGUAGES)),
+    default="bash",
+    show_default=True,
+    help="Its language.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Its directory; made if missing.",
+)
+def new_provider(name: str, language: str, directory: Path) -> None:
+    """Write a small provider of a cloud that works, with comments: it knows three pretend machines. Nothing is
+    overwritten.
+
+    \b
+    hookrunner new provider my-cloud
+    hookrunner cloud check ./my-cloud
+    hookrunner new provider rack --dir providers
+    """
+    path = write_provider(name, language, directory)
+    command = quote(str(path) if "/" in str(path) else f"./{path}")
+    _tell(
+        [path],
+        {
+            f"hookrunner cloud check {command}": "it passes",
+            f"hookrunner cloud call {command} instances": "a question and its answer",
+            f"hookrunner cloud start --sandbox --cloud-provider {command}": "run it on an API in this process",
         },
     )
 

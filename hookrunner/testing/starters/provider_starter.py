@@ -1,0 +1,35 @@
+"""New providers of a cloud: one executable that knows three pretend machines. The texts are the files beside this
+one."""
+
+import re
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+from hookrunner.errors import BadInput
+from hookrunner.testing.starters.directory_starters import filled
+
+LANGUAGES = {"bash": "sh"}
+"""Each with the extension of its text."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def write_provider(name: str, language: str, directory: Path) -> Path:
+    """The path of a new executable, which has its name without an extension: it is the scheme of providerIDs, too.
+
+    Raises BadInput for a name that cannot be such a scheme, and if the file exists or cannot be made.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"'{name}' can be no provider's name: lowercase letters, digits and '-', like my-cloud")
+    path = directory / name
+    text = (files("hookrunner.testing.starters") / f"provider.{LANGUAGES[language]}.txt").read_text("utf-8")
+    shown = shlex.quote(str(path) if "/" in str(path) else f"./{path}")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        path.touch(0o777, exist_ok=False)
+        path.write_text(filled(text, {"@NAME@": name, "@PATH@": shown}), "utf-8")
+    except FileExistsError:
+        raise BadInput(f"{path} is there already, and nothing was changed; take another name") from None
+    except OSError as error:
+        raise BadInput(f"cannot write {error.filename or path}: {error.strerror}") from None
+    return path
