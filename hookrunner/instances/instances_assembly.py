@@ -53,6 +53,7 @@ from hookrunner.packages.source_locations import (
     overrides_of,
     parse_location,
 )
+from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
@@ -165,7 +166,7 @@ async def instances(
 ) -> AsyncIterator[Instances]:
     """What looks after the instances of these addons. Closes its connections when it is left."""
     with TemporaryDirectory(dir=settings.hooks.tmp_dir, prefix="packages-") as unpacked:
-        async with HttpsReader() as reader:
+        async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
             made = _BlueprintMaker(settings, parts, convergence, reader, Path(unpacked))
             yield made.assemble(offer)
 

@@ -5,8 +5,9 @@
 
 What is refused: more than five redirects, one to another scheme, one from a public to a private address (a server on
 the internet must not make us ask a service of the cluster), compressed answers (a kilobyte can stand for gigabytes).
-Channels and lists of checksums that carry an ETag are kept: unchanged they cost an answer without a body. Neither
-proxies nor cookies are used. The caller sets the deadline: a server may send a byte a second.
+Channels and lists of checksums that carry an ETag are kept: unchanged they cost an answer without a body. Cookies are
+not used. Through a proxy, names are resolved by the proxy, and it decides which addresses may be reached. The caller
+sets the deadline: a server may send a byte a second.
 Source: https://www.rfc-editor.org/rfc/rfc9110#name-redirection-3xx
 """
 
@@ -14,6 +15,8 @@ import ipaddress
 import socket
 import ssl
 from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Self
 
 import aiohttp
@@ -24,7 +27,9 @@ from hookrunner import __version__
 from hookrunner.errors import PackageError
 from hookrunner.kube.refusals import describe_error
 from hookrunner.packages.source_locations import without_credentials
+from hookrunner.packages.web_proxies import WebProxies
 
+_DIRECTLY = WebProxies()
 MOST_REDIRECTS = 5
 _MOST_KEPT = 64
 _LARGEST_KEPT = 256 << 10
@@ -68,8 +73,9 @@ class AddressBook(AbstractResolver):
 class HttpsReader:
     """An asynchronous context manager that owns connections. `tls` is for other trust than the system's."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, proxies: WebProxies = _DIRECTLY) -> None:
         self._tls = tls
+        self._proxies = proxies
         self._kept = OrderedDict[URL, tuple[str, bytes]]()
 
     async def __aenter__(self) -> Self:
@@ -110,16 +116,23 @@ class HttpsReader:
     async def _follow(self, url: URL, most: int) -> tuple[bytes | None, str]:
         """The body at a URL or where it leads, and its ETag. A public server leads to public ones only, however
         often."""
-        current, session = url, self._session
+        current, public_only = url, False
         for _ in range(MOST_REDIRECTS + 1):
-            async with session.get(current, headers=self._condition(url), allow_redirects=False) as response:
+            async with self._get(current, public_only, self._condition(url)) as response:
                 if response.status not in _REDIRECTS:
                     return await self._read_answer(url, response, most)
                 location = response.headers.get("Location", "")
-            if self._book.is_public(current.host or ""):
-                session = self._public_session
-            current = redirect_target(current, location, public_only=session is self._public_session)
+            public_only = public_only or self._book.is_public(current.host or "")
+            current = redirect_target(current, location, public_only)
         raise PackageError("Malformed", f"{_shown(url)}: more than {MOST_REDIRECTS} redirects")
+
+    def _get(
+        self, url: URL, public_only: bool, headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Ask one server. The address of a proxy may be private."""
+        proxy = self._proxies.proxy_for(url)
+        session = self._public_session if public_only and proxy is None else self._session
+        return session.get(url, headers=headers, proxy=proxy, allow_redirects=False)
 
     def _condition(self, url: URL) -> dict[str, str]:
         return {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
