@@ -41,6 +41,10 @@ class ErrorCode(StrEnum):
     UNAVAILABLE = "Unavailable"
 
 
+_PAUSES = {ErrorCode.UNAUTHENTICATED: 60.0, ErrorCode.NOT_IMPLEMENTED: 600.0}
+"""Seconds until a person may have mended the credentials, and until the provider is asked anew what it can do."""
+
+
 class ProviderError(HookrunnerError):
     """A call failed. `retry_after`: seconds, for `PENDING` and `THROTTLED`. `reason` is the message without the code;
     it holds no secret of the provider's environment."""
@@ -50,6 +54,13 @@ class ProviderError(HookrunnerError):
         self.reason = message
         self.retry_after = retry_after
         super().__init__(f"{code}: {message}")
+
+    @property
+    def pause(self) -> float | None:
+        """Exact seconds until the next attempt, which is then no failure; None if it is one, with a back-off."""
+        if self.code in (ErrorCode.PENDING, ErrorCode.THROTTLED):
+            return self.retry_after
+        return _PAUSES.get(self.code)
 
 
 class InstanceState(StrEnum):

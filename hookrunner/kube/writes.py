@@ -195,9 +195,11 @@ async def patch_metadata(
 ) -> bool:
     """Patch the object with what `patch_of` makes of its metadata; again if another client was quicker. The patch names
     the resourceVersion that it was made for; None is no patch. `known` is the metadata as a watch has shown it, for the
-    first attempt. Was it patched? Raises NotFound, and Conflict after five attempts."""
+    first attempt. A subresource is patched, but the object is read, for which there is always a right. Was it patched?
+    Raises NotFound, and Conflict after five attempts."""
+    whole = dataclasses.replace(ref, subresource="")
     for attempt in range(1, _PATCH_ATTEMPTS + 1):
-        patch, known = patch_of(known or await read_metadata(client, ref)), None
+        patch, known = patch_of(known or await read_metadata(client, whole)), None
         try:
             if patch is not None:
                 await merge_patch(client, ref, patch, options)

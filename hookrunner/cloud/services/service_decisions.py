@@ -22,9 +22,9 @@ from kubetypes.json_values import JSON
 class ServicePolicy:
     """How load balancers are kept. `resync_period`: seconds after which each is ensured again, 0 for never.
 
-    The last four are switches of what upstream does not do: spare finalizers of other classes; delete without asking
-    first whether there is anything; wait after `Invalid` until the Service changes; update load balancers when the
-    cluster autoscaler is about to take a Node away.
+    The last four are where upstream differs: finalizers of other classes are spared; `lb-get` is asked before a
+    deletion and after an update that failed; after `Invalid` nothing is tried until the Service changes; load balancers
+    are updated when the cluster autoscaler is about to take a Node away.
     """
 
     concurrent_syncs: int = 4
@@ -32,21 +32,35 @@ class ServicePolicy:
     unclassed: bool = True
     resync_period: float = 0.0
     spares_other_classes: bool = True
-    deletes_unseen: bool = True
+    looks_first: bool = False
     waits_if_invalid: bool = True
     follows_autoscaler: bool = True
+
+
+UPSTREAM_SERVICES = ServicePolicy(
+    concurrent_syncs=1,
+    spares_other_classes=False,
+    looks_first=True,
+    waits_if_invalid=False,
+    follows_autoscaler=False,
+)
+"""As Kubernetes' own manager does it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalancerRecord:
     """What was done about a Service in this process. `service`: as it was when its load balancer was last asked for,
     None if it never was. `is_settled`: that has succeeded, and its status was written. `backends`: the nodes that the
-    provider got last. `refused`: what the provider has called invalid."""
+    provider got last. `refused`: what the provider has called invalid. `is_elsewhere`: another controller does it.
+    `problem` is why the last attempt failed, and `again` when the next one is made, in epoch seconds."""
 
     service: CloudService | None = None
     is_settled: bool = False
     backends: BackendSet = frozenset()
     refused: JSON = None
+    is_elsewhere: bool = False
+    problem: str = ""
+    again: float = 0.0
 
 
 class ServiceAction(Enum):

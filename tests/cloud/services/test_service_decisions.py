@@ -7,6 +7,7 @@ from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.services.backends import identify_backends
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import (
+    UPSTREAM_SERVICES,
     BalancerRecord,
     ServiceAction,
     ServicePolicy,
@@ -23,9 +24,7 @@ from tests.cloud.services.service_samples import PORT, kept, projected, service
 from tests.tables import each
 
 OURS = ServicePolicy()
-UPSTREAM = ServicePolicy(
-    spares_other_classes=False, deletes_unseen=False, waits_if_invalid=False, follows_autoscaler=False
-)
+
 DELETED = "2026-11-23T00:00:00Z"
 NODES = (projected_node(node("a")), projected_node(node("b")))
 
@@ -55,7 +54,7 @@ def with_ports(*ports: Any) -> Any:
     ],
 )
 def test_changes_that_upstream_lists(before: Any, after: Any, expected: bool) -> None:
-    for policy in (OURS, UPSTREAM):
+    for policy in (OURS, UPSTREAM_SERVICES):
         assert needs_update(projected(before), projected(after), policy) is expected
         assert needs_sync(projected(before), projected(after), policy) is expected
 
@@ -99,7 +98,7 @@ def test_changes_that_upstream_has_no_row_for(before: Any, after: Any, expected:
     ],
 )
 def test_cleanup_that_upstream_lists(document: Any, expected: bool) -> None:
-    for policy in (OURS, UPSTREAM):
+    for policy in (OURS, UPSTREAM_SERVICES):
         assert needs_cleanup(projected(document), policy) is expected
         assert needs_sync(projected(document), projected(document), policy) is expected
 
@@ -111,7 +110,7 @@ FOREIGN = kept(loadBalancerClass="example.com/theirs", deletionTimestamp=DELETED
     "document, policy, expected",
     [
         (FOREIGN, OURS, False),
-        (FOREIGN, UPSTREAM, True),
+        (FOREIGN, UPSTREAM_SERVICES, True),
         (FOREIGN, ServicePolicy(load_balancer_class="example.com/theirs"), True),
         (kept(deletionTimestamp=DELETED), ServicePolicy(unclassed=False), False),
         (kept(kind="ClusterIP"), ServicePolicy(unclassed=False, load_balancer_class="x"), True),
@@ -125,7 +124,7 @@ def test_service_of_another_class_stays_theirs_when_its_type_changes() -> None:
     theirs = projected(kept(loadBalancerClass="example.com/theirs"))
     changed = projected(kept(kind="ClusterIP"), theirs)
     assert not needs_sync(theirs, changed, OURS)
-    assert needs_cleanup(changed, UPSTREAM)
+    assert needs_cleanup(changed, UPSTREAM_SERVICES)
     assert needs_cleanup(projected(kept(kind="ClusterIP", uid="another"), theirs), OURS)
 
 

@@ -1,0 +1,120 @@
+"""What is done for one Service: the calls of the provider, the writes, and the Events, in an order that loses nothing
+when the process dies between any two of them.
+
+    if await actions.begin(service): await actions.ensure(service, nodes)
+    await actions.update(service, nodes)
+    await actions.clean_up(service)          # it waits for that with its finalizer
+    await actions.delete_old(service)        # it is gone
+
+The finalizer is there before the load balancer, and goes after it; so after a crash the Service itself says what is
+left to do. Each raises ProviderError and KubeError, and may be repeated.
+"""
+
+from collections.abc import Sequence
+
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import CloudProvider, LoadBalancerRequest
+from hookrunner.cloud.services.cloud_service import CloudService
+from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
+from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.services.service_reports import (
+    DELETED,
+    DELETING,
+    ENSURED,
+    ENSURING,
+    UPDATED,
+    WITHOUT_NODES,
+    ServiceReports,
+)
+from hookrunner.cloud.services.service_writer import ServiceWriter
+
+
+class BalancerActions:
+    """Acts on load balancers. `looks_first`: ask whether there is one before it is deleted and after an update that
+    failed, as upstream does."""
+
+    def __init__(
+        self,
+        services: ServiceInformer,
+        provider: CloudProvider,
+        writer: ServiceWriter,
+        reports: ServiceReports,
+        looks_first: bool = False,
+    ) -> None:
+        self._services = services
+        self._provider = provider
+        self._writer = writer
+        self._reports = reports
+        self._looks_first = looks_first
+
+    async def begin(self, service: CloudService) -> bool:
+        """Have the Service kept for its load balancer. False if it is about to go: the watch will show that."""
+        self._reports.record(service, ENSURING)
+        return await self._writer.add_finalizer(service)
+
+    async def ensure(self, service: CloudService, nodes: tuple[CloudNode, ...]) -> bool:
+        """Ensure the load balancer and write its addresses. False if another controller does it."""
+        self._warn_without(nodes, service)
+        try:
+            answer = await self._provider.ensure_load_balancer(_request(service, nodes))
+        except ProviderError as error:
+            if error.code is ErrorCode.IMPLEMENTED_ELSEWHERE:
+                return False
+            raise
+        ingress = complete_ingress(answer)
+        if problem := find_ingress_problem(ingress):
+            raise ProviderError(ErrorCode.UNAVAILABLE, f"the answer of lb-ensure cannot be written: {problem}")
+        self._reports.record(service, ENSURED)
+        latest = self._services.get(service.key)
+        if latest and latest.uid == service.uid and latest.is_load_balancer and latest.ingress != ingress:
+            await self._writer.write_ingress(service, ingress)
+        return True
+
+    async def update(self, service: CloudService, nodes: tuple[CloudNode, ...]) -> None:
+        """Give the load balancer other nodes."""
+        request = _request(service, nodes)
+        try:
+            await self._provider.update_load_balancer(request)
+        except ProviderError as error:
+            if error.code is ErrorCode.IMPLEMENTED_ELSEWHERE or await self._is_absent(request):
+                return
+            raise
+        if not self._warn_without(nodes, service):
+            self._reports.record(service, UPDATED)
+
+    async def clean_up(self, service: CloudService) -> None:
+        """Delete the load balancer, then let the Service go."""
+        request = _request(service)
+        if not await self._is_absent(request):
+            self._reports.record(service, DELETING)
+            await self._delete(request)
+        await self._writer.release(service)
+        self._reports.record(service, DELETED)
+
+    async def delete_old(self, service: CloudService) -> None:
+        """Delete what is left of a Service that is gone."""
+        self._reports.record(service, DELETING)
+        await self._delete(_request(service))
+        self._reports.record(service, DELETED)
+
+    async def _delete(self, request: LoadBalancerRequest) -> None:
+        try:
+            await self._provider.delete_load_balancer(request)
+        except ProviderError as error:
+            if error.code is not ErrorCode.IMPLEMENTED_ELSEWHERE:
+                raise
+
+    async def _is_absent(self, request: LoadBalancerRequest) -> bool:
+        """Does the provider say that there is nothing? It is asked only where upstream asks; what is left of a load
+        balancer, an address for example, may then stay."""
+        return self._looks_first and not (await self._provider.get_load_balancer(request)).exists
+
+    def _warn_without(self, nodes: Sequence[CloudNode], service: CloudService) -> bool:
+        if not nodes:
+            self._reports.record(service, WITHOUT_NODES)
+        return not nodes
+
+
+def _request(service: CloudService, nodes: tuple[CloudNode, ...] = ()) -> LoadBalancerRequest:
+    return LoadBalancerRequest(service.document, service.balancer_name, nodes)

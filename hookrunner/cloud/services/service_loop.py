@@ -1,0 +1,221 @@
+"""Keeps the load balancers of Services: a loop from the watch over a work queue to the writes.
+
+    loop = ServiceLoop(services, nodes, actions, reports, policy)
+    await loop.run()          # while this process is the leader
+    loop.stop()               # what is under way is finished, then `run` returns
+
+One object is for one term as the leader. Everything that is done for one Service, also giving its load balancer other
+nodes, goes through one key of the queue, so that an older set of nodes never overtakes a newer one; one Service that
+hangs holds up no other. What was last done about each is kept as a `BalancerRecord`.
+"""
+
+import asyncio
+import dataclasses
+import time
+import zlib
+
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
+from hookrunner.cloud.projection_informer import ProjectionSubscription
+from hookrunner.cloud.services.backends import changes_backends, identify_backends, select_backends
+from hookrunner.cloud.services.balancer_actions import BalancerActions
+from hookrunner.cloud.services.cloud_service import CloudService
+from hookrunner.cloud.services.service_decisions import (
+    BalancerRecord,
+    ServiceAction,
+    ServiceDecision,
+    ServicePolicy,
+    decide_service,
+    has_other_backends,
+    identify_attempt,
+    needs_sync,
+)
+from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.services.service_reports import (
+    ServiceReports,
+    report_failed_deletion,
+    report_failed_sync,
+    report_failed_update,
+)
+from hookrunner.controllers.work_queue import WorkQueue
+from hookrunner.errors import HookrunnerError, KubeError
+from hookrunner.kube.back_off import exponential
+
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds of the back-off, as upstream."""
+
+
+class SyncFailed(HookrunnerError):
+    """A load balancer could not be brought to its wanted state; the work queue tries it again."""
+
+
+class ServiceLoop:
+    """Keeps load balancers. `records`: what was last done about each Service, by `namespace/name`."""
+
+    def __init__(
+        self,
+        services: ServiceInformer,
+        nodes: NodeInformer,
+        actions: BalancerActions,
+        reports: ServiceReports,
+        policy: ServicePolicy,
+    ) -> None:
+        self.records: dict[str, BalancerRecord] = {}
+        self._services = services
+        self._nodes = nodes
+        self._actions = actions
+        self._reports = reports
+        self._policy = policy
+        self._queue: WorkQueue[str] = WorkQueue("service-lb", FIRST_PAUSE, LONGEST_PAUSE)
+
+    @property
+    def backing_off(self) -> int:
+        """The number of Services whose last attempt failed."""
+        return self._queue.backing_off
+
+    async def run(self) -> None:
+        """Keep load balancers until `stop`."""
+        with self._services.subscribe() as services, self._nodes.subscribe() as nodes:
+            async with asyncio.TaskGroup() as group:
+                feeding = [
+                    group.create_task(self._enqueue_changes(services)),
+                    group.create_task(self._compare_nodes(nodes)),
+                ]
+                await self._queue.work(self._reconcile, workers=self._policy.concurrent_syncs)
+                for task in feeding:
+                    task.cancel()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._queue.shut_down()
+
+    async def _enqueue_changes(self, changes: ProjectionSubscription[CloudService]) -> None:
+        while True:
+            for change in await changes.next_batch():
+                if (some := change.after or change.before) and needs_sync(change.before, change.after, self._policy):
+                    self._queue.add(some.key)
+
+    async def _compare_nodes(self, changes: NodeSubscription) -> None:
+        """After a change of Nodes, give each load balancer its nodes that has others. One that is being ensured looks
+        again when that is done; one whose last attempt failed takes the nodes of its next one."""
+        follows = self._policy.follows_autoscaler
+        while True:
+            batch = await changes.next_batch()
+            if any(changes_backends(change.before, change.after, follows) for change in batch):
+                backends = select_backends(self._nodes)
+                for key, record in self.records.items():
+                    if has_other_backends(record, backends):
+                        self._queue.add(key)
+
+    async def _reconcile(self, key: str) -> float | None:
+        await self._services.wait_until_current()
+        await self._nodes.wait_until_current()
+        backends = select_backends(self._nodes)
+        decision = decide_service(self._services.get(key), self._recall(key), backends, self._policy)
+        try:
+            pause = await self._act(key, decision, backends)
+        except (ProviderError, KubeError) as error:
+            return self._fail(key, decision, backends, error)
+        self._reports.metrics.cloud_service_syncs.inc("ok")
+        return pause
+
+    async def _act(self, key: str, decision: ServiceDecision, backends: tuple[CloudNode, ...]) -> float | None:
+        """Do what was decided; the exact seconds until the key is due again, None for never."""
+        match decision:
+            case ServiceDecision(ServiceAction.ENSURE, CloudService() as service):
+                return await self._ensure(key, service, backends)
+            case ServiceDecision(ServiceAction.UPDATE, CloudService() as service):
+                return await self._update(key, service, backends)
+            case ServiceDecision(ServiceAction.CLEAN_UP, CloudService() as service):
+                await self._actions.clean_up(service)
+                self.records.pop(key, None)
+            case ServiceDecision(ServiceAction.DELETE_OLD, CloudService() as service):
+                await self._actions.delete_old(service)
+                self.records.pop(key, None)
+                return 0.0
+            case ServiceDecision(service=None):
+                self.records.pop(key, None)
+        return None
+
+    def _recall(self, key: str) -> BalancerRecord:
+        return self.records.get(key) or BalancerRecord()
+
+    async def _ensure(self, key: str, service: CloudService, backends: tuple[CloudNode, ...]) -> float | None:
+        if not await self._actions.begin(service):
+            return None
+        record = BalancerRecord(service, backends=identify_backends(backends))
+        self.records[key] = record
+        is_here = await self._actions.ensure(service, backends)
+        self.records[key] = dataclasses.replace(record, is_settled=True, is_elsewhere=not is_here)
+        return self._settle(key, service)
+
+    async def _update(self, key: str, service: CloudService, backends: tuple[CloudNode, ...]) -> float | None:
+        metrics, began = self._reports.metrics, time.monotonic()
+        metrics.loadbalancer_sync.inc()
+        await self._actions.update(service, backends)
+        metrics.update_loadbalancer_host_latency_seconds.observe(time.monotonic() - began)
+        known = self._recall(key)
+        self.records[key] = dataclasses.replace(known, service=service, backends=identify_backends(backends))
+        return self._settle(key, service)
+
+    def _settle(self, key: str, service: CloudService) -> float | None:
+        """Look at the Nodes again, which may have changed meanwhile; seconds until it is ensured again anyway."""
+        self._queue.forget(key)
+        if has_other_backends(self.records[key], select_backends(self._nodes)):
+            self._queue.add(key)
+        return until_resync(service.uid, self._policy.resync_period, asyncio.get_running_loop().time())
+
+    def _fail(
+        self, key: str, decision: ServiceDecision, backends: tuple[CloudNode, ...], error: ProviderError | KubeError
+    ) -> float | None:
+        """Say that an attempt failed. Seconds until the next, None for never. Raises SyncFailed if the queue has
+        to say when."""
+        self._report(decision, backends, error)
+        pause = error.pause if isinstance(error, ProviderError) else None
+        waits = self._is_final(decision, error)
+        if decision.action is ServiceAction.UPDATE and pause is None:
+            pause = 0.0  # at once, as upstream: to ensure it may succeed where an update does not
+        again = exponential(FIRST_PAUSE, LONGEST_PAUSE, self._queue.failures(key)) if pause is None else pause
+        self.records[key] = dataclasses.replace(
+            self._recall(key),
+            is_settled=False,
+            problem=str(error),
+            again=0.0 if waits else time.time() + again,
+            refused=identify_attempt(decision.service) if waits and decision.service else None,
+        )
+        if pause is None and not waits:
+            raise SyncFailed(f"Service {key}: {error}") from None
+        return None if waits else pause
+
+    def _is_final(self, decision: ServiceDecision, error: Exception) -> bool:
+        """Is another attempt pointless until the Service changes? One that is gone does not change any more, and a load
+        balancer that cannot be updated can perhaps be ensured."""
+        is_invalid = isinstance(error, ProviderError) and error.code is ErrorCode.INVALID
+        about_service = decision.action in (ServiceAction.ENSURE, ServiceAction.CLEAN_UP)
+        return is_invalid and about_service and self._policy.waits_if_invalid
+
+    def _report(
+        self, decision: ServiceDecision, backends: tuple[CloudNode, ...], error: ProviderError | KubeError
+    ) -> None:
+        metrics = self._reports.metrics
+        metrics.cloud_service_syncs.inc(error.code.value if isinstance(error, ProviderError) else "KubeError")
+        match decision.action:
+            case ServiceAction.UPDATE:
+                metrics.nodesync_error.inc()
+                event = report_failed_update(backends, error)
+            case ServiceAction.DELETE_OLD:
+                event = report_failed_deletion(error)
+            case _:
+                event = report_failed_sync(error)
+        if decision.service:
+            self._reports.record(decision.service, event)
+
+
+def until_resync(uid: str, period: float, now: float) -> float | None:
+    """Seconds until a Service is ensured again although nothing has changed; None if it is not. Each has a place of its
+    own in the period, so that they do not all come at once."""
+    if not period:
+        return None
+    place = zlib.crc32(uid.encode()) / (1 << 32) * period
+    return period - (now - place) % period
