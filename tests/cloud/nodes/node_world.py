@@ -12,7 +12,6 @@ from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
-from tests.fakes.cluster import settle
 
 
 @dataclass
@@ -55,11 +54,13 @@ class NodeWorld:
         """The watch and a loop run."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_run(part)) for part in (self.nodes.follow, run)]
-            await settle()
             yield
             for task in tasks:
                 task.cancel()
 
 
 async def _run(part: Callable[[], Awaitable[None]]) -> None:
+    """Begin a few steps later: virtual time begins with the test, after its fixtures."""
+    for _ in range(5):
+        await asyncio.sleep(0)
     await part()
