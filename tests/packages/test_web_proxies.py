@@ -62,9 +62,9 @@ def test_the_variables_of_the_scheme_are_used_in_uppercase_first() -> None:
         ("ten.example", "10.0.0.0/8", False),
     ],
 )
-def test_servers_that_are_reached_directly(host: str, no_proxy: str, is_named: bool) -> bool:
+def test_servers_that_are_reached_directly(host: str, no_proxy: str, is_named: bool) -> None:
     url = URL(f"https://{host}")
-    return is_bypassed(url.host or "", url.port or 0, no_proxy) is is_named
+    assert is_bypassed(url.host or "", url.port or 0, no_proxy) is is_named
 
 
 @pytest.fixture
