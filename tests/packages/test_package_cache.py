@@ -123,7 +123,7 @@ def test_an_entry_in_use_that_is_deleted_nevertheless_is_written_again(root: Pat
     assert (directory / "name").read_bytes() == b"a"
     for _ in range(2):
         cache.release(package().digest)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_a_process_that_is_killed_uses_nothing_any_longer(root: Path) -> None:
@@ -198,4 +198,4 @@ def test_descriptors_are_given_back(root: Path) -> None:
     for number in range(50):
         use(cache, package(str(number)))
         cache.read("coredns", "1.0", package(str(number)).digest)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before

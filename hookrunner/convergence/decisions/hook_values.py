@@ -24,7 +24,7 @@ _ATTEMPTS = 10
 _WATCH_DELAY = 5.0
 """Seconds in which the watch reports what another client has written."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
-"""Seconds between two attempts, five in all: another client may write faster than we do, but not for long."""
+"""Seconds between two attempts, doubled each time: another client may write faster than we do, but not for long."""
 
 
 class HookValues:
