@@ -10,12 +10,13 @@ from functools import partial
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.charts.renderer import Renderer, RenderLimits
+from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
 from hookrunner.convergence.decisions.module_configuration import ModuleConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.events import EventWriter
+from hookrunner.convergence.events import PACE, EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, HookPrefetch
@@ -168,7 +169,8 @@ class _Assembler:
         requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
         status = self._status(requests, decisions, releases, leftovers)
         views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
-        events = EventWriter(parts.kube.patcher, states.notices, configured.sources.config)
+        recorder = EventRecorder(parts.kube.patcher, PACE)
+        events = EventWriter(recorder, states.notices, configured.sources.config)
         values, metrics = configured.values, parts.metrics
         grace = self._settings.engine.shutdown_grace
         memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, metrics, grace)

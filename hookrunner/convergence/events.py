@@ -3,53 +3,27 @@
 
 To publish a notice never waits and never fails. Events of a subject that is an object, an instance of an addon, are
 about that object. All others are about the ConfigMap: it is what users edit, it exists on every cluster and outlives
-our Pod, and one look at it shows everything. Repetitions are counted in the existing Event. Nothing waits for an Event;
-one that cannot be written is logged and forgotten. It needs the rights `create` and `patch` on `events` in our
-namespace, and in those of instances.
-
-Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (the core kind, which every
-version of kubectl shows with its counts).
+our Pod, and one look at it shows everything. How they are gathered, counted and written is the matter of
+`controllers/event_recorder.py`.
 """
 
 import asyncio
-import time
-import uuid
-from collections import Counter, deque
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner import log
+from hookrunner.controllers.event_recorder import EventPace, EventRecorder, ObjectEvent
 from hookrunner.engine.run_gate import Notifier
-from hookrunner.errors import Denied, KubeError, NotFound
-from hookrunner.kube import refusals, writes
-from hookrunner.kube.client import Client
-from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.resources import ObjectReference, Resource
-from hookrunner.model.status import one_line
-from hookrunner.model.timestamps import rfc3339
-from kubetypes.json_values import JSON
-from kubetypes.timers import timeout_at
+from hookrunner.model.resources import ObjectReference
 
-CALM = 1.0
+GATHERED = 1.0
 """Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""
-AGAIN, REPEATED = 10.0, 60.0
-"""Seconds between two Events of one subject and reason, and between two counts of the very same."""
-LONGEST = 1024
-"""Characters of a message."""
-
-NAMESPACE_OF_CLUSTER = "default"
-"""The namespace of Events about objects without a namespace, as kubectl and the API server have it."""
+PACE = EventPace(gathered=GATHERED)
 
 _MOST = 1000
 """Notices that are kept while no Event can be written; then the oldest are dropped."""
 
-_EVENTS = Resource("v1", "Event", "events", True)
-_RULE = refusals.rbac_rule(_EVENTS, ["create", "patch"])
 _COMPONENT = "hookrunner"
-_OPTIONS = WriteOptions(timeout=10.0)
-_log = log.get("events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,59 +91,6 @@ class Notices:
         self._published.notify()
 
 
-@dataclass(eq=False, slots=True)
-class _Thread:
-    """The notices of one subject for one reason. Times are seconds of the loop's clock. `waiting` are the messages that
-    are not written yet and how often each came, `posted` is the last Event, `about` the object that the next one is
-    about, None for the ConfigMap."""
-
-    subject: str
-    about: ObjectReference | None = None
-    waiting: Counter[str] = field(default_factory=Counter)
-    bad: bool = True
-    heard_at: float = 0.0
-    posted_at: float = -REPEATED
-    posted: JSON = None
-
-    def hear(self, notice: Notice, about: ObjectReference | None, now: float) -> None:
-        """Add a message, as one line: `kubectl get events` shows only the first, and the reason would stand below
-        it."""
-        if not self.waiting:
-            self.heard_at = now
-        if about != self.about:  # created again: its Events are found by its UID
-            self.about, self.posted = about, None
-        self.waiting[one_line(notice.message)] += 1
-        self.bad = notice.bad
-
-    def remember(self, event: JSON) -> None:
-        """The API server has taken this Event."""
-        self.posted = event
-
-    def rest(self, now: float) -> None:
-        """The messages were written, or could not be."""
-        self.posted_at = now
-        self.waiting.clear()
-
-    @property
-    def message(self) -> str:
-        """All messages in one, beginning with the subject: the Events of all modules stand in one list. Those of an
-        object stand below that."""
-        text = "; ".join(self.waiting)
-        if not self.about and not text.startswith((f"{self.subject}:", f"{self.subject} ")):
-            text = f"{self.subject}: {text}"
-        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-    @property
-    def repeats(self) -> bool:
-        """Does the last Event have this very message?"""
-        return self.posted is not None and self.posted["message"] == self.message
-
-    @property
-    def due(self) -> float:
-        """When the messages should be written."""
-        return max(self.heard_at + CALM, self.posted_at + (REPEATED if self.repeats else AGAIN))
-
-
 class EventSubject(Protocol):
     """The object that most Events are about: a ConfigMap. `uid` is empty while it does not exist."""
 
@@ -183,86 +104,28 @@ class EventSubject(Protocol):
 class EventWriter:
     """Writes notices as Events, about `config` if their subject is no object."""
 
-    def __init__(self, client: Client, notices: Notices, config: EventSubject) -> None:
-        self._client = client
+    def __init__(self, recorder: EventRecorder, notices: Notices, config: EventSubject) -> None:
+        self._recorder = recorder
         self._notices = notices
         self._config = config
-        self._threads: dict[tuple[str, str], _Thread] = {}
-        self._refused = False
 
     async def post(self) -> None:
         """Write Events until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            with suppress(TimeoutError):
-                async with timeout_at(self._next, loop.time()):
-                    self._hear(await self._notices.next_batch(), loop.time())
-            for (_, reason), thread in self._threads.items():
-                if thread.waiting and thread.due <= loop.time():
-                    await self._write(reason, thread)
-                    thread.rest(loop.time())
-            self._forget_ended()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.write())
+            while True:
+                for notice in await self._notices.next_batch():
+                    self._record(notice)
+                for subject in self._notices.ended:
+                    self._notices.forget(subject)
 
-    @property
-    def _next(self) -> float | None:
-        return min((thread.due for thread in self._threads.values() if thread.waiting), default=None)
-
-    def _hear(self, notices: Iterable[Notice], now: float) -> None:
-        for notice in notices:
-            thread = self._threads.setdefault((notice.subject, notice.reason), _Thread(notice.subject))
-            thread.hear(notice, self._notices.about(notice.subject), now)
-
-    def _forget_ended(self) -> None:
-        """Drop what is kept of subjects that are gone, when their last Events are written."""
-        for subject in self._notices.ended:
-            threads = {key: thread for key, thread in self._threads.items() if key[0] == subject}
-            if not any(thread.waiting for thread in threads.values()):
-                self._notices.forget(subject)
-                for key in threads:
-                    del self._threads[key]
-
-    async def _write(self, reason: str, thread: _Thread) -> None:
-        try:
-            if not (thread.repeats and await self._count(thread)):
-                event = self._event(reason, thread)
-                await writes.create(self._client, ObjectRef(_EVENTS, event["metadata"]["namespace"]), event, _OPTIONS)
-                thread.remember(event)
-            self._refused = False
-        except KubeError as error:
-            explained = refusals.explain_rights(error, "write Events", _RULE) if isinstance(error, Denied) else error
-            _log.log("debug" if self._refused else "warn", "an Event cannot be written", reason=reason, error=explained)
-            self._refused = True
-
-    async def _count(self, thread: _Thread) -> bool:
-        """Count in the last Event; False if it does not exist any more: API servers delete Events after an hour."""
-        news = {"count": thread.posted["count"] + thread.waiting.total(), "lastTimestamp": rfc3339(time.time())}
-        metadata = thread.posted["metadata"]
-        ref = ObjectRef(_EVENTS, metadata["namespace"], metadata["name"])
-        try:
-            await writes.merge_patch(self._client, ref, news, _OPTIONS)
-        except NotFound:
-            return False
-        thread.remember(thread.posted | news)
-        return True
-
-    def _event(self, reason: str, thread: _Thread) -> JSON:
-        about, now = thread.about or self._config_map, rfc3339(time.time())
-        name = f"{about.name}.{uuid.uuid4().hex[:16]}"
-        return {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": name, "namespace": about.namespace or NAMESPACE_OF_CLUSTER},
-            "involvedObject": about.document,
-            "type": "Warning" if thread.bad else "Normal",
-            "reason": reason,
-            "message": thread.message,
-            "count": max(thread.waiting.values()),
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "source": {"component": _COMPONENT},
-            "reportingComponent": _COMPONENT,
-            "reportingInstance": "",
-        }
+    def _record(self, notice: Notice) -> None:
+        """Those about the ConfigMap begin with their subject: the Events of all modules stand in one list."""
+        event = ObjectEvent(notice.reason, notice.message, is_warning=notice.bad)
+        if about := self._notices.about(notice.subject):
+            self._recorder.record(about, _COMPONENT, event)
+        else:
+            self._recorder.record(self._config_map, _COMPONENT, event, topic=notice.subject)
 
     @property
     def _config_map(self) -> ObjectReference:

@@ -17,9 +17,10 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.resources import ObjectReference
+from tests.controllers.event_server import EventServer
 from tests.convergence.conftest import MakeSite
 from tests.convergence.site import AFTER_DELETE, NO_SCHEMAS, Site, module
-from tests.convergence.test_events import Server, posting
+from tests.convergence.test_events import posting
 from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
@@ -245,6 +246,10 @@ LIVING = (
 )
 
 
+UNTIL_EVENTS_ARE_FORGOTTEN = 3660
+"""Seconds: repetitions of an Event are counted for an hour."""
+
+
 def count(site: Site) -> dict[str, int]:
     """What lives: objects by class, tasks, shared watches, queues, hooks, series of metrics, open files."""
     gc.collect()
@@ -274,14 +279,14 @@ async def live(site: Site, name: str, is_deleted: bool) -> None:
 async def test_thousand_units_come_and_go_and_leave_nothing_behind(make_site: MakeSite, is_deleted: bool) -> None:
     site = make_site(module("a", 10), listens=True)
     await site.start()
-    async with posting(Server(), site.states.notices):
+    async with posting(EventServer(), site.states.notices):
         await live(site, "dns.default.first", is_deleted)
-        await asyncio.sleep(60)
+        await asyncio.sleep(UNTIL_EVENTS_ARE_FORGOTTEN)
         before = count(site)
         for batch in range(20):
             lives = (live(site, f"dns.default.x{batch}-{number}", is_deleted) for number in range(50))
             await asyncio.gather(*lives)
-        await asyncio.sleep(60)  # until the last Events are written
+        await asyncio.sleep(UNTIL_EVENTS_ARE_FORGOTTEN)
         assert grown(before, count(site)) == {}
     assert before["watches"] == before["Monitor"] == 1, "those of the module"
 
