@@ -148,16 +148,20 @@ def address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) ->
     return {"status": {"addresses": to_documents(wanted)}}
 
 
-def invalid_metadata(
-    metadata: InstanceMetadata, capabilities: CloudCapabilities, policy: InitializationPolicy
-) -> NodeEvent | None:
+def invalid_metadata(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> NodeEvent | None:
     """The Event about metadata that must not be written; None if it may."""
-    if not policy.checks_answers:
-        return None
     problems = list(_problems(metadata, capabilities))
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     text = "; ".join(problems[:_SHOWN])
     return NodeEvent("InvalidInstanceMetadata", f"{text}{more}: correct the provider") if problems else None
+
+
+def provider_id_mismatch(node: CloudNode, metadata: InstanceMetadata) -> NodeEvent | None:
+    """The Event about another providerID than the Node's, which stays: the API server does not let it change."""
+    if not node.provider_id or metadata.provider_id in ("", node.provider_id):
+        return None
+    text = f"the Node has the providerID {node.provider_id}, the cloud says {metadata.provider_id}"
+    return NodeEvent("ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud")
 
 
 def _react(error: ProviderError) -> InitializationDecision:
@@ -182,21 +186,13 @@ def _decide_metadata(
 ) -> InitializationDecision:
     if not (node.provider_id or metadata.provider_id):
         return _fail("neither the Node nor the answer has a providerID")
-    if event := invalid_metadata(metadata, capabilities, policy):
+    if policy.checks_answers and (event := invalid_metadata(metadata, capabilities)):
         return TryAgain(event.message, event)
     if problem := address_problem(node, metadata.addresses):
         return _fail(problem)
     if policy.require_addresses and not metadata.addresses:
         return _fail("its machine has no address yet")
-    return Initialize(metadata, _mismatch(node, metadata))
-
-
-def _mismatch(node: CloudNode, metadata: InstanceMetadata) -> NodeEvent | None:
-    """A providerID that is set stays: the API server does not let it change."""
-    if not node.provider_id or metadata.provider_id in ("", node.provider_id):
-        return None
-    text = f"the Node has the providerID {node.provider_id}, the cloud says {metadata.provider_id}"
-    return NodeEvent("ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud")
+    return Initialize(metadata, provider_id_mismatch(node, metadata))
 
 
 def _problems(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> Iterator[str]:

@@ -1,0 +1,156 @@
+"""Keeps addresses, and on demand labels, of initialised Nodes as the cloud has them: a pass every few minutes.
+
+    loop = AddressLoop(nodes, provider, writer, reports, policy)
+    await loop.run()          # while this process is the leader
+    loop.stop()               # the pass that is under way is finished, then `run` returns
+
+A pass is one question about all Nodes. One that fails costs no other its addresses; the next pass is the retry. Nodes
+with the kubelet's taint are the matter of `initialization_loop.py`.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hookrunner import log
+from hookrunner.cloud.answers import InstanceAnswer, InstanceMetadata, InstanceState, ProviderError, Want
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import CloudProvider
+from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
+from hookrunner.cloud.nodes.node_addresses import address_problem
+from hookrunner.cloud.nodes.node_labels import synced_labels
+from hookrunner.cloud.nodes.node_reports import NodeReports
+from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.errors import Denied, KubeError
+from hookrunner.kube import refusals
+from kubetypes.json_values import JSON
+
+_AT_ONCE = 16
+"""Nodes that are written at a time."""
+_UNTIL_LISTED = 1.0
+"""Seconds between two looks whether the Nodes are known."""
+_WANT = frozenset({Want.STATE, Want.METADATA})
+_RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
+_log = log.get("cloud.addresses")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """What a pass does, every `period` seconds.
+
+    `by_type`: compare addresses as upstream does. `owned_only`: leave Nodes with another cloud's providerID alone.
+    `checks_answers`: refuse what the API server would, with an Event. `syncs_labels`: bring labels up to date too;
+    `beta_labels`: also under their names of old.
+    """
+
+    period: float = 300.0
+    by_type: bool = False
+    owned_only: bool = True
+    checks_answers: bool = True
+    syncs_labels: bool = False
+    beta_labels: bool = True
+
+
+UPSTREAM_ADDRESSES = AddressPolicy(by_type=True, owned_only=False, checks_answers=False)
+"""As Kubernetes' own manager does it."""
+
+
+class AddressLoop:
+    """`problem`: why the last pass could not do all that it had to, empty if it could."""
+
+    def __init__(
+        self,
+        nodes: NodeInformer,
+        provider: CloudProvider,
+        writer: NodeWriter,
+        reports: NodeReports,
+        policy: AddressPolicy,
+    ) -> None:
+        self.problem = ""
+        self._nodes = nodes
+        self._provider = provider
+        self._writer = writer
+        self._reports = reports
+        self._policy = policy
+        self._last: dict[str, Mapping[str, str]] = {}
+        """The labels that the cloud has given each Node last, by uid."""
+        self._stopped = asyncio.Event()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self) -> None:
+        """Make passes until `stop`, the first as soon as all Nodes are known."""
+        while not self._stopped.is_set():
+            is_current = self._nodes.is_current
+            if is_current:
+                await self.make_pass()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._policy.period if is_current else _UNTIL_LISTED):
+                    await self._stopped.wait()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopped.set()
+
+    async def make_pass(self) -> None:
+        """Ask about all initialised Nodes, and write what has changed."""
+        self.problem = ""
+        asked = [node for node in self._nodes if node.is_initialized and self._is_asked(node)]
+        answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
+        self._log_errors(answers)
+        await asyncio.gather(*(self._bring_up_to_date(node, answers.get(node.name)) for node in asked))
+        self._last = {node.uid: self._last[node.uid] for node in self._nodes if node.uid in self._last}
+
+    def _is_asked(self, node: CloudNode) -> bool:
+        is_ours = not node.provider_id or self._provider.capabilities.owns(node.provider_id)
+        return is_ours or not self._policy.owned_only
+
+    async def _bring_up_to_date(self, asked: CloudNode, answer: InstanceAnswer | ProviderError | None) -> None:
+        """Write what an answer changes of a Node, if it still is the one that was asked about."""
+        node = self._writer.latest(asked.name)
+        if node is None or node.uid != asked.uid or not node.is_initialized:
+            return
+        if isinstance(answer, InstanceAnswer) and (metadata := self._usable_metadata(node, answer)):
+            async with self._slots:
+                await self._write(node, metadata)
+
+    def _usable_metadata(self, node: CloudNode, answer: InstanceAnswer) -> InstanceMetadata | None:
+        metadata = answer.metadata
+        if metadata is None or answer.state not in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
+            return None
+        if self._policy.checks_answers:
+            if event := invalid_metadata(metadata, self._provider.capabilities):
+                self._reports.record(node, event)
+                return None
+            if event := provider_id_mismatch(node, metadata):
+                self._reports.record(node, event)
+        if metadata.addresses and (problem := address_problem(node, metadata.addresses)):
+            _log.warn("addresses of a node not updated", node=node.name, error=problem)
+        return metadata
+
+    async def _write(self, node: CloudNode, metadata: InstanceMetadata) -> None:
+        by_type, last = self._policy.by_type, self._last.get(node.uid, {})
+        try:
+            live = await self._writer.patch(node, lambda node: _address_patch(node, metadata, by_type), "status")
+            if live and self._policy.syncs_labels:
+                await self._writer.patch(live, lambda node: self._label_patch(node, metadata, last))
+        except KubeError as error:
+            explained = refusals.explain_rights(error, "update Nodes", *_RULES) if isinstance(error, Denied) else error
+            self.problem = f"Node {node.name}: {explained}"
+            _log.warn("node cannot be updated", node=node.name, error=explained)
+        else:
+            self._last[node.uid] = metadata.additional_labels
+
+    def _label_patch(self, node: CloudNode, metadata: InstanceMetadata, last: Mapping[str, str]) -> JSON:
+        labels = synced_labels(node, metadata, last, self._policy.beta_labels)
+        return {"metadata": {"labels": labels}} if labels and node.is_initialized else None
+
+    def _log_errors(self, answers: Mapping[str, InstanceAnswer | ProviderError]) -> None:
+        errors = {str(answer): name for name, answer in answers.items() if isinstance(answer, ProviderError)}
+        for error, name in errors.items():
+            _log.warn("no answer about a node", node=name, error=error)
+
+
+def _address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) -> JSON:
+    return address_patch(node, metadata, by_type) if node.is_initialized else None
