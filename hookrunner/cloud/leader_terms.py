@@ -1,0 +1,89 @@
+"""The loops of the cloud while this process is the leader: made anew for each term, and for what the provider has.
+
+    terms = LeaderTerms(wait_for_capabilities, capabilities, make_loops)
+    await terms.lead()       # one term, until it is cancelled or stopped
+    terms.stop()             # what is under way is finished, then `lead` returns
+
+A loop that fails unexpectedly is started again, and holds up no other. When the provider loses or gains an interface,
+the loops for it end or begin.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, TypeAlias
+
+from hookrunner import log
+from hookrunner.background import Background
+from hookrunner.cloud.answers import CloudCapabilities
+
+_LOOK = 10.0
+"""Seconds between two looks at the capabilities, which are asked for every few minutes."""
+_log = log.get("cloud")
+
+
+class CloudLoop(Protocol):
+    """A loop for one term as the leader. After `stop` it finishes what is under way, and `run` returns."""
+
+    async def run(self) -> None:
+        """Work."""
+        ...
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        ...
+
+
+MakeLoop: TypeAlias = Callable[[], CloudLoop]
+LoopsFor: TypeAlias = Callable[[CloudCapabilities], Mapping[str, MakeLoop]]
+"""The loops that run with these capabilities, by their names."""
+
+
+class LeaderTerms:
+    """`loops`: those of the present term, by name; none if this process does not lead. `background` has their health,
+    None before the first term."""
+
+    def __init__(
+        self,
+        wait_for_capabilities: Callable[[], Awaitable[CloudCapabilities]],
+        capabilities: Callable[[], CloudCapabilities],
+        loops_for: LoopsFor,
+    ) -> None:
+        self.loops: dict[str, CloudLoop] = {}
+        self.background: Background | None = None
+        self._wait_for_capabilities = wait_for_capabilities
+        self._capabilities = capabilities
+        self._loops_for = loops_for
+        self._stopped = asyncio.Event()
+
+    async def lead(self) -> None:
+        """Run the loops until `stop`; to cancel it ends them at once."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self.background = Background(group)
+                feeding = group.create_task(self._follow_capabilities(self.background))
+                await self._stopped.wait()
+                feeding.cancel()
+                for loop in self.loops.values():
+                    loop.stop()
+        finally:
+            self.loops = {}
+
+    def stop(self) -> None:
+        """Begin nothing more, in this term and in any other."""
+        self._stopped.set()
+
+    async def _follow_capabilities(self, background: Background) -> None:
+        await self._wait_for_capabilities()
+        while True:
+            self._adopt(self._loops_for(self._capabilities()), background)
+            await asyncio.sleep(_LOOK)
+
+    def _adopt(self, makers: Mapping[str, MakeLoop], background: Background) -> None:
+        for name in self.loops.keys() - makers.keys():
+            _log.info("loop ends, the provider lacks its interface", loop=name)
+            self.loops.pop(name).stop()
+        for name, make in makers.items():
+            if name not in self.loops:
+                self.loops[name] = loop = make()
+                background.keep(name, loop.run, ends=True)
+                _log.info("loop begins", loop=name)

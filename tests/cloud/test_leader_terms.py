@@ -1,0 +1,116 @@
+"""Loops run for one term as the leader, and for what the provider has."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from hookrunner.cloud.answers import CloudCapabilities
+from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
+from tests.cloud.fake_cloud import EVERYTHING
+
+pytestmark = pytest.mark.looptime
+
+
+class Loop:
+    """Takes a second to finish what is under way; fails first if it is told so."""
+
+    def __init__(self, name: str, log: list[str], fails: bool = False) -> None:
+        self.name, self.log, self.fails = name, log, fails
+        self.stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        self.log.append(f"{self.name} begins")
+        if self.fails:
+            self.fails = False
+            raise RuntimeError("broken")
+        try:
+            await self.stopped.wait()
+            await asyncio.sleep(1)
+            self.log.append(f"{self.name} finished")
+        except asyncio.CancelledError:
+            self.log.append(f"{self.name} cancelled")
+            raise
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class World:
+    """A provider whose capabilities can change, and terms with a loop for each interface."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.log: list[str] = []
+        self.capabilities = EVERYTHING
+        self.answered = asyncio.Event()
+        self.fails = fails
+        self.terms = LeaderTerms(self.wait, lambda: self.capabilities, self.loops_for)
+
+    async def wait(self) -> CloudCapabilities:
+        await self.answered.wait()
+        return self.capabilities
+
+    def loops_for(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
+        on = {"nodes": capabilities.instances, "services": capabilities.load_balancer}
+        return {name: partial(Loop, name, self.log, self.fails and name == "nodes") for name in on if on[name]}
+
+
+async def test_no_loop_begins_before_the_provider_has_answered() -> None:
+    world = World()
+    term = asyncio.create_task(world.terms.lead())
+    await asyncio.sleep(100)
+    assert world.log == []
+    world.answered.set()
+    await asyncio.sleep(1)
+    assert world.log == ["nodes begins", "services begins"]
+    term.cancel()
+
+
+async def test_a_stop_lets_loops_finish() -> None:
+    world = World()
+    world.answered.set()
+    term = asyncio.create_task(world.terms.lead())
+    await asyncio.sleep(1)
+    world.terms.stop()
+    await term
+    assert world.log[2:] == ["nodes finished", "services finished"]
+    assert world.terms.loops == {}
+
+
+async def test_a_lost_term_ends_at_once_and_the_next_has_new_loops() -> None:
+    world = World()
+    world.answered.set()
+    for _ in range(2):
+        term = asyncio.create_task(world.terms.lead())
+        await asyncio.sleep(1)
+        term.cancel()
+        await asyncio.gather(term, return_exceptions=True)
+    begun, ended = ["nodes begins", "services begins"], ["nodes cancelled", "services cancelled"]
+    assert [world.log[:2], sorted(world.log[2:4]), world.log[4:6], sorted(world.log[6:])] == [begun, ended] * 2
+
+
+async def test_loops_follow_the_interfaces() -> None:
+    world = World()
+    world.answered.set()
+    term = asyncio.create_task(world.terms.lead())
+    await asyncio.sleep(1)
+    world.capabilities = replace(EVERYTHING, load_balancer=False)
+    await asyncio.sleep(20)
+    assert list(world.terms.loops) == ["nodes"]
+    world.capabilities = EVERYTHING
+    await asyncio.sleep(20)
+    assert world.log[2:] == ["services finished", "services begins"]
+    term.cancel()
+
+
+async def test_a_loop_that_fails_is_started_again_and_holds_up_no_other() -> None:
+    world = World(fails=True)
+    world.answered.set()
+    term = asyncio.create_task(world.terms.lead())
+    await asyncio.sleep(10)
+    assert world.log == ["nodes begins", "services begins", "nodes begins"]
+    assert world.terms.background
+    assert world.terms.background.crashes == {"nodes": 1}
+    term.cancel()
