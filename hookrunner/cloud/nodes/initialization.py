@@ -31,7 +31,7 @@ from hookrunner.cloud.nodes.node_addresses import (
     to_documents,
 )
 from hookrunner.cloud.nodes.node_labels import initial_labels, invalid_labels
-from hookrunner.cloud.nodes.node_reports import NodeEvent
+from hookrunner.controllers.event_recorder import ObjectEvent
 from kubetypes.json_values import JSON
 
 UNAUTHENTICATED_PAUSE = 60.0
@@ -76,7 +76,7 @@ class Initialize:
     """The Node takes over this metadata, and its taint goes. `event` is a warning beside it."""
 
     metadata: InstanceMetadata
-    event: NodeEvent | None = None
+    event: ObjectEvent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class TryAgain:
     which has a back-off."""
 
     problem: str
-    event: NodeEvent | None = None
+    event: ObjectEvent | None = None
     seconds: float | None = None
 
 
@@ -101,7 +101,7 @@ class AwaitChange:
     """It is not tried again before the Node changes."""
 
     problem: str
-    event: NodeEvent | None = None
+    event: ObjectEvent | None = None
 
 
 InitializationDecision: TypeAlias = Initialize | TryAgain | SkipNode | AwaitChange
@@ -148,24 +148,26 @@ def address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) ->
     return {"status": {"addresses": to_documents(wanted)}}
 
 
-def invalid_metadata(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> NodeEvent | None:
+def invalid_metadata(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> ObjectEvent | None:
     """The Event about metadata that must not be written; None if it may."""
     problems = list(_problems(metadata, capabilities))
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     text = "; ".join(problems[:_SHOWN])
-    return NodeEvent("InvalidInstanceMetadata", f"{text}{more}: correct the provider") if problems else None
+    return ObjectEvent("InvalidInstanceMetadata", f"{text}{more}: correct the provider") if problems else None
 
 
-def provider_id_mismatch(node: CloudNode, metadata: InstanceMetadata) -> NodeEvent | None:
+def provider_id_mismatch(node: CloudNode, metadata: InstanceMetadata) -> ObjectEvent | None:
     """The Event about another providerID than the Node's, which stays: the API server does not let it change."""
     if not node.provider_id or metadata.provider_id in ("", node.provider_id):
         return None
     text = f"the Node has the providerID {node.provider_id}, the cloud says {metadata.provider_id}"
-    return NodeEvent("ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud")
+    return ObjectEvent(
+        "ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud"
+    )
 
 
 def _react(error: ProviderError) -> InitializationDecision:
-    event = NodeEvent("InstanceMetadataFailed", str(error))
+    event = ObjectEvent("InstanceMetadataFailed", str(error))
     match error.code:
         case ErrorCode.INVALID:
             return AwaitChange(str(error), event)
@@ -178,7 +180,7 @@ def _react(error: ProviderError) -> InitializationDecision:
 
 
 def _fail(problem: str) -> TryAgain:
-    return TryAgain(problem, NodeEvent("InstanceMetadataFailed", problem))
+    return TryAgain(problem, ObjectEvent("InstanceMetadataFailed", problem))
 
 
 def _decide_metadata(

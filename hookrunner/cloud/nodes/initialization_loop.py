@@ -28,8 +28,9 @@ from hookrunner.cloud.nodes.initialization import (
     node_patch,
 )
 from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
-from hookrunner.cloud.nodes.node_reports import NodeEvent, NodeReports
+from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import Denied, HookrunnerError, KubeError
 from hookrunner.kube import refusals
@@ -37,7 +38,7 @@ from kubetypes.json_values import JSON
 
 _AT_ONCE = 128
 """Nodes that are worked on at a time: each that waits for the cloud shares the next call with the others."""
-_SYNCED = NodeEvent("Synced", "Node synced successfully", is_warning=False)
+_SYNCED = ObjectEvent("Synced", "Node synced successfully", is_warning=False)
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _NO_ANSWER = ProviderError(ErrorCode.UNAVAILABLE, "no answer about this Node")
 _PURPOSE = "initialise Nodes"
@@ -168,15 +169,15 @@ class InitializationLoop:
         waited = time.time() - node.created_at
         if waited < self._policy.skipped_after:
             return self._policy.skipped_after - waited
-        self._reports.record(node, NodeEvent("NodeSkipped", f"not initialised: {why}"))
+        self._reports.record(node, ObjectEvent("NodeSkipped", f"not initialised: {why}"))
         return self._policy.skipped_after
 
-    def _note(self, node: CloudNode, problem: str, event: NodeEvent | None) -> None:
+    def _note(self, node: CloudNode, problem: str, event: ObjectEvent | None) -> None:
         self.skipped.discard(node.name)
         self.problems[node.name] = problem
         self._record(node, event)
 
-    def _record(self, node: CloudNode, event: NodeEvent | None) -> None:
+    def _record(self, node: CloudNode, event: ObjectEvent | None) -> None:
         if event and self._policy.reports_problems:
             self._reports.record(node, event)
 

@@ -31,8 +31,9 @@ from hookrunner.cloud.nodes.lifecycle import (
     release_held,
     taint_patch,
 )
-from hookrunner.cloud.nodes.node_reports import NodeEvent, NodeReports
+from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.errors import Conflict, Denied, KubeError
 from hookrunner.kube import refusals
 from hookrunner.model.cloud import DeletionDump
@@ -138,13 +139,13 @@ class LifecycleLoop:
         """Delete the Node, unless the view of it is no longer what was decided on."""
         if self._policy.dry_run:
             _log.warn("node would be deleted (dry run)", node=node.name, provider_id=node.provider_id)
-            self._reports.record(node, NodeEvent("DeletingNode", f"Would delete {_why(node)} (dry run)"))
+            self._reports.record(node, ObjectEvent("DeletingNode", f"Would delete {_why(node)} (dry run)"))
             self._reports.meter.node_deleted("dry-run")
             return
         live = self._writer.latest(node.name)
         if not self._nodes.is_current or live is None or live.uid != node.uid or live.ready:
             return
-        self._reports.record(node, NodeEvent("DeletingNode", f"Deleting {_why(node)}", is_warning=False))
+        self._reports.record(node, ObjectEvent("DeletingNode", f"Deleting {_why(node)}", is_warning=False))
         try:
             await self._writer.delete(live)
         except Conflict:
@@ -158,7 +159,9 @@ class LifecycleLoop:
     def _fail_deletion(self, node: CloudNode, error: KubeError) -> None:
         self.problem = _explain(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"]))
         _log.warn("node cannot be deleted", node=node.name, error=self.problem)
-        self._reports.record(node, NodeEvent("DeletingNodeFailed", f"Failed deleting node {node.name}: {self.problem}"))
+        self._reports.record(
+            node, ObjectEvent("DeletingNodeFailed", f"Failed deleting node {node.name}: {self.problem}")
+        )
         self._reports.meter.node_deleted("failed")
         claims = note_failure(self._decision.claims, node.uid)
         self._decision = LifecycleDecision(claims, self._decision.candidates, self._decision.taints)
@@ -167,7 +170,7 @@ class LifecycleLoop:
         for candidate in self._decision.candidates:
             if candidate.is_held and candidate.obstacle:
                 text = f"not deleted: {candidate.obstacle}; if that is right, run `hookrunner cloud release`"
-                self._reports.record(candidate.node, NodeEvent("NodeDeletionHeld", text))
+                self._reports.record(candidate.node, ObjectEvent("NodeDeletionHeld", text))
         if held := self._decision.held:
             _log.warn("deletions held: too many machines are said to be gone", nodes=[node.name for node in held])
 

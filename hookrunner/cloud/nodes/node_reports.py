@@ -8,25 +8,17 @@ from typing import Protocol
 
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
+from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.model.resources import ObjectReference
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeEvent:
-    """An Event of a Node: one word in CamelCase, and a sentence for a person."""
-
-    reason: str
-    message: str
-    is_warning: bool = True
-
-
 class NodeEventRecorder(Protocol):
     """Takes Events of one source. To record one never waits and never fails."""
 
-    def record(self, about: ObjectReference, event: NodeEvent) -> None:
+    def record(self, about: ObjectReference, event: EventLike) -> None:
         """An Event about this object."""
         ...
 
@@ -50,6 +42,6 @@ class NodeReports:
     recorder: NodeEventRecorder
     meter: NodeMeter
 
-    def record(self, node: CloudNode, event: NodeEvent) -> None:
+    def record(self, node: CloudNode, event: EventLike) -> None:
         """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""
         self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node.name, node.uid), event)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookrunner.cloud.node_informer import NodeInformer
-from hookrunner.cloud.nodes.node_reports import NodeEvent, NodeReports
+from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
@@ -28,7 +29,7 @@ class NodeWorld:
         self.writer = NodeWriter(self.api.client, self.nodes)
         self.reports = NodeReports(self, self)
 
-    def record(self, about: ObjectReference, event: NodeEvent) -> None:
+    def record(self, about: ObjectReference, event: EventLike) -> None:
         self.events.append((about.name, event.reason, event.message))
 
     def node_initialized(self, seconds: float) -> None:
