@@ -32,6 +32,7 @@ _CREATE = ("POST", JSON_TYPE)
 _REPLACE = ("PUT", JSON_TYPE)
 _APPLY = ("PATCH", "application/apply-patch+yaml")
 _MERGE_PATCH = ("PATCH", "application/merge-patch+json")
+_STRATEGIC_PATCH = ("PATCH", "application/strategic-merge-patch+json")
 _JSON_PATCH = ("PATCH", "application/json-patch+json")
 _DELETE = ("DELETE", JSON_TYPE)
 """Method and content type of each way to write."""
@@ -161,6 +162,14 @@ async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOption
 async def merge_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
     """A JSON merge patch (RFC 7386)."""
     return await _write(client, _MERGE_PATCH, ref, patch, options)
+
+
+async def strategic_merge_patch(
+    client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS
+) -> WriteAnswer:
+    """A strategic merge patch, of a built-in kind: elements of lists such as conditions are merged by their keys
+    (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/)."""
+    return await _write(client, _STRATEGIC_PATCH, ref, patch, options)
 
 
 async def json_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:

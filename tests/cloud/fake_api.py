@@ -21,7 +21,8 @@ import orjson
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.resources import ObjectKey
-from kubetypes.patches import merge_patch
+from kubetypes.openapi.documents import kind_schema
+from kubetypes.patches import merge_patch, strategic
 from tests.fakes.cluster import FakeCluster
 
 DELETING = {"metadata": {"deletionTimestamp": "2026-11-23T00:00:00Z"}}
@@ -122,7 +123,7 @@ class FakeApi:
         wanted = (body.get("metadata") or {}).get("resourceVersion")
         if wanted not in (None, live["metadata"]["resourceVersion"]):
             raise Conflict(409, "Conflict", "the object has been modified")
-        patched = merge_patch.apply(live, body)
+        patched = _apply_patch(live, body, call.content_type)
         part = ("metadata", "status") if subresource else tuple(patched.keys() - {"status"})
         merged = live | {key: patched[key] for key in part if key in patched}
         if merged == live:
@@ -149,6 +150,14 @@ class FakeApi:
             if refusal.method == method and path.endswith(refusal.path):
                 self._refusals.remove(refusal)
                 raise refusal.error
+
+
+def _apply_patch(live: Any, body: Any, content_type: str) -> Any:
+    if "strategic" not in content_type:
+        return merge_patch.apply(live, body)
+    schema = kind_schema(live["apiVersion"], live["kind"])
+    assert schema
+    return strategic.apply(live, body, schema)
 
 
 def _place(path: str) -> tuple[tuple[str, str, str], str]:

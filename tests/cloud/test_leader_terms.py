@@ -15,7 +15,7 @@ pytestmark = pytest.mark.looptime
 
 
 class Loop:
-    """Takes a second to finish what is under way; fails first if it is told so."""
+    """Takes a second to finish what is under way; fails first if it should."""
 
     def __init__(self, name: str, log: list[str], fails: bool = False) -> None:
         self.name, self.log, self.fails = name, log, fails

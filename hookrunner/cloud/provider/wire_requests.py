@@ -1,4 +1,4 @@
-"""Requests to a cloud's program, as bytes: what is told of Nodes, Services and routes.
+"""Requests to a cloud's program, as bytes: what it learns of Nodes, Services and routes.
 
     request = CallRequest(CloudVerb.INSTANCES, "b1f2", 60.0, "kubernetes", instances_params(nodes, want))
     request.text
@@ -52,7 +52,7 @@ def instances_params(nodes: Iterable[CloudNode], want: AbstractSet[Want]) -> JSO
 
 
 def load_balancer_params(request: LoadBalancerRequest, with_nodes: bool) -> JSON:
-    """Of the verbs about one load balancer; `lb-ensure` and `lb-update` are told its Nodes, sorted by name."""
+    """Of the verbs about one load balancer; `lb-ensure` and `lb-update` get its Nodes, sorted by name."""
     params = {"service": request.service, "name": request.name}
     nodes = sorted(request.nodes, key=lambda node: node.name)
     return {**params, "nodes": [_backend_node(node) for node in nodes]} if with_nodes else params

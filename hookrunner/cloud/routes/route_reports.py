@@ -1,0 +1,62 @@
+"""What the loop of routes says about its work: Events of Nodes, and what is counted.
+
+The loop knows `RouteReports` alone; the assembly fills it with the recorder of Events and the metrics.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from hookrunner import log
+from hookrunner.cloud.answers import CloudRoute, ProviderError
+from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.routes.route_plan import DuplicateNetwork
+from hookrunner.controllers.event_recorder import EventLike, ObjectEvent
+from hookrunner.metrics.cloud import CloudMetrics
+from hookrunner.model.resources import ObjectReference
+
+ROUTE_SOURCE = "route_controller"
+"""The component that Events of routes name, as those of Kubernetes' own manager."""
+
+_log = log.get("cloud.routes")
+
+
+class RouteEventRecorder(Protocol):
+    """Takes Events of one source. To record one never waits and never fails."""
+
+    def record(self, about: ObjectReference, event: EventLike) -> None:
+        """An Event about this object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RouteReports:
+    """Where the loop of routes reports to."""
+
+    recorder: RouteEventRecorder
+    metrics: CloudMetrics
+
+    def report_creation(self, route: CloudRoute, error: ProviderError | None) -> None:
+        """A route was created, or could not be. Equal messages are counted in one Event, so they have no times."""
+        self._count("create", error)
+        if error:
+            text = f"Could not create route {route.destination_cidr} for node {route.target_node}: {error}"
+            self._record(route.target_node, route.name_hint, ObjectEvent("FailedToCreateRoute", text))
+
+    def report_deletion(self, route: CloudRoute, error: ProviderError | None) -> None:
+        """A route was deleted, or could not be: the next pass tries that again."""
+        self._count("delete", error)
+        if error:
+            _log.warn("route cannot be deleted", route=route.name, destination=route.destination_cidr, error=error)
+
+    def report_duplicate(self, duplicate: DuplicateNetwork) -> None:
+        """Two Nodes have one Pod network."""
+        others = ", ".join(duplicate.others)
+        end = f"the route leads to {duplicate.keeper}"
+        text = f"podCIDR {duplicate.cidr} is also that of {others}: {end}, which is the oldest; give each node its own"
+        self._record(duplicate.node, duplicate.uid, ObjectEvent("DuplicatePodCIDR", text))
+
+    def _count(self, action: str, error: ProviderError | None) -> None:
+        self.metrics.cloud_routes.inc(action, "failed" if error else "ok")
+
+    def _record(self, node: str, uid: str, event: ObjectEvent) -> None:
+        self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node, uid), event)
