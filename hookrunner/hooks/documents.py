@@ -6,7 +6,7 @@ What the values mean is not decided here.
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 import orjson
@@ -120,10 +120,11 @@ def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> Ba
     return json_error if text.lstrip()[:1] in (b"{", b"[") else yaml_error
 
 
-def folded(document: JSON, keys: Mapping[str, object], was_json: bool) -> JSON:
+def folded(document: JSON, keys: Mapping[str, object], was_json: bool, nullable: Collection[str] = ()) -> JSON:
     """A mapping with its keys spelled as in `keys`. Go reads JSON keys in any case, and null as a missing key;
-    predecessors' hooks may rely on either."""
+    predecessors' hooks may rely on either. Of `nullable` keys, which predecessors do not know, a null stays."""
     if not isinstance(document, dict):
         return {} if document is None else document
     spelled = {key.lower(): key for key in keys} if was_json else {}
-    return {spelled.get(key.lower(), key): value for key, value in document.items() if value is not None}
+    fields = {spelled.get(key.lower(), key): value for key, value in document.items()}
+    return {key: value for key, value in fields.items() if value is not None or key in nullable}

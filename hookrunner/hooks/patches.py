@@ -22,6 +22,8 @@ from kubetypes.yaml_values import BadDocument
 
 _CREATES = (Verb.CREATE, Verb.CREATE_OR_UPDATE, Verb.CREATE_IF_NOT_EXISTS, Verb.APPLY)
 _PATCHES = (Verb.JQ_PATCH, Verb.MERGE_PATCH, Verb.JSON_PATCH)
+_DELETES = (Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING)
+_PRECONDITIONS = ("uid", "resourceVersion")
 _BODY = {Verb.MERGE_PATCH: "mergePatch", Verb.JSON_PATCH: "jsonPatch"} | dict.fromkeys(_CREATES, "object")
 _FLAGS = ("ignoreMissingObject", "ignoreHookError")
 _TEXTS = ("apiVersion", "kind", "namespace", "name", "subresource", "jqFilter")
@@ -31,7 +33,7 @@ _DOCUMENT = Table(
     required={"operation": "MergePatch"},
     open=True,
 )
-_KEYS = {**_DOCUMENT.keys, "object": None, "mergePatch": None, "jsonPatch": None}
+_KEYS = {**_DOCUMENT.keys, **dict.fromkeys(_PRECONDITIONS), "object": None, "mergePatch": None, "jsonPatch": None}
 _OBJECT = Table(
     {
         "kind": TEXT,
@@ -55,7 +57,7 @@ def parse(text: bytes) -> tuple[ObjectOperation, ...]:
 
 
 def _operation(number: int, document: JSON, was_json: bool) -> ObjectOperation:
-    fields = documents.folded(document, _KEYS, was_json)
+    fields = documents.folded(document, _KEYS, was_json, _PRECONDITIONS)
     if isinstance(fields, dict):
         fields = {key: _flag(value) if key in _FLAGS and not was_json else value for key, value in fields.items()}
     problems = list(check(fields, _DOCUMENT, ""))
@@ -94,6 +96,8 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
     for key in ("kind", "name"):
         if not fields.get(key):
             yield Problem(key, f"is required for {verb}")
+    if verb in _DELETES:
+        yield from _unusable_preconditions(fields)
     if verb is Verb.JQ_PATCH and not fields.get("jqFilter"):
         yield Problem("jqFilter", "is required for JQPatch; write a jq program such as '.spec.replicas = 2'")
     if verb is Verb.MERGE_PATCH:
@@ -101,6 +105,13 @@ def _problems(verb: Verb, fields: JSON, body: JSON) -> Iterator[Problem]:
     if verb is Verb.JSON_PATCH:
         missing = list(_missing(body, "jsonPatch", "a list"))
         yield from missing or step_problems(body, "jsonPatch")
+
+
+def _unusable_preconditions(fields: JSON) -> Iterator[Problem]:
+    """One that is null or empty comes from an object that has none, and would delete any object of this name."""
+    for key in _PRECONDITIONS:
+        if key in fields and not (isinstance(fields[key], str) and fields[key]):
+            yield Problem(key, "must be a text that is not empty; leave it out to delete any object of this name")
 
 
 def _unlike(body: JSON, shape: Table, key: str) -> Iterator[Problem]:
@@ -127,6 +138,8 @@ def _to_operation(verb: Verb, fields: JSON, body: JSON) -> ObjectOperation:
         subresource=fields.get("subresource", "").strip("/"),
         body=body,
         jq_filter=fields.get("jqFilter", "") if verb is Verb.JQ_PATCH else "",
+        uid=fields.get("uid", "") if verb in _DELETES else "",
+        version=fields.get("resourceVersion", "") if verb in _DELETES else "",
         ignore_missing=verb in _PATCHES and fields.get("ignoreMissingObject", False),
         ignore_hook_error=verb in _PATCHES and fields.get("ignoreHookError", False),
     )

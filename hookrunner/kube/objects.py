@@ -155,21 +155,35 @@ class Objects:
                 await writes.json_patch(self._client, ref, operation.body, self._options)
 
     async def _delete(self, resource: Resource, operation: ObjectOperation) -> None:
-        """Delete the object; an absent one is no error. Only the verb `Delete` waits until the object is gone."""
+        """Delete the object; an absent one is no error, nor is another one than the operation means. Only the verb
+        `Delete` waits until the object is gone."""
         ref = _ref(resource, operation, operation.name)
-        options = DeleteOptions(_PROPAGATION[operation.verb], timeout=self._timeout)
+        options = DeleteOptions(_PROPAGATION[operation.verb], operation.uid, operation.version, self._timeout)
         try:
             answer = await writes.delete(self._client, ref, options)
         except NotFound:
             return
+        except Conflict:
+            if operation.uid and await self._is_another(replace(ref, subresource=""), operation.uid):
+                return
+            raise
         if operation.verb is Verb.DELETE and not operation.subresource:
             reason = await writes.wait_for_deletion(self._client, ref, _uid(answer.json), _GONE_WITHIN)
             if reason:
                 raise KubeError(f"still there {_GONE_WITHIN:g} s after its deletion: {reason}")
 
+    async def _is_another(self, ref: ObjectRef, uid: str) -> bool:
+        """Does the object of this name have another uid, or not exist?"""
+        try:
+            return bool((await writes.read_metadata(self._client, ref))["uid"] != uid)
+        except NotFound:
+            return True
+
 
 def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
     verbs, part = _RIGHTS[operation.verb], operation.subresource.strip("/")
+    if operation.uid and "get" not in verbs:
+        verbs = (*verbs, "get")
     rules = [refusals.rbac_rule(resource, verbs, part)]
     if part and operation.verb in (Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH):
         rules.append(refusals.rbac_rule(resource, ("get",)))

@@ -34,7 +34,8 @@ class ObjectOperation:
 
     `body` is the whole object of Create* and Apply, the patch of MergePatch (an object) and JSONPatch (an array), None
     otherwise; `jq_filter` the program of JQPatch. An empty `api_version` means the preferred version of the kind;
-    `subresource` has no leading slash.
+    `subresource` has no leading slash. `uid` and `version` (a resourceVersion) of Delete… say which object is meant;
+    empty: any of this name.
     """
 
     verb: Verb
@@ -45,6 +46,8 @@ class ObjectOperation:
     subresource: str = ""
     body: JSON = field(default=None, hash=False)
     jq_filter: str = ""
+    uid: str = ""
+    version: str = ""
     ignore_missing: bool = False
     ignore_hook_error: bool = False
 

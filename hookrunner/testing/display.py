@@ -31,6 +31,8 @@ def patch_document(operation: ObjectOperation) -> JSON:
         "name": operation.name,
         "subresource": operation.subresource,
         "jqFilter": operation.jq_filter,
+        "uid": operation.uid,
+        "resourceVersion": operation.version,
         "ignoreMissingObject": operation.ignore_missing,
         "ignoreHookError": operation.ignore_hook_error,
     }

@@ -8,6 +8,7 @@ as by a real API server.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -48,7 +49,7 @@ async def compute_effects(objects: Sequence[JSON], operations: Sequence[ObjectOp
         except ObjectRefused as error:
             raise BadInput(str(error)) from None
         before = _all(sandbox.contents)
-        refusal = await _carry_out(sandbox, operations, jq)
+        refusal = await _carry_out(sandbox, _as_planted(sandbox.contents, objects, operations), jq)
         after = _all(sandbox.contents)
     touched = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
 
@@ -59,6 +60,27 @@ async def compute_effects(objects: Sequence[JSON], operations: Sequence[ObjectOp
 
     kept = [shown(key, after) for key in sorted(after) if key in given or key in touched]
     return Effects(kept, [(shown(key, before), shown(key, after)) for key in touched], refusal)
+
+
+def _as_planted(
+    contents: SandboxContents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]
+) -> list[ObjectOperation]:
+    """Operations whose `version` is that of a given object mean the same object as it was planted, with a version of
+    the sandbox's own; every other version is an old one, though the sandbox may have the same number."""
+    planted, versions = contents.all(), {}
+    for obj in objects:
+        if version := obj["metadata"].get("resourceVersion"):
+            key = contents.key(obj)
+            versions[key.namespace, key.name, version] = planted[key]["metadata"]["resourceVersion"]
+    return [
+        replace(
+            operation,
+            version=versions.get((operation.namespace, operation.name, operation.version), f"old:{operation.version}"),
+        )
+        if operation.version
+        else operation
+        for operation in operations
+    ]
 
 
 async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:

@@ -41,6 +41,20 @@ def test_delete_operations_name_their_object(verb: str) -> None:
     assert parse_one(operation=verb, apiVersion="v1", **TARGET) == ObjectOperation(Verb(verb), "Pod", "a", "v1", "ns")
 
 
+def test_delete_operations_may_name_the_one_object_that_is_meant() -> None:
+    operation = parse_one(operation="Delete", **TARGET, uid="u-1", resourceVersion="7")
+    assert (operation.uid, operation.version) == ("u-1", "7")
+    patch = parse_one(operation="MergePatch", **TARGET, mergePatch={"a": 1}, uid="u-1")
+    assert patch.uid == ""  # as any other unknown key
+
+
+@each("value", [None, "", 7])
+def test_precondition_that_says_nothing_is_refused(value: Any) -> None:
+    """`jq` makes null of the uid of an object that has none: that must not delete any object of this name."""
+    for key in ("uid", "resourceVersion"):
+        assert f"{key} must be a text that is not empty" in error_of(operation="Delete", **TARGET, **{key: value})
+
+
 @pytest.mark.parametrize(
     ("verb", "key", "body"),
     [

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -282,6 +282,28 @@ async def test_deleting_an_absent_object_succeeds(objects: Objects, namespace: s
     await objects.carry_out(operation(verb, namespace))
 
 
+DELETES = [Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING]
+
+
+@pytest.mark.parametrize("verb", DELETES)
+async def test_only_the_object_that_is_meant_is_deleted(
+    objects: Objects, real: Client, namespace: str, verb: Verb
+) -> None:
+    """One that was created again under the name stays, and the deletion of the other has succeeded; one that has
+    changed stays, and the deletion has failed."""
+    await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace)))
+    metadata = (await read(real, namespace))["metadata"]
+    uid, version = metadata["uid"], metadata["resourceVersion"]
+    await objects.carry_out(operation(verb, namespace, uid="another"))
+    await objects.carry_out(operation(Verb.MERGE_PATCH, namespace, {"data": {"x": "2"}}))
+    with pytest.raises(Conflict, match="in the precondition"):
+        await objects.carry_out(operation(verb, namespace, uid=uid, version=version))
+    assert (await read(real, namespace))["metadata"]["uid"] == uid
+    await objects.carry_out(operation(verb, namespace, uid=uid))
+    with suppress(NotFound):
+        assert (await read(real, namespace))["metadata"]["deletionTimestamp"], "its dependents are let go first"
+
+
 @pytest.mark.parametrize(
     ("verb", "gone"),
     [
@@ -343,15 +365,21 @@ async def test_impossible_names_are_not_sent(api: ApiServer, boxed: Objects, nam
 
 
 @pytest.mark.parametrize(
-    ("verb", "needed"),
-    [(Verb.CREATE_OR_UPDATE, "create, get, update"), (Verb.JQ_PATCH, "get, update"), (Verb.DELETE, "delete, get")],
+    ("verb", "uid", "needed"),
+    [
+        (Verb.CREATE_OR_UPDATE, "", "create, get, update"),
+        (Verb.JQ_PATCH, "", "get, update"),
+        (Verb.DELETE, "", "delete, get"),
+        (Verb.DELETE_IN_BACKGROUND, "", "delete"),
+        (Verb.DELETE_IN_BACKGROUND, "u-1", "delete, get"),
+    ],
 )
 async def test_missing_rights_are_named_with_all_that_the_operation_needs(
-    cluster: Cluster, jq: Jq, namespace: str, verb: Verb, needed: str
+    cluster: Cluster, jq: Jq, namespace: str, verb: Verb, uid: str, needed: str
 ) -> None:
     user = await asyncio.to_thread(cluster.user, "powerless", namespace)
     credentials = credentials_of(user.kubeconfig)
-    asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".")
+    asked = operation(verb, namespace, config_map("a", namespace), jq_filter=".", uid=uid)
     async with Client(credentials, Requests(Metrics(""))) as client:
         objects = Objects(client, Discovery(client), jq)
         with pytest.raises(Denied) as caught:

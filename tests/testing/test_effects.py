@@ -48,6 +48,19 @@ async def test_each_change_is_reported_with_its_before_and_after(tools: Bench) -
     )
 
 
+async def test_deletions_mean_given_objects_by_their_uid_and_version(tools: Bench) -> None:
+    given = {**A, "metadata": {**A["metadata"], "resourceVersion": "4711"}}
+    delete = {"operation": "Delete", "kind": "cm", "namespace": "default", "name": "a"}
+    patch = {**delete, "operation": "MergePatch", "mergePatch": {"data": {"x": "9"}}}
+    meant = delete | {"uid": A["metadata"]["uid"], "resourceVersion": "4711"}
+    assert names(await done(tools, [given], delete | {"uid": "another"})) == ["ConfigMap/a"]
+    assert names(await done(tools, [given], meant)) == []
+    for stale in ([patch, meant], [delete | {"resourceVersion": "1"}]):
+        found = await done(tools, [given], *stale)
+        assert names(found) == ["ConfigMap/a"]
+        assert "in the precondition" in found.refusal
+
+
 async def test_no_operations_leave_objects_unchanged(tools: Bench) -> None:
     found = await done(tools, [A])
     metadata = {"name": "a", "namespace": "default"}
