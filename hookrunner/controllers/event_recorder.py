@@ -63,6 +63,14 @@ class EventLike(Protocol):
     def is_warning(self) -> bool: ...
 
 
+class ComponentRecorder(Protocol):
+    """Takes Events of one component. To record one never waits and never fails."""
+
+    def record(self, about: ObjectReference, event: EventLike) -> None:
+        """An Event about this object."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
     """See `EventLike`."""

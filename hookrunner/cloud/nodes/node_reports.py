@@ -8,19 +8,11 @@ from typing import Protocol
 
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
-from hookrunner.controllers.event_recorder import EventLike
+from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike
 from hookrunner.model.resources import ObjectReference
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""
-
-
-class NodeEventRecorder(Protocol):
-    """Takes Events of one source. To record one never waits and never fails."""
-
-    def record(self, about: ObjectReference, event: EventLike) -> None:
-        """An Event about this object."""
-        ...
 
 
 class NodeMeter(Protocol):
@@ -39,7 +31,7 @@ class NodeMeter(Protocol):
 class NodeReports:
     """Where a loop of Nodes reports to."""
 
-    recorder: NodeEventRecorder
+    recorder: ComponentRecorder
     meter: NodeMeter
 
     def record(self, node: CloudNode, event: EventLike) -> None:

@@ -4,13 +4,12 @@ The loop knows `RouteReports` alone; the assembly fills it with the recorder of 
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.routes.route_plan import DuplicateNetwork
-from hookrunner.controllers.event_recorder import EventLike, ObjectEvent
+from hookrunner.controllers.event_recorder import ComponentRecorder, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
 
@@ -20,19 +19,11 @@ ROUTE_SOURCE = "route_controller"
 _log = log.get("cloud.routes")
 
 
-class RouteEventRecorder(Protocol):
-    """Takes Events of one source. To record one never waits and never fails."""
-
-    def record(self, about: ObjectReference, event: EventLike) -> None:
-        """An Event about this object."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RouteReports:
     """Where the loop of routes reports to."""
 
-    recorder: RouteEventRecorder
+    recorder: ComponentRecorder
     metrics: CloudMetrics
 
     def report_creation(self, route: CloudRoute, error: ProviderError | None) -> None:

@@ -5,11 +5,11 @@ The loop knows `ServiceReports` alone; the assembly fills it with the recorder o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.service_informer import SERVICES
+from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
 
@@ -19,61 +19,42 @@ SERVICE_SOURCE = "service-controller"
 _MOST_NAMES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceEvent:
-    """An Event of a Service: one word in CamelCase, and a sentence for a person."""
-
-    reason: str
-    message: str
-    is_warning: bool = False
-
-
-ENSURING = ServiceEvent("EnsuringLoadBalancer", "Ensuring load balancer")
-ENSURED = ServiceEvent("EnsuredLoadBalancer", "Ensured load balancer")
-UPDATED = ServiceEvent("UpdatedLoadBalancer", "Updated load balancer with new hosts")
-DELETING = ServiceEvent("DeletingLoadBalancer", "Deleting load balancer")
-DELETED = ServiceEvent("DeletedLoadBalancer", "Deleted load balancer")
-WITHOUT_NODES = ServiceEvent(
-    "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer", is_warning=True
-)
+ENSURING = ObjectEvent("EnsuringLoadBalancer", "Ensuring load balancer", is_warning=False)
+ENSURED = ObjectEvent("EnsuredLoadBalancer", "Ensured load balancer", is_warning=False)
+UPDATED = ObjectEvent("UpdatedLoadBalancer", "Updated load balancer with new hosts", is_warning=False)
+DELETING = ObjectEvent("DeletingLoadBalancer", "Deleting load balancer", is_warning=False)
+DELETED = ObjectEvent("DeletedLoadBalancer", "Deleted load balancer", is_warning=False)
+WITHOUT_NODES = ObjectEvent("UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")
 
 
-def report_failed_sync(error: object) -> ServiceEvent:
+def report_failed_sync(error: object) -> ObjectEvent:
     """The load balancer could not be ensured, or deleted before its Service goes."""
-    return ServiceEvent("SyncLoadBalancerFailed", f"Error syncing load balancer: {error}", is_warning=True)
+    return ObjectEvent("SyncLoadBalancerFailed", f"Error syncing load balancer: {error}")
 
 
-def report_failed_deletion(error: object) -> ServiceEvent:
+def report_failed_deletion(error: object) -> ObjectEvent:
     """The load balancer of a Service that is gone could not be deleted."""
-    return ServiceEvent("DeleteLoadBalancerFailed", f"Error deleting load balancer: {error}", is_warning=True)
+    return ObjectEvent("DeleteLoadBalancerFailed", f"Error deleting load balancer: {error}")
 
 
-def report_failed_update(nodes: Sequence[CloudNode], error: object) -> ServiceEvent:
+def report_failed_update(nodes: Sequence[CloudNode], error: object) -> ObjectEvent:
     """The load balancer could not be given these nodes; of many only the first are named."""
     names = [node.name for node in nodes[:_MOST_NAMES]]
     if len(nodes) > _MOST_NAMES:
         names.append(f"<{len(nodes) - _MOST_NAMES} more>")
     hosts = f"[{' '.join(names)}] [node names limited, total number of nodes: {len(nodes)}]"
     text = f"Error updating load balancer with new hosts {hosts}, error: {error}"
-    return ServiceEvent("UpdateLoadBalancerFailed", text, is_warning=True)
-
-
-class ServiceEventRecorder(Protocol):
-    """Takes Events of one source. To record one never waits and never fails."""
-
-    def record(self, about: ObjectReference, event: ServiceEvent) -> None:
-        """An Event about this object."""
-        ...
+    return ObjectEvent("UpdateLoadBalancerFailed", text)
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceReports:
     """Where the loop of load balancers reports to."""
 
-    recorder: ServiceEventRecorder
+    recorder: ComponentRecorder
     metrics: CloudMetrics
 
-    def record(self, service: CloudService, event: ServiceEvent) -> None:
+    def record(self, service: CloudService, event: EventLike) -> None:
         """Record an Event about a Service, also if it is gone by now or another has its name."""
         about = ObjectReference(SERVICES.api_version, SERVICES.kind, service.namespace, service.name, service.uid)
         self.recorder.record(about, event)

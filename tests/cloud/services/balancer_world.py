@@ -12,8 +12,9 @@ from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
-from hookrunner.cloud.services.service_reports import ServiceEvent, ServiceReports
+from hookrunner.cloud.services.service_reports import ServiceReports
 from hookrunner.cloud.services.service_writer import ServiceWriter
+from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
@@ -31,7 +32,7 @@ class EventList:
     events: list[tuple[str, str]] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
 
-    def record(self, about: ObjectReference, event: ServiceEvent) -> None:
+    def record(self, about: ObjectReference, event: EventLike) -> None:
         self.events.append((event.reason, about.name))
         self.messages.append(event.message)
 
