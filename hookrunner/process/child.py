@@ -70,6 +70,7 @@ class Exit:
     max_rss_bytes: int
     stdout: bytes
     stderr: bytes
+    pid: int = 0
 
     @property
     def ok(self) -> bool:
@@ -196,6 +197,7 @@ class Child:
             max_rss_bytes=resources.ru_maxrss * _RSS_UNIT,
             stdout=self._stdout.kept.bytes(),
             stderr=self._stderr.kept.bytes(),
+            pid=self._leader.pid,
         )
 
 

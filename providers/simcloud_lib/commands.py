@@ -36,7 +36,7 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
-    options = _parser().parse_args(arguments)
+    options = _parser()[0].parse_args(arguments)
     run: Command = options.run
     try:
         run(options)
@@ -46,7 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def names() -> list[str]:
+    """All commands."""
+    return list(_parser()[1])
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Sequence[str]]:
+    """The parser, and the names of its commands."""
     parser = argparse.ArgumentParser(
         prog="simcloud",
         description="A cloud in a JSON file.",
@@ -63,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_command(commands, "calls", _calls, "the log of calls, in lines of JSON").add_argument("--verb")
     _add_command(commands, "reset", _reset, "begin anew")
     commands.choices["reset"].add_argument("--empty", action="store_true", help="with no instances")
-    return parser
+    return parser, list(commands.choices)
 
 
 def _add_command(commands: Any, name: str, run: Command, does: str) -> argparse.ArgumentParser:

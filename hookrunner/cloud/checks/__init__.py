@@ -1,0 +1,1 @@
+"""What `hookrunner cloud check` does: ask a provider everything that it may be asked, and say what is wrong with it."""

@@ -1,0 +1,130 @@
+"""Questions to a provider under check: each call is judged for itself, and remembered.
+
+reply = await probe.ask(CloudVerb.INSTANCES, params)
+reply.result()                                          # or raises QuestionFailed
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+from uuid import uuid4
+
+from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.checks.printed_answers import AnswerProblem, find_answer_problem, find_misspelled
+from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_requests import CallRequest
+from kubetypes.json_values import JSON
+
+_MOST_HANGS = 3
+"""Calls without an end after which nothing else is asked: each takes a minute."""
+
+
+class Printed(NamedTuple):
+    """What a run of the program has printed, how it ended if not with exit code 0, and what it left running."""
+
+    stdout: bytes
+    stderr: str = ""
+    ending: str = ""
+    timed_out: bool = False
+    left_behind: tuple[str, ...] = ()
+
+
+class ProviderRunner(Protocol):
+    """Runs the provider with one argument and an input."""
+
+    async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
+        """What came of it, also if it failed. `timeout`: seconds."""
+        ...
+
+
+class QuestionFailed(Exception):
+    """A check cannot be made, because a question of it was not answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallReply:
+    """One call. `problem`: why it is no answer at all; `error`: what the provider says why it failed."""
+
+    request: CallRequest
+    printed: Printed
+    seconds: float
+    problem: AnswerProblem | None = None
+    error: ProviderError | None = None
+    value: dict[str, JSON] = field(default_factory=dict)
+
+    @property
+    def code(self) -> ErrorCode | None:
+        """The code of a proper error."""
+        return self.error.code if self.error else None
+
+    def result(self) -> dict[str, JSON]:
+        """The result. Raises QuestionFailed."""
+        if self.problem:
+            raise QuestionFailed(self.problem.text)
+        if self.error:
+            raise QuestionFailed(f"{self.request.verb} failed with {self.error.code}: {self.error.reason}")
+        return self.value
+
+
+class Probe:
+    """Asks one provider. `replies` has all calls; `timeout` are the seconds of each."""
+
+    def __init__(self, runner: ProviderRunner, cluster: str, timeout: float) -> None:
+        self.runner = runner
+        self.timeout = timeout
+        self.replies: list[CallReply] = []
+        self._cluster = cluster
+
+    def request(self, verb: CloudVerb, params: JSON) -> CallRequest:
+        """A new question."""
+        return CallRequest(verb, uuid4().hex, self.timeout, self._cluster, params)
+
+    async def ask(self, verb: CloudVerb, params: JSON) -> CallReply:
+        """One call, one process."""
+        if sum(reply.printed.timed_out for reply in self.replies) >= _MOST_HANGS:
+            raise QuestionFailed("it was not asked, because other calls did not end in time")
+        request = self.request(verb, params)
+        began = time.monotonic()
+        printed = await self.runner.run(verb, request.text, self.timeout)
+        reply = read_reply(request, printed, time.monotonic() - began)
+        self.replies.append(reply)
+        return reply
+
+    async def ask_while_pending(self, verb: CloudVerb, params: JSON) -> CallReply:
+        """Ask again as long as the answer is `Pending`, until the time of a call is over."""
+        end = asyncio.get_running_loop().time() + self.timeout
+        while (reply := await self.ask(verb, params)).code is ErrorCode.PENDING:
+            assert reply.error
+            if asyncio.get_running_loop().time() + reply.error.retry_after > end:
+                return reply
+            await asyncio.sleep(reply.error.retry_after)
+        return reply
+
+
+def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0) -> CallReply:
+    """A run of the program as a reply."""
+    if printed.timed_out:
+        problem = AnswerProblem("deadline", f"{request.verb} had not ended after {request.deadline:g} s")
+        return CallReply(request, printed, seconds, problem)
+    if printed.ending:
+        text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error"
+        return CallReply(request, printed, seconds, AnswerProblem("exit-code", text))
+    if broken := find_answer_problem(printed.stdout, request.verb, request.request_id):
+        return CallReply(request, printed, seconds, AnswerProblem(broken.rule, f"{request.verb}: {broken.text}"))
+    try:
+        value = read_result(printed.stdout, request.verb, request.request_id)
+    except ProviderError as error:
+        return CallReply(request, printed, seconds, error=error)
+    return CallReply(request, printed, seconds, value=value)
+
+
+def misspelled_in(replies: list[CallReply]) -> list[str]:
+    """Keys in results that mean nothing and look like some that do."""
+    found = (
+        f"{reply.request.verb}: {text}"
+        for reply in replies
+        if not reply.problem
+        for text in find_misspelled(reply.printed.stdout, reply.request.verb)
+    )
+    return list(dict.fromkeys(found))

@@ -1,0 +1,67 @@
+"""Runs a provider as a process, as `cloud start` would, and keeps what it prints and leaves behind."""
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from hookrunner.cloud.checks.probe import Printed
+from hookrunner.cloud.provider.wire_answers import ANSWER
+from hookrunner.errors import HookFailed
+from hookrunner.process.child import Command
+from hookrunner.process.children import Children
+from hookrunner.process.leader import processes
+from hookrunner.process.output import OutputStream, WholeOutput
+
+_KILL_AFTER = 2.0
+_MOST_LINES = 2000
+
+
+class ProcessRunner:
+    """`environment` is the whole environment of the program, `executable` an absolute path."""
+
+    def __init__(self, executable: Path, environment: Mapping[str, str], children: Children) -> None:
+        self._executable = executable
+        self._environment = environment
+        self._children = children
+
+    async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
+        answer, log = WholeOutput(ANSWER.size + 1), _LogLines()
+        command = Command(
+            argv=(str(self._executable), argument),
+            cwd=self._executable.parent,
+            env=self._environment,
+            timeout=timeout,
+            keep_stderr=0,
+            kill_after=_KILL_AFTER,
+            stdin=given,
+        )
+        try:
+            end = await self._children.run(command, log, answer)
+        except HookFailed as error:
+            return Printed(b"", ending=str(error))
+        ending = "" if end.ok or answer.is_over else str(end)  # one that prints too much was ended for it
+        return Printed(answer.text, "\n".join(log.lines), ending, end.timed_out, _end_group(end.pid))
+
+
+class _LogLines:
+    """The line sink of standard error."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, stream: OutputStream, text: str) -> None:
+        if stream is OutputStream.STDERR and len(self.lines) < _MOST_LINES:
+            self.lines.append(text)
+
+    def ended(self, stream: OutputStream) -> None:
+        pass
+
+
+def _end_group(leader: int) -> tuple[str, ...]:
+    """Kill what is left of a process group; the names of its processes. One that still runs keeps the group's id from
+    being given to another."""
+    left = tuple(row.name for row in processes() if row.group == leader and row.state != "Z")
+    if left:
+        os.killpg(leader, signal.SIGKILL)
+    return left

@@ -1,0 +1,139 @@
+"""A provider checked as a whole: every rule, and how each of all calls was answered.
+
+    outcomes = await check_provider(probe, CheckOptions(nodes, writes=False))
+
+What a rule asks is in the files beside this one. Rules about the form of answers hold for all calls together.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ProviderError
+from hookrunner.cloud.checks.balancer_checks import BALANCER_RULES
+from hookrunner.cloud.checks.capability_checks import CAPABILITY_RULES
+from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
+from hookrunner.cloud.checks.instance_checks import INSTANCE_RULES
+from hookrunner.cloud.checks.probe import Probe, QuestionFailed, misspelled_in
+from hookrunner.cloud.checks.route_checks import ROUTE_RULES
+from hookrunner.cloud.checks.serve_checks import SERVE_RULES
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.provider.capability_results import read_capabilities
+
+RULES = (*CAPABILITY_RULES, *INSTANCE_RULES, *BALANCER_RULES, *ROUTE_RULES, *SERVE_RULES)
+FORM_RULES = {
+    "exit-code": "each call ends with exit code 0",
+    "deadline": "each call ends in time",
+    "one-document": "each call prints one JSON document and nothing else",
+    "api-version": "an answer names no other apiVersion",
+    "request-id": "an answer names no other requestID",
+    "result-or-error": "an answer has either a result or an error",
+    "result": "a result is an object",
+    "error-code": "an error has a code that means something",
+}
+"""Of every answer; a reply says which of them it breaks."""
+_SHOWN = 3
+
+
+class RuleStatus(StrEnum):
+    """Kept, broken, not checked; `doubtful` is worth a look."""
+
+    OK = "ok"
+    BROKEN = "broken"
+    DOUBTFUL = "doubtful"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """What came of one rule. `texts`: what is wrong, or why it was skipped."""
+
+    rule: str
+    claim: str
+    status: RuleStatus
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Nodes of machines that the provider has, whether it may change the cloud, and what hides the secrets of its
+    environment in a text."""
+
+    nodes: tuple[CloudNode, ...] = ()
+    writes: bool = False
+    mask: Callable[[str], str] = field(default=lambda text: text)
+
+
+async def check_provider(probe: Probe, options: CheckOptions) -> list[RuleOutcome]:
+    """All rules in a fixed order, those of form at the end."""
+    capabilities, outcome = await _ask_capabilities(probe)
+    outcomes = [outcome]
+    for rule in RULES if capabilities else ():
+        assert capabilities
+        outcomes.append(await _check_rule(rule, CheckSubject(probe, capabilities, options.nodes), options))
+    return [*outcomes, *_form_outcomes(probe, options)]
+
+
+async def _ask_capabilities(probe: Probe) -> tuple[CloudCapabilities | None, RuleOutcome]:
+    claim = "it says what it can do"
+    try:
+        capabilities = read_capabilities((await probe.ask(CloudVerb.CAPABILITIES, {})).result())
+    except QuestionFailed as error:
+        return None, RuleOutcome("capabilities", claim, RuleStatus.BROKEN, (str(error),))
+    except ProviderError as error:
+        return None, RuleOutcome("capabilities", claim, RuleStatus.BROKEN, (error.reason,))
+    return capabilities, RuleOutcome("capabilities", claim, RuleStatus.OK)
+
+
+async def _check_rule(rule: Rule, subject: CheckSubject, options: CheckOptions) -> RuleOutcome:
+    if why := _why_skipped(rule, subject.capabilities, options):
+        return RuleOutcome(rule.name, rule.claim, RuleStatus.SKIPPED, (why,))
+    try:
+        problems = await rule.check(subject)
+    except QuestionFailed as error:
+        return RuleOutcome(rule.name, rule.claim, RuleStatus.SKIPPED, (f"cannot tell: {error}",))
+    return RuleOutcome(rule.name, rule.claim, RuleStatus.BROKEN if problems else RuleStatus.OK, tuple(problems))
+
+
+def _why_skipped(rule: Rule, capabilities: CloudCapabilities, options: CheckOptions) -> str:
+    offered = {
+        "": True,
+        "instances": capabilities.instances,
+        "loadBalancer": capabilities.load_balancer,
+        "routes": capabilities.routes,
+        "serve": capabilities.serve,
+    }
+    if not offered[rule.interface]:
+        return f"it does not offer {rule.interface}"
+    has = {Need.NODES: bool(options.nodes), Need.WRITES: options.writes}
+    return "; ".join(f"needs {need}" for need in rule.needs if not has[need])
+
+
+def _form_outcomes(probe: Probe, options: CheckOptions) -> Iterator[RuleOutcome]:
+    for name, claim in FORM_RULES.items():
+        problems = [reply.problem.text for reply in probe.replies if reply.problem and reply.problem.rule == name]
+        yield _outcome(name, claim, problems, RuleStatus.BROKEN)
+    secrets = [
+        f"{reply.request.verb} shows a secret of its environment on {where}"
+        for reply in probe.replies
+        for where, text in (
+            ("standard error", reply.printed.stderr),
+            ("standard output", reply.printed.stdout.decode(errors="replace")),
+        )
+        if options.mask(text) != text
+    ]
+    yield _outcome("secrets", "it shows no secret of its environment", secrets, RuleStatus.BROKEN)
+    left = [
+        f"{reply.request.verb} left {', '.join(reply.printed.left_behind)} running, which would be killed"
+        for reply in probe.replies
+        if reply.printed.left_behind
+    ]
+    yield _outcome("left-behind", "a call leaves no process behind", left, RuleStatus.BROKEN)
+    yield _outcome("spelling", "no key looks like a slip", misspelled_in(probe.replies), RuleStatus.DOUBTFUL)
+
+
+def _outcome(rule: str, claim: str, problems: Sequence[str], worst: RuleStatus) -> RuleOutcome:
+    """Equal problems of several calls are shown once, and only some of many."""
+    different = list(dict.fromkeys(problems))
+    more = [f"and {len(different) - _SHOWN} more"] if len(different) > _SHOWN else []
+    return RuleOutcome(rule, claim, worst if different else RuleStatus.OK, (*different[:_SHOWN], *more))

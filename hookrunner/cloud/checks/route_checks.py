@@ -1,0 +1,82 @@
+"""Rules of the verbs `routes-…`. The route that is made leads into a network without Pods."""
+
+from ipaddress import ip_network
+
+from hookrunner.cloud.answers import CloudRoute, CloudVerb, ProviderError
+from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
+from hookrunner.cloud.checks.made_up_objects import made_up_route
+from hookrunner.cloud.provider.wire_requests import routes_params
+from hookrunner.cloud.provider.wire_results import read_applied, read_routes
+
+_TIMES = 2
+
+
+async def _check_list(subject: CheckSubject) -> list[str]:
+    result = (await subject.probe.ask(CloudVerb.ROUTES_LIST, {})).result()
+    try:
+        routes = read_routes(result)
+    except ProviderError as error:
+        return [error.reason]
+    number = len(result["routes"])
+    unusable = [f"{number - len(routes)} of {number} entries are unusable"] if len(routes) < number else []
+    return [*unusable, *(f"'{route.destination_cidr}' is no network" for route in routes if not _is_network(route))]
+
+
+def _is_network(route: CloudRoute) -> bool:
+    try:
+        ip_network(route.destination_cidr, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+async def _check_life(subject: CheckSubject) -> list[str]:
+    """Create a route twice, find it, delete it twice; deleted in any case."""
+    route = made_up_route(subject.nodes[0])
+    try:
+        return await _follow_life(subject, route)
+    finally:
+        if made := await _find(subject, route):
+            await _apply(subject, [], made)
+
+
+async def _follow_life(subject: CheckSubject, route: CloudRoute) -> list[str]:
+    for number in range(_TIMES):
+        if problem := await _apply(subject, [route], []):
+            return [f"{'made' if not number else 'made again'}, a route fails: {problem}"]
+    made = await _find(subject, route)
+    if len(made) != 1:
+        return [f"made twice, a route is in the list {len(made)} times"]
+    if made[0].target_node != route.target_node:
+        return [f"a route to {route.target_node} is listed with the target '{made[0].target_node}'"]
+    for number in range(_TIMES):
+        if problem := await _apply(subject, [], made):
+            return [f"{'deleted' if not number else 'deleted again'}, a route fails: {problem}"]
+    return ["a deleted route is still in the list"] if await _find(subject, route) else []
+
+
+async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[CloudRoute]) -> str:
+    """What went wrong; empty if nothing did."""
+    reply = await subject.probe.ask_while_pending(CloudVerb.ROUTES_APPLY, routes_params(create, delete))
+    try:
+        results = read_applied(reply.result(), len(create), len(delete))
+    except ProviderError as error:
+        return error.reason
+    return "; ".join(str(error) for error in (*results.create, *results.delete) if error)
+
+
+async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
+    listed = read_routes((await subject.probe.ask(CloudVerb.ROUTES_LIST, {})).result())
+    return [other for other in listed if other.destination_cidr == route.destination_cidr]
+
+
+ROUTE_RULES = (
+    Rule("routes-list", "its list of routes is usable", _check_list, "routes"),
+    Rule(
+        "routes-life",
+        "a route is made once, found, and gone when it is deleted",
+        _check_life,
+        "routes",
+        (Need.NODES, Need.WRITES),
+    ),
+)

@@ -1,0 +1,102 @@
+"""What only a process can do wrong: end badly, hang, flood, leave something behind. And: what ships is checked."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrunner.cloud.answers import CloudVerb
+from hookrunner.cloud.checks.instance_checks import nodes_of
+from hookrunner.cloud.checks.probe import Probe
+from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.testing.starters.provider_starter import LANGUAGES, write_provider
+from tests.providers.provider_calls import PROVIDERS
+from tests.providers.test_libvirt import VIRSH
+
+
+def probe_of(executable: Path, timeout: float = 60.0, **environment: str) -> Probe:
+    path = os.environ["PATH"]
+    variables = {"PATH": f"{executable.parent}:{Path(sys.executable).parent}:{path}", **environment}
+    return Probe(ProcessRunner(executable, variables, Children(Patience())), "kubernetes", timeout)
+
+
+@pytest.mark.parametrize(
+    ("script", "rule", "message"),
+    [
+        ("exit 3", "exit-code", "ended with exit status 3"),
+        ("kill -9 $$", "exit-code", "ended with killed by SIGKILL"),
+        ("sleep 60", "deadline", "had not ended after 0.5 s"),
+        ("trap '' TERM; cat >/dev/null; head -c 20000000 /dev/zero | tr '\\0' x", "one-document", "more than 16 MiB"),
+        ("echo hello", "one-document", "is not JSON: 'hello'"),
+    ],
+)
+async def test_a_bad_end_is_said(tmp_path: Path, script: str, rule: str, message: str) -> None:
+    reply = await probe_of(executable(tmp_path, script), 0.5).ask(CloudVerb.CAPABILITIES, {})
+    assert reply.problem
+    assert reply.problem.rule == rule
+    assert message in reply.problem.text
+
+
+async def test_a_process_that_is_left_behind_is_named_and_ended(tmp_path: Path) -> None:
+    reply = await probe_of(executable(tmp_path, "sleep 61 >&- 2>&- & echo '{\"result\": {}}'")).ask(
+        CloudVerb.LB_DELETE, {}
+    )
+    assert reply.printed.left_behind == ("sleep",)
+
+
+async def test_a_program_that_cannot_be_started_is_an_ending(tmp_path: Path) -> None:
+    reply = await probe_of(tmp_path / "missing").ask(CloudVerb.CAPABILITIES, {})
+    assert reply.problem
+    assert "missing" in reply.problem.text
+
+
+def executable(directory: Path, script: str) -> Path:
+    path = directory / "provider"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+async def broken_rules(probe: Probe, *names: str, writes: bool = True) -> dict[str, tuple[str, ...]]:
+    outcomes = await check_provider(probe, CheckOptions(tuple(nodes_of(list(names))), writes))
+    return {
+        outcome.rule: outcome.texts
+        for outcome in outcomes
+        if outcome.status in (RuleStatus.BROKEN, RuleStatus.DOUBTFUL)
+    }
+
+
+@pytest.mark.slow
+async def test_simcloud_keeps_all_rules(tmp_path: Path) -> None:
+    cloud = tmp_path / "cloud.json"
+    cloud.write_text("")
+    probe = probe_of(PROVIDERS / "simcloud", CLOUD_CONFIG=str(cloud))
+    assert await broken_rules(probe, "worker-1", "worker-2") == {}
+
+
+@pytest.mark.slow
+async def test_the_inventory_keeps_all_rules(tmp_path: Path) -> None:
+    file = tmp_path / "machines.json"
+    pool = {"addresses": "192.0.2.1-192.0.2.9", "state": str(tmp_path / "state")}
+    file.write_text(f"machines: [{{name: rack-1}}, {{name: rack-2}}]\nloadBalancers: {pool}\n")
+    assert await broken_rules(probe_of(PROVIDERS / "inventory", CLOUD_CONFIG=str(file)), "rack-1", "rack-2") == {}
+
+
+@pytest.mark.slow
+async def test_the_example_in_shell_keeps_all_rules(tmp_path: Path) -> None:
+    virsh = tmp_path / "virsh"
+    virsh.write_text(VIRSH)
+    virsh.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert await broken_rules(probe_of(PROVIDERS / "libvirt", PATH=path), "a", "b") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_new_provider_keeps_all_rules(tmp_path: Path, language: str) -> None:
+    probe = probe_of(write_provider("my-cloud", language, tmp_path))
+    assert await broken_rules(probe, "worker-1", "worker-3") == {}
