@@ -173,6 +173,14 @@ class EventRecorder:
             self._forget_first()
         self._news.set()
 
+    async def post(self, about: ObjectReference, source: str, event: EventLike) -> None:
+        """Write an Event at once, and return when it is written or could not be: for what has to be known before
+        something else is done."""
+        self.record(about, source, event)
+        key = _Key(about, source, event.reason, "")
+        if thread := self._waiting.pop(key, None):
+            await self._post(key, thread)
+
     async def write(self) -> None:
         """Write Events until cancelled."""
         loop = asyncio.get_running_loop()
@@ -267,3 +275,7 @@ class EventSource:
     def record(self, about: ObjectReference, event: EventLike) -> None:
         """Have an Event about this object written."""
         self.recorder.record(about, self.component, event)
+
+    async def post(self, about: ObjectReference, event: EventLike) -> None:
+        """See `EventRecorder.post`."""
+        await self.recorder.post(about, self.component, event)

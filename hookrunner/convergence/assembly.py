@@ -10,7 +10,7 @@ from functools import partial
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.controllers.event_recorder import EventRecorder
+from hookrunner.controllers.event_recorder import EventRecorder, EventSource
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
@@ -67,6 +67,11 @@ class Convergence:
     def helm(self) -> Helm:
         """What releases are made with."""
         return self._helm
+
+    @property
+    def events(self) -> EventSource:
+        """For Events that something waits for."""
+        return self._events.source
 
     @property
     def store(self) -> SectionStore:

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner.controllers.event_recorder import EventPace, EventRecorder, ObjectEvent
+from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.resources import ObjectReference
 
@@ -108,6 +108,11 @@ class EventWriter:
         self._recorder = recorder
         self._notices = notices
         self._config = config
+
+    @property
+    def source(self) -> EventSource:
+        """For Events that something waits for."""
+        return self._recorder.source(_COMPONENT)
 
     async def post(self) -> None:
         """Write Events until cancelled."""

@@ -36,7 +36,6 @@ from hookrunner.model.bindings import label_of
 from hookrunner.model.releases import (
     NEVER_PRUNED,
     Head,
-    KeptObject,
     ObjectMarks,
     OwnerReference,
     ReleaseOptions,
@@ -87,7 +86,7 @@ class InstanceBlueprint(OwnBlueprint):
     """One instance. `packages` chooses its package, and is closed when the unit is removed. `obstacle` is why its last
     run did not reach the objects, None if it did; `tried` is the generation of the spec with which that run began;
     `prepared` is what that run began with, `installed` the head of its release then (`has_read_head`: it was looked
-    at), `kept` what stays on purpose after its deletion, `settled` the head since its last run without an error."""
+    at), `settled` the head since its last run without an error."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, home: str, parts: BlueprintParts) -> None:
         self.addon = addon
@@ -97,7 +96,6 @@ class InstanceBlueprint(OwnBlueprint):
         self.installed: Head | None = None
         self.has_read_head = False
         self.tried = 0
-        self.kept: tuple[KeptObject, ...] = ()
         self.settled: Head | None = None
         self.given_up = GivenUp()
         self._is_blocked = False
@@ -242,7 +240,7 @@ class InstanceBlueprint(OwnBlueprint):
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
         options, remover = self.options(ReleaseOptions()), self._parts.remover
-        self.kept = await remover.remove(self.instance, head, options, patience)
+        await remover.remove(self.instance, head, options, patience)
 
     @property
     def _ready(self) -> PreparedBuild:

@@ -35,10 +35,8 @@ from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.model.addon_status import WakeUp
-from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.modules import Module, Traits
-from hookrunner.model.resources import ObjectReference
-from hookrunner.model.status import some
 
 _SOON = 2.0
 """Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:
@@ -235,8 +233,6 @@ class InstanceRegistry:
         """Delete what it has installed, let its object go, and remove the unit; the UID of the object."""
         self._notices.publish(Notice(live.unit, "Deleting", cause, bad=False))
         await self._units.delete(live.state, cause)
-        if kept := live.blueprint.kept:
-            self._notices.publish(Notice(live.unit, "Kept", some([*map(str, kept)]), bad=False))
         await self._let_go(live)
         await self._units.remove(live.state)
         return live.blueprint.instance.uid
@@ -271,9 +267,3 @@ def to_module(addon: Addon, instance: Instance) -> Module:
         drift=addon.drift,
     )
     return Module(instance.unit, addon.key, 0, addon.directory, addon.root, chart=True, traits=traits, addon=addon.name)
-
-
-def reference_of(addon: Addon, instance: Instance) -> ObjectReference:
-    """The object that Events of an instance are about."""
-    kind = addon.object
-    return ObjectReference(kind.api_version, kind.kind, instance.namespace, instance.name, instance.uid)

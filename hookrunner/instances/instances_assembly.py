@@ -266,7 +266,9 @@ class _BlueprintMaker:
             builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
             terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace),
-            remover=InstanceRemover(helm.releases, client, {name: cache.addon for name, cache in caches.items()}),
+            remover=InstanceRemover(
+                helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
+            ),
             mark=FinalizerSetter(client).set,
             look_around=partial(look_around, views),
             open_source=self._open_source,

@@ -2,7 +2,7 @@
 objects are removed, and the purge of those that vanished without the finalizer.
 
     await add_finalizer(client, addon, instance)        # the API server keeps a deleted instance until it is removed
-    kept = await InstanceRemover(releases, client, addons).remove(instance, head, options, patience)
+    await InstanceRemover(releases, client, addons, events).remove(instance, head, options, patience)
     await VanishedInstances(releases, notices, home).purge(cache)
 
 The finalizer is set before the first release record is written and removed last, so that nothing is left whenever the
@@ -14,7 +14,8 @@ Objects stay if the instance says so (`deletionPolicy: Orphan`), if it is not ma
 the owner references from the objects: so it is noted in the instance before anything else is done, and the missing
 references tell of it too.
 
-A user may take the finalizer away while no process runs. Then only the release's record knows what is left.
+What stays on purpose is in the Event `Kept`, which is written before the records are deleted, since only they know of
+it. A user may take the finalizer away while no process runs. Then only the release's record knows what is left.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import log
+from hookrunner.controllers.event_recorder import EventSource, ObjectEvent
 from hookrunner.convergence.events import Notice, Notices
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.instances.instance_informer import InstanceCache
@@ -30,7 +32,7 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance
+from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance, reference_of
 from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
@@ -119,20 +121,27 @@ class InstanceRemover:
     releases: Releases
     client: Client
     addons: Mapping[str, Addon]
+    events: EventSource
 
-    async def remove(
+    async def remove(self, instance: Instance, head: Head, options: ReleaseOptions, patience: float) -> None:
+        """Remove a release, and tell what stays on purpose. Each object may take `patience` seconds to disappear.
+        Raises ReleaseFailed, KubeError."""
+        if kept := await self._remove(instance, head, options, patience):
+            event = ObjectEvent("Kept", some([*map(str, kept)]), is_warning=False)
+            await self.events.post(reference_of(self.addons[instance.addon], instance), event)
+            await self.releases.forget(head.name, head.namespace)
+
+    async def _remove(
         self, instance: Instance, head: Head, options: ReleaseOptions, patience: float
     ) -> tuple[KeptObject, ...]:
-        """Remove a release; what stays on purpose. Each object may take `patience` seconds to disappear. Raises
-        ReleaseFailed, KubeError."""
         reason = reason_to_leave(instance)
         if not reason and await self._has_lost_owner(head, options.marks):
             reason = "it was deleted with the policy Orphan"
         if not reason:
             return await self.releases.tear_down(head.name, head.namespace, options, patience)
         await self._note(instance)
-        changed = await self.releases.abandon(head.name, head.namespace, options.marks)
-        return (KeptObject(f"objects ({changed})", reason),) if changed else ()
+        left = await self.releases.abandon(head.name, head.namespace, options.marks)
+        return (KeptObject(f"objects ({left})", reason),) if left else ()
 
     async def _has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
         """Have the objects lost their owner? Records that cannot be read say nothing about that."""
@@ -193,6 +202,8 @@ class VanishedInstances:
         stays = f"; what stays: {some([*map(str, kept)])}" if kept else ""
         message = f"the instance {head.name} is gone: removed{stays}"
         self.notices.publish(Notice(head.name, "ReleasePurged", message, bad=False))
+        if kept:
+            await self.releases.forget(head.name, head.namespace)
 
 
 def vanished(heads: Mapping[str, Head], cache: InstanceCache) -> list[Head]:

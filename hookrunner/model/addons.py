@@ -14,7 +14,7 @@ from typing import Literal
 
 from hookrunner.model.modules import Drift
 from hookrunner.model.releases import LONGEST_RELEASE
-from hookrunner.model.resources import Resource
+from hookrunner.model.resources import ObjectReference, Resource
 from kubetypes.json_values import JSON
 
 Scope = Literal["Namespaced", "Cluster"]
@@ -281,3 +281,9 @@ def unit_name(addon: str, namespace: str, name: str) -> str:
         return whole
     digest = hashlib.sha256(whole.encode()).hexdigest()
     return f"{whole[:_KEPT].rstrip('.-')}.{digest[:_DIGITS]}"
+
+
+def reference_of(addon: Addon, instance: Instance) -> ObjectReference:
+    """The object that Events of an instance are about."""
+    kind = addon.object
+    return ObjectReference(kind.api_version, kind.kind, instance.namespace, instance.name, instance.uid)

@@ -174,7 +174,8 @@ class Releases:
         self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
     ) -> tuple[KeptObject, ...]:
         """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
-        stay on purpose. A release that does not exist is torn down already. An interrupted teardown is repeated."""
+        stay on purpose. If there are any, the records stay too: nothing else knows of them, until `forget` is called.
+        A release that does not exist is torn down already. An interrupted teardown is repeated."""
         async with self._store.hold(name, namespace) as release:
             if not release.history:
                 return ()
@@ -184,21 +185,29 @@ class Releases:
                 await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
                 kept = await self._teardown.delete(everything, identity, options, patience)
                 await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
-                await self._delete_records(release)
+                if not kept:
+                    await self._delete_records(release)
             return kept
 
     async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
-        """Leave the objects of a release to their users, without our marks, and delete its records; how many objects
-        were changed."""
+        """Leave the objects of a release to their users, without our marks; how many there are. If there are any, the
+        records stay until `forget` is called."""
         async with self._store.hold(name, namespace) as release:
             if not release.history:
                 return 0
             with _naming_release(release):
                 records = await self._mark_uninstalling(release)
                 identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-                changed = await self._teardown.abandon(everything, identity, marks)
+                left = await self._teardown.abandon(everything, identity, marks)
+                if not left:
+                    await self._delete_records(release)
+            return left
+
+    async def forget(self, name: str, namespace: str) -> None:
+        """Delete the records of a release of which only those objects are left that stay on purpose."""
+        async with self._store.hold(name, namespace) as release:
+            with _naming_release(release):
                 await self._delete_records(release)
-            return changed
 
     async def has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
         """Was the owner of its objects deleted so that they should stay, as far as their owner references show?"""

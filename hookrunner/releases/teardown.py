@@ -116,8 +116,8 @@ class Teardown:
         return tuple(kept for kept in results if kept)
 
     async def abandon(self, ids: Collection[ObjectId], identity: ReleaseId, marks: ObjectMarks) -> int:
-        """Take all our marks from these objects, and leave them in the cluster; how many were changed. Raises
-        ReleaseFailed, which names the objects that could not be changed."""
+        """Take all our marks from these objects, and leave them in the cluster; how many exist. Raises ReleaseFailed,
+        which names the objects that could not be changed."""
 
         async def abandon(target: ObjectId) -> bool:
             return await self._abandon(target, identity, marks)
@@ -183,11 +183,12 @@ class Teardown:
         try:
             ref = await self._ref(target)
             options = WriteOptions(FIELD_MANAGER, metadata_only=True)
-            return await writes.patch_metadata(self._client, ref, patch_of, options)
+            await writes.patch_metadata(self._client, ref, patch_of, options)
         except (NotFound, UnknownKind):
             return False
         except Conflict:
             raise ReleaseFailed("another client keeps writing it", brief=True) from None
+        return True
 
     async def _ref(self, target: ObjectId) -> ObjectRef:
         resource = await self._kinds.resolve(target.api_version, target.kind)

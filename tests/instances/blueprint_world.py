@@ -10,6 +10,7 @@ from hookrunner.addons.build_request import BuildTerms
 from hookrunner.addons.gates import GateWorld
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
+from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -26,6 +27,7 @@ from hookrunner.releases.releases import Releases
 from hookrunner.settings import own_environment
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from tests.controllers.event_server import EventServer
 from tests.convergence.site import NO_SCHEMAS
 from tests.instances.samples import ADDON
 
@@ -57,6 +59,9 @@ class Records(Releases):
         self.removed.append(f"abandoned {namespace}/{name}")
         return 1
 
+    async def forget(self, name: str, namespace: str) -> None:
+        self.removed.append(f"forgotten {namespace}/{name}")
+
     async def has_lost_owner(self, head: Head, marks: Any) -> bool:
         return False
 
@@ -86,6 +91,7 @@ class World:
     status: JSON = None
     marked: int = 0
     reported: list[str] = field(default_factory=list)
+    events: EventServer = field(default_factory=EventServer)
 
     def put(self, version: str, **files: str) -> None:
         """A package, which the channel leads to from now on."""
@@ -118,7 +124,9 @@ class World:
             builder=builder,
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
             terms=BuildTerms(namespace="home"),
-            remover=InstanceRemover(self.records, no_client, {}),
+            remover=InstanceRemover(
+                self.records, no_client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
+            ),
             mark=mark,
             look_around=look_around,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),

@@ -68,7 +68,6 @@ class GatedBlueprint(FakeBlueprint):
     instance: Any = None
     views: Any = None
     obstacle: AddonObstacle | None = None
-    kept: tuple[str, ...] = ()
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
     tries: int = 0

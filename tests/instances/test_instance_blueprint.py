@@ -9,6 +9,7 @@ import pytest
 from hookrunner.errors import (
     BadPatch,
     BadValues,
+    Denied,
     HookrunnerError,
     ReleaseFailed,
     RenderFailed,
@@ -242,16 +243,27 @@ def test_objects_get_marks_and_are_tried_before_they_are_written(world: World) -
 LEFT = KeptObject("objects (1)", "its deletionPolicy is Orphan")
 
 
+NO_EVENTS = Denied(403, "Forbidden", "no right")
+
+
 @pytest.mark.parametrize(
-    ("policy", "removed", "kept"),
-    [("Delete", f"torn down home/{UNIT}", (KEPT,)), ("Orphan", f"abandoned home/{UNIT}", (LEFT,))],
+    ("policy", "removed", "kept", "error"),
+    [
+        ("Delete", "torn down", KEPT, None),
+        ("Orphan", "abandoned", LEFT, None),
+        ("Delete", "torn down", KEPT, NO_EVENTS),
+    ],
 )
 async def test_deletion_policy_says_what_becomes_of_objects(
-    policy: str, removed: str, kept: tuple[KeptObject, ...], world: World
+    policy: str, removed: str, kept: KeptObject, error: Denied | None, world: World
 ) -> None:
-    blueprint = world.blueprint(instance(spec={"deletionPolicy": policy}))
-    await blueprint.uninstall(head())
-    assert (world.records.removed, blueprint.kept) == ([removed], kept)
+    """The Event that says what stays is tried before the records are deleted, whether it can be written or not."""
+    world.events.error = error
+    await world.blueprint(instance(spec={"deletionPolicy": policy})).uninstall(head())
+    assert world.records.removed == [f"{removed} home/{UNIT}", f"forgotten home/{UNIT}"]
+    (event,) = world.events.bodies
+    assert (event["reason"], event["message"], event["type"]) == ("Kept", str(kept), "Normal")
+    assert event["involvedObject"]["uid"] == "u-1"
 
 
 async def test_preview_is_what_the_next_run_makes_and_changes_nothing(world: World) -> None:

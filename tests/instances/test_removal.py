@@ -131,12 +131,13 @@ def test_nothing_is_removed_while_it_is_not_clear_whether_it_should_be() -> None
 
 
 class Records(Releases):
-    """These releases. `errors` are raised one after the other, before anything works."""
+    """These releases, of each of which `kept` stays. `errors` are raised one after the other, before anything works."""
 
     def __init__(self, heads: Iterable[Head], *errors: Exception) -> None:
         self.heads = {head.name: head for head in heads}
         self.errors = [*errors]
         self.options = ReleaseOptions()
+        self.kept: tuple[KeptObject, ...] = ()
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         return {**self.heads}
@@ -147,8 +148,13 @@ class Records(Releases):
         if self.errors:
             raise self.errors.pop(0)
         self.options = options
+        if self.kept:
+            return self.kept
         del self.heads[name]
         return ()
+
+    async def forget(self, name: str, namespace: str) -> None:
+        del self.heads[name]
 
 
 def head(name: str, **more: Any) -> Head:
@@ -177,6 +183,7 @@ def test_nothing_is_vanished_before_the_instances_are_listed() -> None:
 async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None:
     refused = ReleaseFailed("ConfigMap a is not gone after 60 s"), Unreachable("the server is away")
     records, notices = Records([head("dns.default.x"), head("dns.default.y")], *refused), Notices()
+    records.kept = (KeptObject("/Namespace/dns", "it is not empty"),)
     await VanishedInstances(records, notices, "home").purge(cache("x"))
     assert [*records.heads] == ["dns.default.x"]
     assert records.options.of_addon

@@ -57,6 +57,7 @@ async def tear_down(releases: Releases, place: str) -> None:
 
 async def abandon(releases: Releases, place: str) -> None:
     await releases.abandon("demo", place, options(place).marks)
+    await releases.forget("demo", place)
 
 
 OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}

@@ -80,10 +80,10 @@ async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> l
             await asyncio.sleep(_SETTLED)
         lines = [f"{addon}/{name}: annotated with {UNMANAGED}=true"]
         for driver, home in await _homes(client, target.instance.unit):
-            changed = await _releases(client, driver, home).abandon(
-                target.instance.unit, home, marks_of(target.addon, target.instance)
-            )
-            lines.append(f"release {home}/{target.instance.unit}: {changed} objects left, records deleted")
+            releases, unit = _releases(client, driver, home), target.instance.unit
+            left = await releases.abandon(unit, home, marks_of(target.addon, target.instance))
+            await releases.forget(unit, home)
+            lines.append(f"release {home}/{unit}: {left} objects left, records deleted")
         await remove_finalizer(client, target.addon, target.instance)
         return [*lines, f"{addon}/{name}: not managed any more"]
 

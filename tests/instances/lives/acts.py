@@ -36,18 +36,19 @@ async def leave(places: Places) -> None:
 @dataclass(frozen=True, slots=True)
 class Act:
     """What users do in each place, and the `state` that it leads to: phase and version, None if the instance is gone;
-    `maps` are the ConfigMaps that are there then."""
+    `maps` are the ConfigMaps that are there then; `told` is the reason of an Event that there is in each place."""
 
     do: Callable[[Places], Awaitable[None]]
     state: tuple[str, str] | None
     maps: JSON = field(default_factory=dict)
+    told: str = ""
 
 
 CREATE = Act(create, ("Current", "1.0.0"), OLD)
 UPGRADE = Act(upgrade, ("Current", "2.0.0"), NEW)
 SPOIL = Act(spoil, ("RolledBack", "2.0.0"), NEW)
 DELETE = Act(delete, None)
-LEAVE = Act(leave, None, OLD)
+LEAVE = Act(leave, None, OLD, "Kept")
 
 
 async def finish(site: LiveSite, act: Act) -> None:
@@ -57,6 +58,7 @@ async def finish(site: LiveSite, act: Act) -> None:
     assert {place: found.get(place, {}) for place in PLACES} == dict.fromkeys(PLACES, act.maps)
     records = {record.split(".")[1] for record in await site.places.records()}
     assert records == (set(PLACES) if act.state else set())
+    assert not act.told or {*PLACES} <= await site.places.told(act.told)
 
 
 async def states(site: LiveSite) -> dict[str, Any]:

@@ -74,8 +74,8 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
 
 
 class Wire(Client):
-    """A client through which each place gets only so many writes; those after them fail, as long as it is cut off. The
-    request `forbidden`, a method and a path, is refused; `broken` meets a fault of our own."""
+    """A client through which each place gets only so many writes, Events not counted; those after them fail, as long as
+    it is cut off. The request `forbidden`, a method and a path, is refused; `broken` meets a fault of our own."""
 
     left: dict[str, int]
     refused: frozenset[str]
@@ -92,19 +92,19 @@ class Wire(Client):
             raise Denied(403, "Forbidden", f"{self.forbidden} is forbidden")
         if f"{call.method} {call.path}" == self.broken:
             raise KeyError("a value that no message may quote")
-        place = _place_of(call)
+        place, is_event = _place_of(call), "/events" in call.path
         if place in self.left:
             if self.left[place] == 0 and place in self.refused:
                 raise Denied(403, "Forbidden", f'{place} is forbidden: User "u" cannot {call.method} resource "x"')
             if self.left[place] == 0:
                 raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
-            self.left[place] -= 1
+            self.left[place] -= not is_event
         return await super().send(call)
 
 
 def _place_of(call: ApiCall) -> str:
     """The place that a write is for; empty for reads and for what changes nothing."""
-    if call.method == "GET" or "dryRun" in call.params or "/events" in call.path:
+    if call.method == "GET" or "dryRun" in call.params:
         return ""
     name = call.body["metadata"].get("name", "") if call.method == "POST" else ""
     match = _PLACE.search(f"{call.path} {name}")
@@ -169,6 +169,11 @@ class Places:
             if not metadata["name"].startswith("kube-root"):
                 found.setdefault(metadata["namespace"], {})[metadata["name"]] = (item.get("data") or {}).get("x")
         return found
+
+    async def told(self, reason: str) -> set[str]:
+        """The places whose instances have an Event with this reason."""
+        items = (await self._client.get("/api/v1/events"))["items"]
+        return {item["metadata"]["namespace"] for item in items if item["reason"] == reason}
 
     async def records(self) -> list[str]:
         """The names of all release records."""
