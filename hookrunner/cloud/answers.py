@@ -6,7 +6,7 @@ so, and from nowhere else; whatever cannot be read is `UNKNOWN` or a `ProviderEr
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -128,6 +128,30 @@ class CloudCapabilities:
     def owns(self, provider_id: str) -> bool:
         """Is it an id of this provider?"""
         return provider_id.startswith(self.provider_id_prefixes)
+
+    def supports(self, verb: CloudVerb) -> bool:
+        """Is the interface of the verb there? `lb-list` is optional, and belongs to none."""
+        match verb:
+            case CloudVerb.INSTANCES:
+                return self.instances
+            case CloudVerb.LB_GET | CloudVerb.LB_ENSURE | CloudVerb.LB_UPDATE | CloudVerb.LB_DELETE:
+                return self.load_balancer
+            case CloudVerb.ROUTES_LIST | CloudVerb.ROUTES_APPLY:
+                return self.routes
+            case _:
+                return True
+
+    def without(self, verb: CloudVerb) -> "CloudCapabilities":
+        """The same without the interface of the verb, which turned out not to be there."""
+        match verb:
+            case CloudVerb.INSTANCES:
+                return replace(self, instances=False)
+            case CloudVerb.ROUTES_LIST | CloudVerb.ROUTES_APPLY:
+                return replace(self, routes=False)
+            case CloudVerb.LB_GET | CloudVerb.LB_ENSURE | CloudVerb.LB_UPDATE | CloudVerb.LB_DELETE:
+                return replace(self, load_balancer=False)
+            case _:
+                return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,32 @@ def _advice(command: Command, error: OSError) -> str:
             return str(error.strerror or error)
 
 
+def why_not_startable(path: Path) -> str:
+    """What is wrong with an executable and what to do, as far as that shows without starting it; else ""."""
+    if not path.exists():
+        return "the file is not there; correct the path"
+    if not path.is_file():
+        return "it is no file but a directory or a device; name the executable itself"
+    if not os.access(path, os.X_OK):
+        return f"permission denied; make it executable: chmod +x {path}"
+    return _bad_first_line(path)
+
+
+def _bad_first_line(path: Path) -> str:
+    """A script without a first line, or whose interpreter is missing. What cannot be read may still be executed."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_HASHBANG)
+    except OSError:
+        return ""
+    if first.startswith(b"#!"):
+        interpreter = first[2:].split(b"\n")[0].strip().split(b" ")[0]
+        return "" if interpreter and Path(os.fsdecode(interpreter)).exists() else _bad_interpreter(path)
+    if first.isascii() and b"\0" not in first:  # no binary has such a beginning
+        return "it is a text without a first line like #!/bin/bash; add one"
+    return ""
+
+
 def _bad_interpreter(path: Path) -> str:
     """The file exists and yet is "not found": the kernel means the interpreter in its first line."""
     try:

@@ -64,6 +64,10 @@ def read_load_balancers(result: Result) -> tuple[ListedLoadBalancer, ...]:
     return _listed(result, "loadBalancers", CloudVerb.LB_LIST, _load_balancer)
 
 
+def read_nothing(result: Result) -> None:
+    """Of `lb-update` and `lb-delete`: that it is an object says all."""
+
+
 def read_routes(result: Result) -> tuple[CloudRoute, ...]:
     """Of `routes-list`. Raises ProviderError."""
     return _listed(result, "routes", CloudVerb.ROUTES_LIST, _route)

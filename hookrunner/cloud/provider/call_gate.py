@@ -1,0 +1,106 @@
+"""Who may call the cloud's program now: so many at once, some calls never side by side, and none during a pause.
+
+    async with gate.turn("routes"):
+        ...                 # one call
+    gate.pause(42.0)        # the cloud is throttling: no other call begins before then
+
+A *lane* is a name for calls that must not run side by side: all `routes-*`, the `lb-*` of one Service, `instances`.
+Turns come in the order in which they were asked for. Calls under way are not touched by a pause.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from kubetypes.timers import TICK
+
+
+@dataclass(slots=True)
+class _Lane:
+    """A lock, and how many hold it or wait for it."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+class CallGate:
+    """The turns of one provider. `limit` calls run at once."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._running = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._lanes: dict[str, _Lane] = {}
+        self._resume_at = 0.0
+
+    @property
+    def paused_until(self) -> float:
+        """Epoch seconds of the end of the pause, 0 without one."""
+        left = self._resume_at - asyncio.get_running_loop().time()
+        return time.time() + left if left > 0 else 0.0
+
+    def set_limit(self, limit: int) -> None:
+        """Another number of calls at once, from the next turn on."""
+        self._limit = limit
+        self._admit()
+
+    def pause(self, seconds: float) -> None:
+        """No turn begins for so long. A longer pause stays."""
+        self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + seconds)
+
+    @asynccontextmanager
+    async def turn(self, lane: str = "") -> AsyncIterator[None]:
+        """Wait for the lane, for a free place and for the end of the pause."""
+        async with self._in_lane(lane):
+            await self._enter()
+            try:
+                await self._wait_for_resume()
+                yield
+            finally:
+                self._running -= 1
+                self._admit()
+
+    @asynccontextmanager
+    async def _in_lane(self, name: str) -> AsyncIterator[None]:
+        if not name:
+            yield
+            return
+        lane = self._lanes.setdefault(name, _Lane())
+        lane.users += 1
+        try:
+            async with lane.lock:
+                yield
+        finally:
+            lane.users -= 1
+            if not lane.users:
+                del self._lanes[name]
+
+    async def _enter(self) -> None:
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
+        self._admit()
+        try:
+            await place
+        except asyncio.CancelledError:
+            with suppress(ValueError):
+                self._queue.remove(place)
+            if place.done() and not place.cancelled():  # it was given the place in the same moment
+                self._running -= 1
+                self._admit()
+            raise
+
+    def _admit(self) -> None:
+        while self._queue and self._running < self._limit:
+            place = self._queue.popleft()
+            if not place.done():
+                self._running += 1
+                place.set_result(None)
+
+    async def _wait_for_resume(self) -> None:
+        """A pause may be prolonged while it is waited for."""
+        if (left := self._resume_at - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(max(left, TICK))
+            await self._wait_for_resume()

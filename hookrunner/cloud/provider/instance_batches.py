@@ -1,0 +1,186 @@
+"""Questions about instances in natural batches: one call at a time, and what is asked meanwhile goes into the next.
+
+There is no timer: the first question starts a call at once, and a thousand that come during it share the next ones, up
+to the provider's `maxBatch`. If a call with several Nodes fails, it is made again in halves until the bad ones stand
+alone. Such a Node is *set aside*: it is asked about alone, beside the others' calls, until it is answered, so a Node at
+which the program chokes or hangs costs the others nothing.
+
+A program that fails at every Node is away, not choking: two Nodes of a failed call are asked about alone first, and
+only if one of them is answered the call is halved. Otherwise an outage would cost two calls for each Node, in place of
+three for all.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.provider.wire_answers import unavailable
+
+AskCloud = Callable[[Sequence[CloudNode], AbstractSet[Want]], Awaitable[Mapping[str, InstanceAnswer]]]
+"""One call. Raises ProviderError."""
+_ABOUT_ALL = {ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED}
+"""Errors that are no Node's fault: a smaller call would fail, too."""
+_PROBES = 2
+
+
+@dataclass(eq=False, slots=True)
+class _Question:
+    """What is asked about a Node, perhaps by several callers, who wait for one answer."""
+
+    node: CloudNode
+    want: set[Want]
+    answer: asyncio.Future[InstanceAnswer | ProviderError] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def settle(self, answer: InstanceAnswer | ProviderError) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+
+class _WaitingQuestions:
+    """Questions that wait for their call, one for each Node."""
+
+    def __init__(self) -> None:
+        self._questions: dict[str, _Question] = {}
+        self._is_asked = asyncio.Event()
+
+    def add(self, node: CloudNode, want: AbstractSet[Want]) -> _Question:
+        """The latest projection of the Node counts, and all that is wanted of it."""
+        question = self._questions.setdefault(node.name, _Question(node, set()))
+        question.node = node
+        question.want |= want
+        self._is_asked.set()
+        return question
+
+    async def take(self, most: int) -> list[_Question]:
+        """The oldest questions, as soon as there is one."""
+        await self._is_asked.wait()
+        names = list(self._questions)[:most]
+        taken = [self._questions.pop(name) for name in names]
+        if not self._questions:
+            self._is_asked.clear()
+        return taken
+
+
+class InstanceBatches:
+    """Answers questions while `run_batches` and `run_alone` are running. `most` is the largest batch."""
+
+    def __init__(self, ask_cloud: AskCloud, ask_alone: AskCloud, most: Callable[[], int]) -> None:
+        self._ask_cloud = ask_cloud
+        self._ask_alone = ask_alone
+        self._most = most
+        self._batch, self._alone = _WaitingQuestions(), _WaitingQuestions()
+        self._aside: set[str] = set()
+        self._is_answering = False
+
+    @property
+    def aside(self) -> AbstractSet[str]:
+        """The names of the Nodes that are asked about alone."""
+        return self._aside
+
+    async def ask(
+        self, nodes: Iterable[CloudNode], want: AbstractSet[Want]
+    ) -> dict[str, InstanceAnswer | ProviderError]:
+        """An answer for each Node, by name. A Node that is set aside does not hold up the others: without an answer of
+        its own by then, it gets an error."""
+        questions = {node.name: self._waiting(node).add(node, want) for node in nodes}
+        usual = [question.answer for name, question in questions.items() if name not in self._aside]
+        waited = usual or [question.answer for question in questions.values()]
+        if waited:
+            await asyncio.wait(waited)
+        pending = unavailable("the provider has failed at this Node, which is asked about alone and not answered yet")
+        return {
+            name: question.answer.result() if question.answer.done() else pending
+            for name, question in questions.items()
+        }
+
+    async def run_batches(self) -> None:
+        """Ask about all but the Nodes that are set aside, until cancelled."""
+        while True:
+            questions = await self._batch.take(self._most())
+            try:
+                await self._ask_round(questions)
+            finally:
+                _settle(questions, unavailable("the question was given up"))
+
+    async def run_alone(self) -> None:
+        """Ask about the Nodes that are set aside, one at a time, until cancelled."""
+        while True:
+            (question,) = await self._alone.take(1)
+            try:
+                if error := await _attempt(self._ask_alone, [question]):
+                    question.settle(error)
+                else:
+                    self._aside.discard(question.node.name)
+            finally:
+                question.settle(unavailable("the question was given up"))
+
+    def _waiting(self, node: CloudNode) -> _WaitingQuestions:
+        return self._alone if node.name in self._aside else self._batch
+
+    async def _ask_round(self, questions: list[_Question]) -> None:
+        was_answering, self._is_answering = self._is_answering, True
+        error = await _attempt(self._ask_cloud, questions)
+        if error is None:
+            return
+        if error.code not in _ABOUT_ALL and len(questions) > 1:
+            error = await self._probe(questions) or await self._ask_halves(questions)
+        elif error.code not in _ABOUT_ALL and was_answering:
+            self._aside.add(questions[0].node.name)
+        self._is_answering = error is None
+        if error:
+            _settle(questions, error)
+
+    async def _probe(self, questions: list[_Question]) -> ProviderError | None:
+        """Ask about a few Nodes alone: None if one of them is answered, else why not."""
+        error: ProviderError | None = None
+        for question in random.sample(questions, min(_PROBES, len(questions))):
+            error = await _attempt(self._ask_cloud, [question])
+            if error is None or error.code in _ABOUT_ALL:
+                break
+        return error
+
+    async def _ask_halves(self, questions: list[_Question]) -> ProviderError | None:
+        """Ask in ever smaller parts; a Node that fails alone is set aside. Returns an error that is about all."""
+        parts = deque(_halves(questions))
+        while parts:
+            part = [question for question in parts.popleft() if not question.answer.done()]
+            error = await _attempt(self._ask_cloud, part) if part else None
+            if error is None:
+                continue
+            if error.code in _ABOUT_ALL:
+                return error
+            if len(part) > 1:
+                parts.extend(_halves(part))
+                continue
+            self._aside.add(part[0].node.name)
+            part[0].settle(error)
+        return None
+
+
+async def _attempt(ask_cloud: AskCloud, questions: Sequence[_Question]) -> ProviderError | None:
+    """One call, which settles its questions; the error if it fails, which settles none."""
+    want = frozenset[Want]().union(*(question.want for question in questions))
+    try:
+        answers = await ask_cloud([question.node for question in questions], want)
+    except ProviderError as error:
+        return error
+    for question in questions:
+        question.settle(answers[question.node.name])
+    return None
+
+
+def _halves(questions: list[_Question]) -> list[list[_Question]]:
+    middle = len(questions) // 2
+    return [half for half in (questions[:middle], questions[middle:]) if half]
+
+
+def _settle(questions: Iterable[_Question], error: ProviderError) -> None:
+    for question in questions:
+        question.settle(error)

@@ -1,0 +1,76 @@
+"""One call of the cloud's program, one process: the request on standard input, the answer on standard output.
+
+It leads a process group of its own in the directory of the executable. At its deadline the group gets SIGTERM, 2 s
+later SIGKILL; what it leaves behind in its group is killed. Whatever is not exit code 0 with an answer of at most
+16 MiB is `Unavailable`. Lines on standard error go to the log with provider and verb.
+"""
+
+from typing import Protocol
+
+from hookrunner import log
+from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.wire_answers import ANSWER, unavailable
+from hookrunner.cloud.provider.wire_requests import CallRequest
+from hookrunner.errors import HookFailed
+from hookrunner.process.child import Command
+from hookrunner.process.children import Children
+from hookrunner.process.output import SHOWN, OutputStream, WholeOutput
+
+_log = log.get("cloud.provider")
+
+KILL_AFTER = 2.0
+"""Seconds from SIGTERM to SIGKILL."""
+
+
+class Transport(Protocol):
+    """A way to ask the program something."""
+
+    async def exchange(self, request: CallRequest) -> bytes:
+        """The answer as printed, within the request's deadline. Raises ProviderError (`Unavailable`)."""
+        ...
+
+
+class ProcessTransport:
+    """Starts a process for each call."""
+
+    def __init__(self, program: ProviderProgram, children: Children) -> None:
+        self._program = program
+        self._children = children
+
+    async def exchange(self, request: CallRequest) -> bytes:
+        answer = WholeOutput(ANSWER.size)
+        command = Command(
+            argv=(str(self._program.executable), request.verb),
+            cwd=self._program.executable.parent,
+            env=self._program.environment,
+            timeout=request.deadline,
+            keep_stderr=0,
+            kill_after=KILL_AFTER,
+            stdin=request.text,
+            leaves_nothing=True,
+        )
+        try:
+            end = await self._children.run(command, ProviderLog(self._program, request.verb), answer)
+        except HookFailed as error:
+            raise unavailable(str(error)) from None
+        if answer.is_over:
+            raise unavailable(f"it printed more than {ANSWER.size >> 20} MiB on standard output")
+        if not end.ok:
+            raise unavailable(f"{end}; its own messages are in the log")
+        return answer.text
+
+
+class ProviderLog:
+    """The line sink of a provider: standard error goes to the log, without the secrets of its environment."""
+
+    def __init__(self, program: ProviderProgram, verb: str) -> None:
+        self._program = program
+        self._verb = verb
+
+    def line(self, stream: OutputStream, text: str) -> None:
+        if stream is OutputStream.STDERR and text.strip():
+            message = self._program.masked(text.strip())[:SHOWN]
+            _log.info(message, provider=self._program.name, verb=self._verb)
+
+    def ended(self, stream: OutputStream) -> None:
+        pass

@@ -1,0 +1,102 @@
+"""Calls of the cloud's program, one after the other or side by side as the rules allow, counted and remembered.
+
+    calls = ProviderCalls(program, transport, serve, metrics)
+    routes = await calls.call(CloudVerb.ROUTES_LIST, {}, read_routes)
+
+Here an answer becomes a value or a `ProviderError`, and `Throttled` becomes a pause of all calls.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+from uuid import uuid4
+
+from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.provider.call_gate import CallGate
+from hookrunner.cloud.provider.process_transport import ProcessTransport
+from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.serve_transport import ServeTransport
+from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_requests import CallRequest
+from hookrunner.process.children import Children
+from kubetypes.json_values import JSON
+
+T = TypeVar("T")
+
+DONE = "OK"
+"""The code of a call that succeeded, for metrics and views."""
+_REMEMBERED = 50
+
+
+class CallMetrics(Protocol):
+    """Takes what a call has come to. `code` is an `ErrorCode` or `DONE`."""
+
+    def called(self, verb: CloudVerb, code: str, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A call that has ended: when it began (epoch seconds), how long it took, its code and message."""
+
+    verb: CloudVerb
+    began_at: float
+    seconds: float
+    code: str = DONE
+    message: str = ""
+
+
+class ProviderCalls:
+    """The one way to the program. `recent` has the last calls, the oldest first."""
+
+    def __init__(self, program: ProviderProgram, children: Children, metrics: CallMetrics) -> None:
+        self._program = program
+        self._process = ProcessTransport(program, children)
+        self.serve = ServeTransport(program, children)
+        self._metrics = metrics
+        self._capabilities = CloudCapabilities("", ())
+        self._gate = CallGate(self._capabilities.max_parallel)
+        self.recent: deque[CallRecord] = deque(maxlen=_REMEMBERED)
+
+    @property
+    def paused_until(self) -> float:
+        """Epoch seconds of the end of a pause that the cloud asked for, 0 without one."""
+        return self._gate.paused_until
+
+    def use_limits(self, capabilities: CloudCapabilities) -> None:
+        """Call as the program says that it can be called: how many at once, how long, by `serve` or not."""
+        self._capabilities = capabilities
+        self._gate.set_limit(capabilities.max_parallel)
+
+    def pause_for(self, errors: Iterable[ProviderError | None]) -> None:
+        """Pause all calls if one of these errors says so: entries of a list may, each for itself."""
+        for error in errors:
+            if error is not None and error.code is ErrorCode.THROTTLED:
+                self._gate.pause(error.retry_after)
+
+    async def call(self, verb: CloudVerb, params: JSON, read: Callable[[dict[str, JSON]], T], lane: str = "") -> T:
+        """What `read` makes of the result of a call, when it is its turn (`call_gate.py`). Raises ProviderError."""
+        async with self._gate.turn(lane):
+            began_at, start = time.time(), time.monotonic()
+            error: ProviderError | None = None
+            try:
+                return read(await self._exchange(verb, params))
+            except ProviderError as raised:
+                error = ProviderError(raised.code, self._program.masked(raised.reason), raised.retry_after)
+                self.pause_for([error])
+                raise error from None
+            finally:
+                self._remember(verb, began_at, time.monotonic() - start, error)
+
+    async def _exchange(self, verb: CloudVerb, params: JSON) -> dict[str, JSON]:
+        deadline = self._capabilities.timeouts.get(verb, self._program.timeout)
+        request = CallRequest(verb, uuid4().hex, deadline, self._program.cluster, params)
+        is_served = self._capabilities.serve and verb is not CloudVerb.CAPABILITIES
+        transport = self.serve if is_served else self._process
+        return read_result(await transport.exchange(request), verb, request.request_id)
+
+    def _remember(self, verb: CloudVerb, began_at: float, seconds: float, error: ProviderError | None) -> None:
+        code, message = (error.code.value, error.reason) if error else (DONE, "")
+        self.recent.append(CallRecord(verb, began_at, seconds, code, message))
+        self._metrics.called(verb, code, seconds)

@@ -1,0 +1,90 @@
+"""The cloud's program: which file it is, what it gets to see of our environment, whether it can be started.
+
+Its environment is an allow-list: no token, no kubeconfig, none of our settings. Secrets come as files, or as variables
+that `--cloud-env` names; those are masked in all that it prints and answers.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from hookrunner import redaction
+from hookrunner.errors import StartRefused
+from hookrunner.process.children import why_not_startable
+
+CALL_TIMEOUT = 60.0
+"""Seconds of a call, unless the provider has `limits.timeoutSeconds`."""
+_PASSED = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PASSED_IN_BOTH_CASES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+ALLOWED = (*_PASSED, *_PASSED_IN_BOTH_CASES, *map(str.lower, _PASSED_IN_BOTH_CASES))
+"""The variables that a provider gets as far as they are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderProgram:
+    """The executable (an absolute path) and its whole environment. `hidden`: words that are masked in what it says;
+    `timeout`: seconds of a call that has no limit of its own."""
+
+    executable: Path
+    environment: Mapping[str, str]
+    hidden: frozenset[str] = frozenset()
+    timeout: float = CALL_TIMEOUT
+    cluster: str = "kubernetes"
+
+    @property
+    def name(self) -> str:
+        """For logs and messages."""
+        return self.executable.name
+
+    def masked(self, text: str) -> str:
+        """The text without the secrets of its environment."""
+        return redaction.masked(text, self.hidden)
+
+    def fingerprint(self) -> "FileFingerprint | None":
+        """What changes when the file does; None if it is not there."""
+        try:
+            found = os.stat(self.executable)
+        except OSError:
+            return None
+        return FileFingerprint(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+class FileFingerprint(NamedTuple):
+    """Device, inode, time of the last change and size of a file."""
+
+    device: int
+    inode: int
+    changed_at: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEnvironment:
+    """What the environment is made of: ours, the absolute path of `--cloud-config`, the names of `--cloud-env`."""
+
+    inherited: Mapping[str, str]
+    config: Path | None = None
+    names: Iterable[str] = field(default_factory=tuple)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The whole environment of the program. A name that is not set is left out."""
+        names = (*ALLOWED, *self.names)
+        config = {"CLOUD_CONFIG": str(self.config)} if self.config else {}
+        return {name: self.inherited[name] for name in names if name in self.inherited} | config
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The values of what `--cloud-env` names, and of proxies with a password, as they may stand in a message."""
+        proxies = [name for name in ALLOWED if "proxy" in name.lower() and "@" in self.inherited.get(name, "")]
+        secret = {name: self.inherited[name] for name in (*self.names, *proxies) if name in self.inherited}
+        return redaction.words({"variables": secret})
+
+
+def require_startable(executable: Path) -> None:
+    """Raises StartRefused with what is wrong with the file and what to do: missing, a directory, not executable, a
+    first line that names no interpreter."""
+    if reason := why_not_startable(executable):
+        raise StartRefused(f"--cloud-provider {executable}: {reason}")

@@ -1,0 +1,195 @@
+"""The cloud as an executable, with real processes: questions of all interfaces, pauses, capabilities that change."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from hookrunner.cloud.answers import (
+    CloudRoute,
+    CloudVerb,
+    ErrorCode,
+    Ingress,
+    InstanceAnswer,
+    InstanceState,
+    LoadBalancerState,
+    ProviderError,
+    Want,
+)
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from hookrunner.cloud.provider import capability_watch
+from hookrunner.cloud.provider.executable_provider import ExecutableProvider
+from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from kubetypes.json_values import JSON
+
+PROGRAM = """#!{python} -IS
+import json, os, pathlib, sys
+request = json.load(sys.stdin)
+answers = json.loads(pathlib.Path(os.environ["CLOUD_CONFIG"]).read_text())
+with open(os.environ["CLOUD_CONFIG"] + ".calls", "a") as calls:
+    calls.write(json.dumps(request) + "\\n")
+print(json.dumps(answers[request["verb"]]))
+"""
+"""Prints what the file CLOUD_CONFIG has for the verb, and notes each call."""
+PATIENCE = 20.0
+EVERYTHING = {"instances": True, "loadBalancer": True, "routes": True}
+SERVICE = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1")
+NODE = CloudNode("n1", "uid-n1", "sim://n1", {"a": "b"}, {}, (), (), (), 0.0, True, False, False, None)
+
+
+class Counted:
+    """Metrics that remember, and that can be waited for."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[CloudVerb, str]] = []
+        self._codes: asyncio.Queue[str] = asyncio.Queue()
+
+    def called(self, verb: CloudVerb, code: str, seconds: float) -> None:
+        self.calls.append((verb, code))
+        self._codes.put_nowait(code)
+
+    async def next_code(self) -> str:
+        """The code of the next call that ends."""
+        async with asyncio.timeout(PATIENCE):
+            code = await self._codes.get()
+        await asyncio.sleep(0)  # the caller gets its answer after the metric
+        return code
+
+
+class Cloud:
+    """What the program answers, and how often it was asked."""
+
+    def __init__(self, directory: Path) -> None:
+        self._config = directory / "answers.json"
+        self.program = directory / "cloud"
+        self.program.write_text(PROGRAM.format(python=sys.executable))
+        self.program.chmod(0o755)
+        self.answers: dict[str, JSON] = {"capabilities": {"result": {"providerName": "sim", "interfaces": EVERYTHING}}}
+        self.metrics = Counted()
+
+    def answer(self, **answers: JSON) -> None:
+        """`lb_get={...}` is the answer to `lb-get`."""
+        self.answers |= {verb.replace("_", "-"): answer for verb, answer in answers.items()}
+        self._config.write_text(json.dumps(self.answers))
+
+    def requests(self, verb: str) -> list[JSON]:
+        lines = self._config.with_name("answers.json.calls").read_text().splitlines()
+        return [request for request in map(json.loads, lines) if request["verb"] == verb]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[ExecutableProvider]:
+        variables = {"PATH": os.defpath, "CLOUD_CONFIG": str(self._config)}
+        program = ProviderProgram(self.program, variables, frozenset(["hunter22"]), timeout=20.0)
+        provider = ExecutableProvider(program, Children(Patience()), self.metrics)
+        running = asyncio.create_task(provider.run())
+        try:
+            yield provider
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+
+    @asynccontextmanager
+    async def provider(self) -> AsyncIterator[ExecutableProvider]:
+        async with self.running() as provider:
+            async with asyncio.timeout(PATIENCE):
+                await provider.wait_for_capabilities()
+            yield provider
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Cloud:
+    made = Cloud(tmp_path)
+    made.answer()
+    return made
+
+
+async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
+    cloud.answer(
+        instances={"result": {"instances": [{"name": "n1", "state": "notFound", "message": "not hunter22"}]}},
+        lb_get={"result": {"exists": False}},
+        lb_ensure={"result": {"status": {"ingress": [{"ip": "10.0.0.1"}]}}},
+        lb_update={"error": {"code": "NotFound"}},
+        lb_delete={"result": {}},
+        routes_list={"result": {"routes": [{"targetNode": "n1", "destinationCIDR": "10.1.0.0/24"}]}},
+        routes_apply={"result": {"create": [{"ok": True}], "delete": []}},
+    )
+    async with cloud.provider() as provider:
+        assert await provider.ask_instances([NODE], {Want.STATE}) == {
+            "n1": InstanceAnswer(InstanceState.NOT_FOUND, message="not ***")
+        }
+        assert await provider.get_load_balancer(SERVICE) == LoadBalancerState(False)
+        assert await provider.ensure_load_balancer(SERVICE) == (Ingress("10.0.0.1"),)
+        await provider.update_load_balancer(SERVICE)
+        await provider.delete_load_balancer(SERVICE)
+        (route,) = await provider.list_routes()
+        assert route == CloudRoute("n1", "10.1.0.0/24")
+        assert (await provider.apply_routes([route], [])).create == (None,)
+    (asked,) = cloud.requests("instances")
+    assert asked["params"]["want"] == ["state"]
+    assert (asked["params"]["nodes"][0]["ready"], asked["deadlineSeconds"]) == (True, 20.0)
+    assert {code for _, code in cloud.metrics.calls} == {"OK"}
+
+
+async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:
+    throttled = {"error": {"code": "Throttled", "message": "slow down", "retryAfterSeconds": 0.4}}
+    cloud.answer(lb_get=throttled, routes_list={"result": {"routes": []}})
+    async with cloud.provider() as provider:
+        with pytest.raises(ProviderError) as caught:
+            await provider.get_load_balancer(SERVICE)
+        before = time.monotonic()
+        assert provider.calls.paused_until > time.time()
+        assert await provider.list_routes() == ()
+        assert time.monotonic() - before > 0.3
+    assert (caught.value.code, caught.value.retry_after) == (ErrorCode.THROTTLED, 0.4)
+
+
+async def test_an_interface_that_turns_out_not_to_be_there_is_switched_off(cloud: Cloud) -> None:
+    cloud.answer(routes_list={"error": {"code": "NotImplemented"}}, lb_list={"error": {"code": "NotImplemented"}})
+    async with cloud.provider() as provider:
+        for _ in range(2):
+            with pytest.raises(ProviderError, match="NotImplemented"):
+                await provider.list_routes()
+        with pytest.raises(ProviderError, match="NotImplemented"):
+            await provider.list_load_balancers()
+        assert (provider.capabilities.routes, provider.capabilities.load_balancer) == (False, True)
+    assert len(cloud.requests("routes-list")) == 1
+
+
+async def test_a_result_of_another_shape_counts_as_unavailable_and_hides_secrets(cloud: Cloud) -> None:
+    cloud.answer(lb_ensure={"result": {}}, lb_get={"error": {"code": "Invalid", "message": "bad key hunter22"}})
+    async with cloud.provider() as provider:
+        with pytest.raises(ProviderError, match="needs an object 'status'"):
+            await provider.ensure_load_balancer(SERVICE)
+        with pytest.raises(ProviderError, match=r"Invalid: bad key \*\*\*"):
+            await provider.get_load_balancer(SERVICE)
+        records = [(record.verb, record.code) for record in provider.calls.recent]
+    assert records[1:] == [(CloudVerb.LB_ENSURE, "Unavailable"), (CloudVerb.LB_GET, "Invalid")]
+    assert cloud.metrics.calls == records
+
+
+async def test_capabilities_are_asked_until_they_come_and_after_the_file_has_changed(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capability_watch, "FILE_PERIOD", 0.01)
+    good = cloud.answers["capabilities"]
+    cloud.answer(capabilities={"result": {"providerName": "my cloud"}})
+    async with cloud.running() as provider:
+        assert await cloud.metrics.next_code() == ErrorCode.UNAVAILABLE
+        assert not provider.condition[0]
+        assert "'providerName' must be letters" in provider.condition[1]
+        cloud.answer(capabilities=good)
+        assert (await provider.wait_for_capabilities()).provider_name == "sim"
+        assert provider.condition == (True, "")
+        cloud.answer(capabilities={"result": {"providerName": "other"}})
+        cloud.program.touch()
+        while provider.capabilities.provider_name != "other":
+            await cloud.metrics.next_code()

@@ -1,0 +1,197 @@
+"""Natural batches in virtual time: who shares a call, what a bad Node costs the others, what an outage costs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError, Want
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.provider.instance_batches import InstanceBatches
+from hookrunner.cloud.provider.wire_answers import unavailable
+
+pytestmark = pytest.mark.looptime
+STATE = frozenset([Want.STATE])
+CALL = 1.0
+"""Seconds of a call that is answered."""
+HANG = 60.0
+
+
+def node(name: str) -> CloudNode:
+    return CloudNode(name, f"uid-{name}", "", {}, {}, (), (), (), 0.0, None, False, False, None)
+
+
+def nodes(*names: str) -> list[CloudNode]:
+    return [node(name) for name in names]
+
+
+def numbered(number: int) -> list[CloudNode]:
+    return nodes(*(f"n{index}" for index in range(number)))
+
+
+class Cloud:
+    """Answers a call after a second; fails at once at a call with a bad Node, and hangs at one with a hanging Node."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.wants: list[AbstractSet[Want]] = []
+        self.bad: set[str] = set()
+        self.hanging: set[str] = set()
+        self.error: ProviderError | None = None
+        self.running = self.most_running = 0
+
+    async def ask(self, asked: Sequence[CloudNode], want: AbstractSet[Want]) -> Mapping[str, InstanceAnswer]:
+        names = [node.name for node in asked]
+        self.calls.append(names)
+        self.wants.append(want)
+        self.running += 1
+        self.most_running = max(self.running, self.most_running)
+        try:
+            await asyncio.sleep(HANG if self.hanging & set(names) else CALL)
+        finally:
+            self.running -= 1
+        if self.error:
+            raise self.error
+        if (self.bad | self.hanging) & set(names):
+            raise unavailable("exit status 1")
+        return {name: InstanceAnswer(InstanceState.RUNNING) for name in names}
+
+
+@asynccontextmanager
+async def batches(cloud: Cloud, most: int = 500) -> AsyncIterator[InstanceBatches]:
+    made = InstanceBatches(cloud.ask, cloud.ask, lambda: most)
+    tasks = [asyncio.create_task(made.run_batches()), asyncio.create_task(made.run_alone())]
+    try:
+        yield made
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+def states(answers: Mapping[str, InstanceAnswer | ProviderError]) -> dict[str, str]:
+    return {
+        name: answer.code if isinstance(answer, ProviderError) else answer.state for name, answer in answers.items()
+    }
+
+
+async def test_the_first_question_waits_for_nothing_and_the_others_share_the_next_call() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        first = asyncio.create_task(asked.ask(nodes("first"), STATE))
+        await asyncio.sleep(0.1)
+        others = [asyncio.create_task(asked.ask([other], STATE)) for other in numbered(300)]
+        await first
+        assert asyncio.get_running_loop().time() == pytest.approx(CALL)
+        await asyncio.gather(*others)
+    assert [len(call) for call in cloud.calls] == [1, 300]
+    assert cloud.most_running == 1
+
+
+async def test_a_batch_is_no_larger_than_the_provider_wants() -> None:
+    cloud = Cloud()
+    async with batches(cloud, most=200) as asked:
+        await asked.ask(numbered(450), STATE)
+    assert [len(call) for call in cloud.calls] == [200, 200, 50]
+
+
+async def test_a_question_during_a_call_is_not_answered_by_that_call() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        early = asyncio.create_task(asked.ask(nodes("a"), STATE))
+        await asyncio.sleep(0.5)
+        await asked.ask(nodes("a"), {Want.METADATA})
+        await early
+    assert (cloud.calls, cloud.wants) == ([["a"], ["a"]], [{Want.STATE}, {Want.METADATA}])
+
+
+async def test_callers_share_the_union_of_what_they_want() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        await asyncio.gather(asked.ask(nodes("a"), STATE), asked.ask(nodes("a", "b"), {Want.METADATA}))
+    assert (cloud.calls, cloud.wants) == ([["a", "b"]], [{Want.STATE, Want.METADATA}])
+
+
+async def test_an_empty_question_costs_no_call() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        assert await asked.ask([], STATE) == {}
+    assert cloud.calls == []
+
+
+async def test_a_bad_node_costs_the_others_one_round() -> None:
+    cloud = Cloud()
+    cloud.bad = {"n7"}
+    async with batches(cloud) as asked:
+        answers = states(await asked.ask(numbered(100), STATE))
+        assert {name: state for name, state in answers.items() if state != "running"} == {"n7": ErrorCode.UNAVAILABLE}
+        assert len(cloud.calls) < 20
+        cloud.calls.clear()
+        answers = states(await asked.ask(numbered(100), STATE))
+        assert answers["n7"] == ErrorCode.UNAVAILABLE
+        assert sorted(map(len, cloud.calls)) == [1, 99]
+        cloud.bad = set()
+        assert states(await asked.ask(nodes("n7"), STATE)) == {"n7": "running"}
+        cloud.calls.clear()
+        await asked.ask(numbered(100), STATE)
+    assert [len(call) for call in cloud.calls] == [100]
+
+
+async def test_a_hanging_node_does_not_hold_up_the_others_again() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        await asked.ask(numbered(8), STATE)
+        cloud.hanging = {"n3"}
+        await asked.ask(numbered(8), STATE)
+        before = asyncio.get_running_loop().time()
+        answers = states(await asked.ask(numbered(8), STATE))
+        assert asyncio.get_running_loop().time() - before == pytest.approx(CALL)
+    assert (answers.pop("n3"), set(answers.values())) == (ErrorCode.UNAVAILABLE, {"running"})
+
+
+async def test_nodes_set_aside_are_asked_about_one_at_a_time_beside_a_batch() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        await asked.ask(numbered(50), STATE)
+        cloud.bad = {"n3", "n4", "n5"}
+        while len(asked.aside) < 3:  # both probes may hit bad ones
+            await asked.ask(numbered(50), STATE)
+        cloud.calls.clear()
+        cloud.most_running = 0
+        await asyncio.gather(*(asked.ask([one], STATE) for one in numbered(50)))
+    assert sorted(map(len, cloud.calls)) == [1, 1, 1, 47]
+    assert cloud.most_running == 2
+
+
+async def test_an_outage_costs_few_calls_and_sets_nothing_aside() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        await asked.ask(numbered(500), STATE)
+        cloud.calls.clear()
+        cloud.bad = {node.name for node in numbered(500)}
+        assert set(states(await asked.ask(numbered(500), STATE)).values()) == {ErrorCode.UNAVAILABLE}
+        assert [len(call) for call in cloud.calls] == [500, 1, 1]
+        assert asked.aside == set()
+        cloud.bad = set()
+        assert set(states(await asked.ask(numbered(500), STATE)).values()) == {"running"}
+
+
+@pytest.mark.parametrize("code", [ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED])
+async def test_an_error_that_is_no_nodes_fault_is_not_halved(code: ErrorCode) -> None:
+    cloud = Cloud()
+    cloud.error = ProviderError(code, "no")
+    async with batches(cloud) as asked:
+        assert states(await asked.ask(nodes("a", "b"), STATE)) == {"a": code, "b": code}
+    assert len(cloud.calls) == 1
+
+
+async def test_a_caller_that_gives_up_harms_no_other() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        gone = asyncio.create_task(asked.ask(nodes("a"), STATE))
+        await asyncio.sleep(0.5)
+        other = asyncio.create_task(asked.ask(nodes("a"), STATE))
+        gone.cancel()
+        assert states(await other) == {"a": "running"}
