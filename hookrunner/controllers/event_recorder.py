@@ -196,6 +196,14 @@ class EventRecorder:
             while self._threads and self._forgotten_at <= loop.time():
                 self._forget_first()
 
+    async def write_rest(self, within: float) -> None:
+        """Write what waits at once, at the end of a program, for at most so many seconds. `write` must not run."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._waiting:
+                    key = next(iter(self._waiting))
+                    await self._post(key, self._waiting.pop(key))
+
     @property
     def _next(self) -> float | None:
         """When there is something to do."""

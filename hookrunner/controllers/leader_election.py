@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from hookrunner import log
-from hookrunner.controllers.lease import LEASES, LeaseLock, LeaseTimes, SeenLease, claimed, released
+from hookrunner.controllers.lease import LEASES, LeaseLock, LeaseTimes, SeenLease, claimed, released, reserved
 from hookrunner.errors import AlreadyExists, Conflict, Denied, HookrunnerError, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import jitter
@@ -56,13 +56,15 @@ def new_identity() -> str:
 
 
 class LeaderElector:
-    """Competes for one Lease. `problem` is why it could not be read or written last, or ""."""
+    """Competes for one Lease. `problem` is why it could not be read or written last, or "". `reserve`: seconds after
+    our work in which no candidate leads, unless it fails."""
 
-    def __init__(self, client: Client, lock: LeaseLock, timing: LeaseTimes = _DEFAULTS) -> None:
+    def __init__(self, client: Client, lock: LeaseLock, timing: LeaseTimes = _DEFAULTS, reserve: float = 0.0) -> None:
         self.lock = lock
         self.timing = timing
         self.problem = ""
         self._client = client
+        self._reserve = reserve
         self._seen: SeenLease | None = None
         self._leads_until = 0.0
         self._options = WriteOptions(timeout=timing.renew_deadline / 2)
@@ -87,11 +89,13 @@ class LeaderElector:
         while True:
             await self._acquire()
             _log.info("became leader", lease=self._name, identity=self.lock.identity)
+            reserve = 0.0
             try:
                 lost = await self._lead(lead)
+                reserve = 0.0 if lost else self._reserve
             finally:
                 self._leads_until = 0.0
-                await self._release()
+                await self._release(reserve)
             if not lost:
                 return
             _log.error("lost leadership", lease=self._name, identity=self.lock.identity, reason=lost)
@@ -217,15 +221,17 @@ class LeaderElector:
             self.problem = str(error)
             _log.warn("lease cannot be read or written", lease=self._name, error=error)
 
-    async def _release(self) -> None:
-        """Give the Lease back if it is ours. A failure only makes others wait until it runs out."""
+    async def _release(self, reserve: float) -> None:
+        """Give the Lease back if it is ours, or keep it from others for some seconds. A failure only makes others
+        wait until it runs out."""
         if self._seen is None or self.holder != self.lock.identity:
             return
         with suppress(TimeoutError, KubeError):
             async with asyncio.timeout(_RELEASE_TIMEOUT):
-                document = released(self._seen, time.time())
+                now = time.time()
+                document = reserved(self._seen, reserve, now) if reserve else released(self._seen, now)
                 self._see((await writes.replace(self._client, self.lock.ref, document, self._options)).json)
-                _log.info("gave the lease back", lease=self._name)
+                _log.info("gave the lease back", lease=self._name, reserved_seconds=reserve)
 
     @property
     def _name(self) -> str:

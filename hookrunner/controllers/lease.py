@@ -124,10 +124,11 @@ def claimed(seen: SeenLease | None, lock: LeaseLock, timing: LeaseTimes, epoch_s
 def released(seen: SeenLease, epoch_seconds: float) -> JSON:
     """The Lease given back: the next candidate that looks at it leads."""
     now = micro_time(epoch_seconds)
-    record = {
-        "holderIdentity": "",
-        "leaseDurationSeconds": _RELEASED_DURATION,
-        "acquireTime": now,
-        "renewTime": now,
-    }
+    record = {"holderIdentity": "", "leaseDurationSeconds": _RELEASED_DURATION, "acquireTime": now, "renewTime": now}
+    return seen.document | {"spec": seen.spec | record}
+
+
+def reserved(seen: SeenLease, seconds: float, epoch_seconds: float) -> JSON:
+    """The Lease left to its holder for so many seconds, in which no candidate takes it."""
+    record = {"leaseDurationSeconds": math.ceil(seconds), "renewTime": micro_time(epoch_seconds)}
     return seen.document | {"spec": seen.spec | record}

@@ -19,7 +19,7 @@ import asyncio
 import io
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, Self
@@ -29,7 +29,7 @@ import orjson
 from yarl import URL
 
 from hookrunner import __version__, log
-from hookrunner.errors import ApiError, Cut, Denied, KubeError, Silent, Throttled, Unreachable, api_error
+from hookrunner.errors import ApiError, Cut, Denied, KubeError, NotLeading, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube import refusals
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.credentials import Connection, Credentials
@@ -200,6 +200,7 @@ class Client:
     ) -> aiohttp.ClientResponse:
         if self._pace and (held := await self._pace.turn()):
             self._meter.waited(call.method, template(call.path), held)
+        self._check(call)
         started, code = time.monotonic(), "<error>"
         try:
             async with asyncio.timeout(_ANSWER_TIMEOUT if timeout.sock_read else None):
@@ -216,6 +217,9 @@ class Client:
         if response.status >= 300:
             raise refusals.explain_credentials(await _refusal(call, response), connection)
         return response
+
+    def _check(self, call: ApiCall) -> None:
+        """May this be sent now? Raises KubeError."""
 
     async def _request(
         self, call: ApiCall, connection: Connection, timeout: aiohttp.ClientTimeout
@@ -246,6 +250,22 @@ class Client:
         if self._tls[0] != material:
             self._tls = (material, connection.tls() if connection.server.startswith("https:") else True)
         return self._tls[1]
+
+
+class FencedClient(Client):
+    """A client of a replica that writes only while it leads: `leads()` is asked directly before each request. Tasks are
+    cancelled when a replica stops to lead, but one that was stopped itself for a while (SIGSTOP, a busy host) would
+    first go on with what it was about to do."""
+
+    def __init__(
+        self, credentials: Credentials, meter: RequestMeter, leads: Callable[[], bool], outage: Outage | None = None
+    ) -> None:
+        super().__init__(credentials, meter, outage=outage)
+        self._leads = leads
+
+    def _check(self, call: ApiCall) -> None:
+        if call.method != "GET" and not self._leads():
+            raise NotLeading(f"{call.method} {call.path} was not sent: this replica does not lead")
 
 
 def template(path: str) -> str:

@@ -167,6 +167,16 @@ async def test_what_is_recorded_during_a_slow_write_is_written_after_it() -> Non
 
 
 @pytest.mark.looptime
+async def test_rest_is_written_at_the_end_within_a_limit() -> None:
+    server = EventServer(seconds=1.0)
+    recorder = EventRecorder(server.client, EventPace(gathered=60.0))
+    for number in range(10):
+        recorder.record(replace(NODE, name=str(number)), "x", SYNCED)
+    await recorder.write_rest(within=3.5)
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.looptime
 async def test_missing_rights_are_logged_once_and_fail_nothing(
     server: EventServer, recorder: EventRecorder, services: EventSource, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,6 +159,19 @@ async def test_leader_stops_at_once_when_another_took_over(server: LeaseServer) 
         assert len(first.led) == 2
 
 
+async def test_lease_can_be_reserved_after_the_end(server: LeaseServer) -> None:
+    """So that nobody begins again what was just taken away."""
+
+    async def lead() -> None:
+        await asyncio.sleep(1)
+
+    await LeaderElector(server.client(), lock("clean"), reserve=60.0).run(lead)
+    replica = Replica(server, "a")
+    async with running(replica):
+        await asyncio.sleep(70)
+    assert replica.led[0][0] == pytest.approx(61, abs=0.5)
+
+
 async def test_leader_that_was_stopped_for_long_knows_at_once_that_it_leads_no_more(server: LeaseServer) -> None:
     replica = Replica(server, "a")
     async with running(replica):

@@ -10,9 +10,20 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
-from hookrunner.errors import ApiError, Conflict, Cut, Denied, KubeError, NotFound, Silent, Throttled, Unreachable
+from hookrunner.errors import (
+    ApiError,
+    Conflict,
+    Cut,
+    Denied,
+    KubeError,
+    NotFound,
+    NotLeading,
+    Silent,
+    Throttled,
+    Unreachable,
+)
 from hookrunner.kube.back_off import TokenBucket
-from hookrunner.kube.client import ApiCall, Client, template
+from hookrunner.kube.client import ApiCall, Client, FencedClient, template
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
@@ -145,6 +156,17 @@ async def test_a_refused_token_is_read_again_once(metrics: Metrics, tmp_path: Pa
             with pytest.raises(Denied):
                 await client.get(MAPS)
     assert len(api.requests) == 2, "the same token is not tried again"
+
+
+async def test_replica_that_does_not_lead_reads_and_writes_nothing(api: ApiServer, metrics: Metrics) -> None:
+    """Nor does a request that is repeated after it has lost the lead."""
+    leads, credentials = [True], Credentials(KubeSettings(), Connection(api.url))
+    api.faults.add(Fault("answer", match="POST", status=429, retry_after=1, times=1))
+    asyncio.get_running_loop().call_later(0.5, leads.clear)
+    async with FencedClient(credentials, Requests(metrics), lambda: bool(leads)) as client:
+        with pytest.raises(NotLeading, match=f"POST {MAPS} was not sent"):
+            await client.send(ApiCall("POST", MAPS, body=config_map("a")))
+        assert (await client.get(MAPS))["items"] == []
 
 
 async def test_stream_yields_whole_lines_of_any_length(api: ApiServer, client: Client) -> None:
