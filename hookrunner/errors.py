@@ -33,7 +33,7 @@
         ├── Unreachable         no answer: refused, reset, timed out, TLS
         │   ├── Cut             … or it broke off in the middle
         │   └── Silent          … or an open stream carried nothing for too long
-        ├── NotLeading          a write was not sent: another replica may lead by now
+        ├── NotLeader           a write was not sent: another replica may lead by now
         ├── UnknownKind         discovery knows no such resource (a CRD may come)
         └── ApiError            an answer with a status code
             ├── NotFound        404
@@ -285,7 +285,7 @@ class Silent(Unreachable):
     """An open stream carried nothing for longer than it may: half-open connections look like this."""
 
 
-class NotLeading(KubeError):
+class NotLeader(KubeError):
     """A write was not sent: another replica may lead by now."""
 
     brief = True

@@ -29,7 +29,7 @@ import orjson
 from yarl import URL
 
 from hookrunner import __version__, log
-from hookrunner.errors import ApiError, Cut, Denied, KubeError, NotLeading, Silent, Throttled, Unreachable, api_error
+from hookrunner.errors import ApiError, Cut, Denied, KubeError, NotLeader, Silent, Throttled, Unreachable, api_error
 from hookrunner.kube import refusals
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.credentials import Connection, Credentials
@@ -265,7 +265,7 @@ class FencedClient(Client):
 
     def _check(self, call: ApiCall) -> None:
         if call.method != "GET" and not self._leads():
-            raise NotLeading(f"{call.method} {call.path} was not sent: this replica does not lead")
+            raise NotLeader(f"{call.method} {call.path} was not sent: this replica does not lead")
 
 
 def template(path: str) -> str:

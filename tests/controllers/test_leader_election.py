@@ -160,7 +160,7 @@ async def test_leader_stops_at_once_when_another_took_over(server: LeaseServer) 
 
 
 async def test_lease_can_be_reserved_after_the_end(server: LeaseServer) -> None:
-    """So that nobody begins again what was just taken away."""
+    """So that no other replica makes anew what was just taken away."""
 
     async def lead() -> None:
         await asyncio.sleep(1)

@@ -17,7 +17,7 @@ from hookrunner.errors import (
     Denied,
     KubeError,
     NotFound,
-    NotLeading,
+    NotLeader,
     Silent,
     Throttled,
     Unreachable,
@@ -164,7 +164,7 @@ async def test_replica_that_does_not_lead_reads_and_writes_nothing(api: ApiServe
     api.faults.add(Fault("answer", match="POST", status=429, retry_after=1, times=1))
     asyncio.get_running_loop().call_later(0.5, leads.clear)
     async with FencedClient(credentials, Requests(metrics), lambda: bool(leads)) as client:
-        with pytest.raises(NotLeading, match=f"POST {MAPS} was not sent"):
+        with pytest.raises(NotLeader, match=f"POST {MAPS} was not sent"):
             await client.send(ApiCall("POST", MAPS, body=config_map("a")))
         assert (await client.get(MAPS))["items"] == []
 

@@ -22,8 +22,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
 def is_removable(service: CloudService, policy: ServicePolicy) -> bool:
-    """Has it, or may it have, a load balancer of ours? The finalizer is there before the load balancer, and goes after
-    it."""
+    """Has it, or may it have, a load balancer that this manager has made? The finalizer is there before the load
+    balancer, and goes after it."""
     return service.has_finalizer and is_ours(service, policy)
 
 
