@@ -1,0 +1,85 @@
+"""JSON Schemas of each request and answer of the wire format, for authors, for `cloud call --schema` and for tests.
+
+    request_schema(CloudVerb.INSTANCES)
+    answer_schema(CloudVerb.INSTANCES)
+
+Each is a document of its own (draft 2020-12) that needs no other. The readers (`wire_answers.py`, `wire_results.py`) do
+not use them: importing a validator would cost every start 90 ms, and its messages say less. Tests hold both against the
+same samples.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+
+import orjson
+
+from hookrunner.cloud.answers import CloudVerb
+from hookrunner.cloud.provider.wire_requests import API_VERSION
+from kubetypes.json_values import JSON
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = "#/$defs/"
+
+
+def request_schema(verb: CloudVerb) -> JSON:
+    """What the program reads on standard input for this verb."""
+    params = _parts()["params"][verb]
+    properties = {
+        "apiVersion": {"const": API_VERSION},
+        "verb": {"const": verb.value},
+        "requestID": {"type": "string", "minLength": 1, "description": "Another one for each call."},
+        "deadlineSeconds": {"type": "number", "description": "After so long the call is given up."},
+        "cluster": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+        "params": params,
+    }
+    schema = {"type": "object", "required": list(properties), "properties": properties}
+    return _document(f"request of {verb}", schema)
+
+
+def answer_schema(verb: CloudVerb) -> JSON:
+    """What the program prints on standard output for this verb. Unknown fields are ignored."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": API_VERSION},
+            "requestID": {"type": "string", "description": "As in the request. Only `serve` needs it."},
+        },
+        "oneOf": [
+            {"required": ["result"], "properties": {"result": _parts()["results"][verb], "error": False}},
+            {"required": ["error"], "properties": {"error": {"$ref": f"{_REFERENCE}error"}, "result": False}},
+        ],
+    }
+    return _document(f"answer to {verb}", schema)
+
+
+def _document(title: str, schema: JSON) -> JSON:
+    """A schema with those definitions that it uses."""
+    names = set(_used(schema))
+    return {"$schema": _DRAFT, "title": f"{API_VERSION}: {title}", **schema, "$defs": _definitions(names)}
+
+
+def _definitions(names: set[str]) -> dict[str, JSON]:
+    """These definitions, and those that they use themselves, sorted by name."""
+    known = _parts()["$defs"]
+    while more := {inner for name in names for inner in _used(known[name])} - names:
+        names = names | more
+    return {name: known[name] for name in sorted(names)}
+
+
+def _used(schema: JSON) -> Iterator[str]:
+    """The names of the definitions that a schema refers to."""
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference.removeprefix(_REFERENCE)
+        for inner in schema.values():
+            yield from _used(inner)
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from _used(inner)
+
+
+@cache
+def _parts() -> JSON:
+    """The file: `params` and `results` by verb, and what several of them share."""
+    return orjson.loads(resources.files("hookrunner.cloud.provider").joinpath("wire.schema.json").read_bytes())
