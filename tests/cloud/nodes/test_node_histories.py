@@ -1,0 +1,166 @@
+"""Random histories of Nodes, machines, answers and watches: whatever happens, a Node goes only if the cloud has said
+three times in a row that its machine does not exist, and every Node ends as its machine is."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import looptime
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrunner.cloud.answers import (
+    CloudVerb,
+    ErrorCode,
+    InstanceAnswer,
+    InstanceState,
+    ProviderError,
+    Want,
+)
+from hookrunner.cloud.cloud_node import SHUTDOWN, UNINITIALIZED, CloudNode
+from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.kube.client import ApiCall
+from hookrunner.model.events import WatchLost, WatchRestored
+from tests.cloud.fake_cloud import FakeCloud
+from tests.cloud.node_samples import new_node
+from tests.cloud.nodes.node_world import NodeWorld
+
+NAMES = "abcd"
+DOWN = ProviderError(ErrorCode.UNAVAILABLE, "down")
+STEPS = (
+    *("vanish", "vanish", "vanish", "start", "start", "terminate", "stop", "unsure", "skip", "silent", "ready"),
+    *("anew", "down", "slow", "lost", "heal"),
+)
+"""What may happen to a machine, a Node, the cloud or the watch."""
+
+
+class NotingCloud(FakeCloud):
+    """Notes how often in a row each object was said to be gone, when only its state was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_a_row: dict[str, int] = defaultdict(int)
+
+    async def ask_instances(
+        self, nodes: Sequence[CloudNode], want: AbstractSet[Want]
+    ) -> Mapping[str, InstanceAnswer | ProviderError]:
+        answers = await super().ask_instances(nodes, want)
+        for node in nodes if Want.METADATA not in want else ():
+            answer = answers[node.name]
+            is_gone = isinstance(answer, InstanceAnswer) and answer.state is InstanceState.NOT_FOUND
+            self.in_a_row[node.uid] = self.in_a_row[node.uid] + 1 if is_gone else 0
+        return answers
+
+
+@dataclass
+class HistoryWorld(NodeWorld):
+    cloud: NotingCloud = field(default_factory=NotingCloud)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.api.before_write = self.check
+        parts = self.nodes, self.cloud, self.writer, self.reports
+        self.loops = (
+            InitializationLoop(*parts, InitializationPolicy()),
+            LifecycleLoop(*parts, replace(LifecyclePolicy(), max_ratio=0.5)),
+            AddressLoop(*parts, AddressPolicy(period=60.0)),
+        )
+
+    def check(self, call: ApiCall) -> None:
+        """Every deletion is of an object that was said to be gone three times in a row."""
+        if call.method == "DELETE":
+            body: Any = call.body
+            assert self.cloud.in_a_row[body["preconditions"]["uid"]] >= 3
+            assert self.nodes.is_current
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for loop in self.loops:
+                group.create_task(loop.run())
+
+    def take_step(self, step: str, name: str) -> None:
+        match step:
+            case "start":
+                self.cloud.add(name)
+            case "terminate":
+                self.cloud.instances.pop(name, None)
+            case "vanish":
+                self.take_step("terminate", name)
+                self.take_step("silent", name)
+            case "stop" | "unsure" | "skip" if name in self.cloud.instances:
+                states = {"stop": InstanceState.SHUTDOWN, "unsure": InstanceState.UNKNOWN, "skip": InstanceState.SKIP}
+                self.cloud.say(name, states[step])
+            case "silent" | "ready" if self.api.has("Node", name):
+                status = "True" if step == "ready" else "Unknown"
+                self.api.change("Node", name, {"status": {"conditions": [{"type": "Ready", "status": status}]}})
+            case "anew":
+                self.register(name)
+            case _:
+                self.break_or_heal(step)
+
+    def nodes_without_machine(self) -> dict[str, bool]:
+        """Nodes of this cloud whose machines do not exist, and whether they are ready."""
+        live = {name: self.live(name) for name in NAMES if self.api.has("Node", name)}
+        return {
+            name: node["status"]["conditions"][0]["status"] == "True"
+            for name, node in live.items()
+            if node["spec"].get("providerID") and name not in self.cloud.instances
+        }
+
+    def register(self, name: str) -> None:
+        if self.api.has("Node", name):
+            self.api.delete("Node", name)
+        self.api.put(new_node(name))
+
+    def break_or_heal(self, step: str) -> None:
+        match step:
+            case "down":
+                self.cloud.fail(CloudVerb.INSTANCES, DOWN, times=2)
+            case "slow":
+                self.cloud.seconds[CloudVerb.INSTANCES] = 7.0
+            case "lost":
+                self.api.cluster.tell(WatchLost("refused", brief=True))
+            case "heal":
+                self.cloud.seconds.clear()
+                self.api.cluster.tell(WatchRestored())
+
+
+async def live_through(history: list[tuple[str, str, int]]) -> HistoryWorld:
+    """The world after this history and half an hour of peace."""
+    world = HistoryWorld()
+    async with world.running(world.run):
+        for name in NAMES:
+            world.cloud.add(name)
+            world.register(name)
+        for step, name, seconds in history:
+            world.take_step(step, name)
+            await asyncio.sleep(seconds)
+        world.break_or_heal("heal")
+        world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+        await asyncio.sleep(1800)
+    return world
+
+
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES), st.integers(0, 15)), max_size=30))
+def test_any_history_of_nodes_ends_as_the_machines_are(history: list[tuple[str, str, int]]) -> None:
+    with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
+        world = runner.run(live_through(history))
+    for name in (name for name in NAMES if world.api.has("Node", name)):
+        live, answer = world.live(name), world.cloud.instances.get(name)
+        is_ready = live["status"]["conditions"][0]["status"] == "True"
+        if answer and answer.state in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
+            assert UNINITIALIZED not in world.taints(name)
+            assert live["spec"]["providerID"] == f"sim://{name}"
+            assert live["status"]["addresses"]
+            assert (SHUTDOWN in world.taints(name)) <= (not is_ready)
+    gone = world.nodes_without_machine()
+    states = [answer.state for name, answer in world.cloud.instances.items() if world.api.has("Node", name)]
+    if InstanceState.RUNNING in states and len(gone) == 1:
+        assert list(gone.values()) == [True]

@@ -1,0 +1,168 @@
+"""The loops of Nodes before real API servers: what `tests/cloud/fake_api.py` only plays holds on the sandbox and on a
+control plane. The cloud is an object, and the time is that of the clock."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from hookrunner.cloud.answers import NodeAddress
+from hookrunner.cloud.cloud_node import SHUTDOWN, UNINITIALIZED, read_node
+from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.node_reports import NodeReports
+from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.event_recorder import EventLike
+from hookrunner.errors import Conflict, NotFound
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
+from hookrunner.model.resources import ObjectReference
+from hookrunner.settings import KubeSettings
+from kubesandbox.sandbox import Options, serving
+from tests.cloud.fake_cloud import FakeCloud
+from tests.cloud.node_samples import new_node
+from tests.controlplane.cluster import OwnCluster
+from tests.fakes.transports import all_closed
+from tests.flows.waiting import until
+from tests.kube.real import credentials_of
+
+
+@dataclass
+class World:
+    """The loops, quick and with little patience, and what they report. `live`: the Nodes as the watch shows them."""
+
+    client: Client
+    metrics: Metrics
+    cloud: FakeCloud = field(default_factory=FakeCloud)
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        watches = Watches(self.client, Discovery(self.client), self.metrics, idle=75.0)
+        self.nodes = NodeInformer(watches)
+        self.writer = NodeWriter(self.client, self.nodes)
+        parts = self.nodes, self.cloud, self.writer, NodeReports(self, self)
+        lifecycle = replace(LifecyclePolicy(), period=0.05, min_age=0.0)
+        self.runs = (
+            self.nodes.follow,
+            InitializationLoop(*parts, InitializationPolicy()).run,
+            AddressLoop(*parts, AddressPolicy(period=0.2)).run,
+            LifecycleLoop(*parts, lifecycle).run,
+        )
+
+    def record(self, about: ObjectReference, event: EventLike) -> None:
+        self.reasons.append((about.name, event.reason))
+
+    def node_initialized(self, seconds: float) -> None:
+        assert seconds < 60
+
+    def node_deleted(self, result: str) -> None:
+        assert result == "deleted"
+
+    async def create(self, document: Any) -> None:
+        """A Node as its kubelet makes it: with its status in the same request."""
+        await writes.create(self.client, ObjectRef(NODES), document)
+
+    async def read(self, name: str) -> Any:
+        return await writes.read(self.client, ObjectRef(NODES, "", name))
+
+    async def say_ready(self, name: str, status: str) -> None:
+        patch = {"status": {"conditions": [{"type": "Ready", "status": status}]}}
+        await writes.merge_patch(self.client, ObjectRef(NODES, "", name, "status"), patch)
+
+    def has_taint(self, name: str, key: str) -> bool:
+        live = self.nodes.get(name)
+        return live is not None and live.has_taint(key)
+
+
+@pytest.fixture(params=["sandbox", pytest.param("own_cluster", marks=pytest.mark.cluster)])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        if request.param == "sandbox":
+            sandbox = await stack.enter_async_context(serving(Options()))
+            credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+        else:
+            cluster: OwnCluster = request.getfixturevalue("own_cluster")
+            credentials = credentials_of(cluster.kubeconfig)
+        metrics = Metrics("")
+        yield World(await stack.enter_async_context(Client(credentials, Requests(metrics))), metrics)
+    await all_closed()
+
+
+async def test_life_of_nodes(world: World) -> None:
+    tasks = [asyncio.create_task(run()) for run in world.runs]
+    await initialize(world)
+    await follow_addresses(world)
+    await turn_off_and_on(world)
+    await terminate(world)
+    await check_preconditions(world)
+    for task in tasks:
+        assert not task.done()
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def initialize(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.cloud.add(name, rack="1")
+        await world.create(new_node(name, addresses=[("Hostname", name)]))
+    await until(lambda: len(world.reasons) == 3, "all Nodes to be initialised")
+    live = await world.read("a")
+    assert [address["type"] for address in live["status"]["addresses"]] == ["InternalIP", "Hostname"]
+    assert live["spec"]["providerID"] == "sim://a"
+    assert UNINITIALIZED not in [taint["key"] for taint in live["spec"]["taints"]]
+    assert live["metadata"]["labels"]["topology.kubernetes.io/zone"] == "zone-a"
+    assert live["metadata"]["labels"]["rack"] == "1"
+    assert sorted(world.reasons) == [(name, "Synced") for name in ("a", "b", "c")]
+
+
+async def follow_addresses(world: World) -> None:
+    world.cloud.add("a", NodeAddress("InternalIP", "10.1.1.1"), NodeAddress("InternalIP", "10.1.1.2"))
+    await until(lambda: (live := world.nodes.get("a")) and len(live.addresses) == 3, "the new addresses")
+    live = await world.read("a")
+    assert [one["address"] for one in live["status"]["addresses"]] == ["10.1.1.1", "10.1.1.2", "a"]
+    assert live["status"]["conditions"]
+
+
+async def turn_off_and_on(world: World) -> None:
+    world.cloud.stop("a")
+    await world.say_ready("a", "Unknown")
+    await until(lambda: world.has_taint("a", SHUTDOWN), "the taint of a machine that is off")
+    world.cloud.add("a")
+    await world.say_ready("a", "True")
+    await until(lambda: not world.has_taint("a", SHUTDOWN), "the taint to go")
+
+
+async def terminate(world: World) -> None:
+    world.cloud.terminate("c")
+    await world.say_ready("c", "False")
+    await until(lambda: world.nodes.get("c") is None, "the Node of a vanished machine to go")
+    assert ("c", "DeletingNode") in world.reasons
+    with pytest.raises(NotFound):
+        await world.read("c")
+
+
+async def check_preconditions(world: World) -> None:
+    """What makes it safe: neither an older state nor another object of the name is deleted or patched."""
+    live = read_node(await world.read("b"))
+    with pytest.raises(Conflict):
+        await world.writer.delete(replace(live, uid="another"))
+    with pytest.raises(Conflict):
+        await world.writer.delete(replace(live, version="1"))
+    patched = await world.writer.patch(replace(live, version="1"), lambda _: {"metadata": {"labels": {"x": "y"}}})
+    assert patched
+    assert patched.labels["x"] == "y"
+    refused = replace(live, version="1", uid="another")
+    assert await world.writer.patch(refused, lambda _: {"metadata": {"labels": {"x": "z"}}}) is None
