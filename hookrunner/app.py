@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
@@ -44,6 +44,15 @@ from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 _log = log.get("app")
 
 T = TypeVar("T")
+
+
+class CloudPart(Protocol):
+    """`cloud.cloud_assembly.Cloud`, imported only if there is a provider."""
+
+    def start(self, background: Background) -> None: ...
+
+    async def finish(self, grace: float) -> None: ...
+
 
 StartModules: TypeAlias = Callable[[Background, Assembly], None]
 """Starts the tasks of the modules."""
@@ -92,18 +101,21 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, views.metrics)
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
+        cloud = await _assemble_cloud(settings, parts, views, stack)
         views.add_engine(built.status, hooks, webhooks)  # not earlier: not ready while modules are unknown
         await webhooks.start()
         built.start()
         if start_modules:
             start_modules(background, built)
+        if cloud:
+            cloud.start(background)
         _log.info(f"hookrunner {__version__} runs", hooks=len(hooks.hooks), seconds=round(time.monotonic() - began, 3))
         if hooks.problems and not hooks.hooks:
             _log.warn("no hook is left, all were left out", left_out=len(hooks.problems))
-        elif not hooks.hooks and not start_modules:
+        elif not (hooks.hooks or start_modules or cloud):
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await _wait_for_end(signals, webhooks, connection)
-        return await _stop(settings, signals, built, children, webhooks)
+        return await _stop(settings, signals, RunningParts(built.queues, children, webhooks, cloud))
 
 
 def _build_views(web: WebSettings) -> StatusViews:
@@ -213,6 +225,20 @@ async def _assemble(
     return built, webhooks, live.start
 
 
+async def _assemble_cloud(
+    settings: Settings, parts: Parts, views: StatusViews, stack: AsyncExitStack
+) -> CloudPart | None:
+    """The cloud controller manager, if there is a provider."""
+    if not settings.cloud.on:
+        return None
+    # 0.1 s, which a start without a cloud need not pay.
+    from hookrunner.cloud.cloud_assembly import assemble_cloud
+
+    cloud = await stack.enter_async_context(assemble_cloud(settings, parts))
+    views.add_cloud(cloud.status, cloud.status)
+    return cloud
+
+
 @asynccontextmanager
 async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
     """All tasks. If the start is refused meanwhile, that alone is raised: its message is for the user."""
@@ -269,22 +295,31 @@ async def _wait_for_end(signals: Signals, webhooks: LazyWebhooks, connection: Co
         await signals.run_until_hurry(asyncio.sleep(LEAVING))
 
 
-async def _stop(
-    settings: Settings, signals: Signals, built: Assembly, children: Children, webhooks: LazyWebhooks
-) -> int:
+@dataclass(frozen=True, slots=True)
+class RunningParts:
+    """What has to end."""
+
+    queues: Queues
+    children: Children
+    webhooks: LazyWebhooks
+    cloud: CloudPart | None
+
+    async def finish(self, grace: float) -> None:
+        """Start nothing more; wait for hooks, reviews and calls of the cloud, at most for the grace."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.queues.stop(grace))
+            tasks.create_task(self.webhooks.finish(grace))
+            if self.cloud:
+                tasks.create_task(self.cloud.finish(grace))
+
+
+async def _stop(settings: Settings, signals: Signals, running: RunningParts) -> int:
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
-    await signals.run_until_hurry(_finish_running(settings, built.queues, webhooks))
-    ended = len(children)
+    await signals.run_until_hurry(running.finish(settings.engine.shutdown_grace))
+    ended = len(running.children)
     patience = 0.0 if signals.hurry.is_set() else KILL_AFTER
-    await children.stop(patience)
-    await built.queues.wait_for_workers(1.0)
+    await running.children.stop(patience)
+    await running.queues.wait_for_workers(1.0)
     _log.info("stopped", ended_hooks=ended)
     return 1 if ended else 0
-
-
-async def _finish_running(settings: Settings, queues: Queues, webhooks: LazyWebhooks) -> None:
-    """Start no task; wait for running hooks and reviews, at most for the grace."""
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(queues.stop(settings.engine.shutdown_grace))
-        tasks.create_task(webhooks.finish(settings.engine.shutdown_grace))

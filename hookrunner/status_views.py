@@ -89,7 +89,7 @@ class StatusViews:
             state["background"] = self._background.condition()
         for part in (self._engine, self._webhooks, self._modules, self._addons, self._cloud):
             if part:
-                state |= part.conditions()
+                state |= {name: _both(state.get(name), new) for name, new in part.conditions().items()}
         return self._conditions.of(state)
 
     def converge(self) -> ConvergeDump:
@@ -119,3 +119,10 @@ class StatusViews:
     def snapshots(self, hook: str) -> Sequence[SnapshotDump] | None:
         """The snapshots of a hook, for `hook snapshot`. None if there is no such hook."""
         return self._engine.snapshots(hook) if self._engine else None
+
+
+def _both(known: tuple[bool, str] | None, new: tuple[bool, str]) -> tuple[bool, str]:
+    """One condition of two parts that call it the same."""
+    if known is None:
+        return new
+    return known[0] and new[0], "; ".join(filter(None, (known[1], new[1])))

@@ -280,6 +280,15 @@ def test_every_flag_that_a_page_names_exists() -> None:
     others |= {"pending", "failed", "reset-then-reuse-values"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
     others |= {"live", "nightly", "hypothesis-profile"}  # of pytest and .ci/run
+    others |= {
+        "cloud-provider",
+        "disable-cloud-controller",
+        "disable",
+        "kubelet-arg",
+        "enable-cloud-provider",
+    }  # of kubelets
+    others |= {"node-ip", "allocate-node-cidrs", "cluster-cidr", "cloud-provider-name"}  # of Kubernetes' programs
+    others |= {"verb", "code"}  # of providers/simcloud
     others |= {"requirement", "upgrade", "admission-control-config-file", "format"}  # of pip, kube-apiserver, docker
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 

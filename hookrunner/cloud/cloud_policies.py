@@ -9,6 +9,7 @@ from dataclasses import replace
 from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressPolicy
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES, RoutePolicy
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
 from hookrunner.options import Compat
 from hookrunner.settings import Settings
@@ -55,6 +56,18 @@ def service_policy(settings: Settings) -> ServicePolicy:
         load_balancer_class=cloud.load_balancer_class,
         unclassed=cloud.unclassed_services,
         resync_period=cloud.load_balancer_resync,
+    )
+
+
+def route_policy(settings: Settings) -> RoutePolicy:
+    """How routes are kept."""
+    base = UPSTREAM_ROUTES if is_upstream(settings) else RoutePolicy()
+    cloud = settings.cloud
+    return replace(
+        base,
+        cluster_cidrs=cloud.cidrs,
+        period=cloud.route_period,
+        keeps_foreign_condition=cloud.keep_foreign_condition,
     )
 
 

@@ -1,16 +1,19 @@
 """What the settings mean for each loop."""
 
 from dataclasses import replace
+from ipaddress import ip_network
 
 from hookrunner.cloud.cloud_policies import (
     address_policy,
     initialization_policy,
     lifecycle_policy,
+    route_policy,
     service_policy,
 )
 from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressPolicy
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES, RoutePolicy
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
 from hookrunner.settings import Settings, load
 
@@ -25,6 +28,7 @@ def test_the_settings_have_the_defaults_of_the_loops() -> None:
     assert address_policy(ours) == AddressPolicy()
     assert lifecycle_policy(ours) == LifecyclePolicy()
     assert service_policy(ours) == ServicePolicy()
+    assert route_policy(ours) == RoutePolicy()
 
 
 def test_compat_brings_the_behaviour_of_upstream() -> None:
@@ -33,6 +37,7 @@ def test_compat_brings_the_behaviour_of_upstream() -> None:
     assert address_policy(theirs) == UPSTREAM_ADDRESSES
     assert lifecycle_policy(theirs) == UPSTREAM_LIFECYCLE
     assert service_policy(theirs) == UPSTREAM_SERVICES
+    assert route_policy(theirs) == UPSTREAM_ROUTES
 
 
 def test_flags_reach_their_loops() -> None:
@@ -53,6 +58,9 @@ def test_flags_reach_their_loops() -> None:
         load_balancer_class="example.com/mine",
         unclassed_services="false",
         load_balancer_resync_period="1h",
+        cluster_cidr="10.0.0.0/8",
+        route_reconciliation_period="3s",
+        route_keep_foreign_condition="true",
     )
     assert initialization_policy(loaded) == replace(UPSTREAM_INITIALIZATION, require_addresses=True, beta_labels=False)
     assert address_policy(loaded) == replace(UPSTREAM_ADDRESSES, period=60, syncs_labels=True, beta_labels=False)
@@ -72,4 +80,7 @@ def test_flags_reach_their_loops() -> None:
         load_balancer_class="example.com/mine",
         unclassed=False,
         resync_period=3600,
+    )
+    assert route_policy(loaded) == replace(
+        UPSTREAM_ROUTES, cluster_cidrs=(ip_network("10.0.0.0/8"),), period=3, keeps_foreign_condition=True
     )

@@ -1,8 +1,9 @@
 """The rights of the cloud controller manager, by what is on."""
 
-from hookrunner.cloud.rights import rights_of, to_manifests
+from hookrunner.cloud.rights import RIGHTS, rights_of, to_manifests
 from hookrunner.settings import load
 from kubetypes.json_values import JSON
+from tests.pages import DOCS
 from tests.tables import each
 
 EVERY_LOOP = {
@@ -74,3 +75,9 @@ def test_the_lease_is_reached_by_its_name_and_in_its_namespace_alone() -> None:
 
 def test_without_election_there_is_no_role() -> None:
     assert [obj["kind"] for obj in manifests({"leader-elect": "false"})] == ["ClusterRole", "ClusterRoleBinding"]
+
+
+def test_the_page_has_the_rights_of_the_table() -> None:
+    rows = [f"| `{right.resource}` | {', '.join(right.verbs)} | " for right in RIGHTS]
+    page = (DOCS / "cloud.md").read_text()
+    assert [row for row in rows if row not in page] == []

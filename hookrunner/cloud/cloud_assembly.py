@@ -1,0 +1,231 @@
+"""Puts the cloud controller manager together: the provider, the watches, the loops, who leads. Nothing runs before
+`start`.
+
+    async with assemble_cloud(settings, parts) as cloud:
+        cloud.start(background)
+        await cloud.finish(grace)      # at the end: calls finish, their answers are written, the lease is given back
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hookrunner.background import Background
+from hookrunner.cloud.answers import CloudCapabilities, ProviderError
+from hookrunner.cloud.cloud_meters import CallMeter, NodeCounters
+from hookrunner.cloud.cloud_policies import (
+    address_policy,
+    initialization_policy,
+    is_upstream,
+    lifecycle_policy,
+    route_policy,
+    service_policy,
+)
+from hookrunner.cloud.cloud_status import CloudReports, CloudSources
+from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
+from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.address_loop import AddressLoop
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.node_reports import LIFECYCLE_SOURCE, NODE_SOURCE, NodeReports
+from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.provider.executable_provider import ExecutableProvider
+from hookrunner.cloud.provider.provider_program import ProviderEnvironment, ProviderProgram, require_startable
+from hookrunner.cloud.rights import active_loops
+from hookrunner.cloud.routes.route_loop import RouteLoop
+from hookrunner.cloud.routes.route_reports import ROUTE_SOURCE, RouteReports
+from hookrunner.cloud.services.balancer_actions import BalancerActions
+from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.services.service_loop import ServiceLoop
+from hookrunner.cloud.services.service_reports import SERVICE_SOURCE, ServiceReports
+from hookrunner.cloud.services.service_writer import ServiceWriter
+from hookrunner.controllers.event_recorder import EventRecorder
+from hookrunner.controllers.leader_election import LeaderElector, new_identity
+from hookrunner.controllers.lease import LeaseLock, LeaseTimes
+from hookrunner.engine.assembly import Parts
+from hookrunner.errors import StartRefused
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Credentials
+from hookrunner.metrics.recorders import Requests
+from hookrunner.settings import CloudSettings, LeaderElectionSettings, Settings
+from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
+
+_NO_CIDR = (
+    "--cluster-cidr: it is missing, and the provider has routes; give the networks of Pods, or "
+    "--configure-cloud-routes=false"
+)
+
+
+class Cloud:
+    """The parts, put together. `status` shows them."""
+
+    def __init__(self, settings: Settings, parts: Parts, program: ProviderProgram, leases: Client) -> None:
+        client = parts.kube.patcher
+        self._settings = settings
+        self._client = client
+        self._metrics = parts.metrics
+        self._provider = ExecutableProvider(program, parts.children, CallMeter(parts.metrics))
+        self._nodes = NodeInformer(parts.kube.watches)
+        self._services = ServiceInformer(parts.kube.watches)
+        self._events = EventRecorder(client)
+        self._node_writer = NodeWriter(client, self._nodes)
+        self._service_writer = ServiceWriter(client)
+        self._terms = LeaderTerms(
+            self._provider.wait_for_capabilities, lambda: self._provider.capabilities, self._loops_for
+        )
+        self._elector = _elector(leases, settings.leader_election) if settings.leader_election.on else None
+        self._tasks: list[asyncio.Task[None]] = []
+        self.status = CloudReports(self._sources(program))
+        self.status.export(parts.metrics)
+
+    def start(self, background: Background) -> None:
+        """Follow Nodes and Services, ask the provider, compete for the lease, and work as the leader."""
+        lead = partial(self._elector.run, self._terms.lead) if self._elector else self._terms.lead
+        self._tasks = [
+            background.keep("cloud leader", lead, ends=True),
+            background.keep("cloud provider", self._provider.run),
+            background.keep("cloud nodes", self._nodes.follow),
+            background.keep("cloud events", self._events.write),
+        ]
+        if SERVICE in self._settings.cloud.loops:
+            self._tasks.append(background.keep("cloud services", self._follow_services))
+
+    async def finish(self, grace: float) -> None:
+        """Begin nothing more, wait for what is under way, at most so many seconds; give the lease back, end the
+        provider."""
+        self._terms.stop()
+        if self._tasks and self._status_leads():
+            await asyncio.wait(self._tasks[:1], timeout=grace)
+        for task in self._tasks[:2]:
+            task.cancel()
+        await asyncio.gather(*self._tasks[:2], return_exceptions=True)
+
+    def _status_leads(self) -> bool:
+        return self._elector is None or self._elector.is_leader
+
+    async def _follow_services(self) -> None:
+        """Once the provider has answered: before that nothing is decided."""
+        await self._provider.wait_for_capabilities()
+        await self._services.follow()
+
+    def _watches_services(self) -> bool:
+        try:
+            return SERVICE in self._settings.cloud.loops and self._provider.capabilities.load_balancer
+        except ProviderError:
+            return False
+
+    def _loops_for(self, capabilities: CloudCapabilities) -> dict[str, MakeLoop]:
+        makers: dict[str, MakeLoop] = {}
+        wanted = active_loops(self._settings)
+        if NODE in wanted and capabilities.instances:
+            makers |= {NODE: self._initialization_loop, f"{NODE} addresses": self._address_loop}
+        if LIFECYCLE in wanted and capabilities.instances:
+            makers[LIFECYCLE] = self._lifecycle_loop
+        if SERVICE in wanted and capabilities.load_balancer:
+            makers[SERVICE] = self._service_loop
+        if ROUTE in wanted and capabilities.routes:
+            makers[ROUTE] = self._route_loop
+        return makers
+
+    def _initialization_loop(self) -> InitializationLoop:
+        policy, reports = initialization_policy(self._settings), self._node_reports(NODE_SOURCE)
+        return InitializationLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+
+    def _address_loop(self) -> AddressLoop:
+        policy, reports = address_policy(self._settings), self._node_reports(NODE_SOURCE)
+        return AddressLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+
+    def _lifecycle_loop(self) -> LifecycleLoop:
+        policy, reports = lifecycle_policy(self._settings), self._node_reports(LIFECYCLE_SOURCE)
+        return LifecycleLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+
+    def _service_loop(self) -> ServiceLoop:
+        reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics)
+        looks_first = is_upstream(self._settings)
+        actions = BalancerActions(self._services, self._provider, self._service_writer, reports, looks_first)
+        return ServiceLoop(self._services, self._nodes, actions, reports, service_policy(self._settings))
+
+    def _route_loop(self) -> RouteLoop:
+        reports = RouteReports(self._events.source(ROUTE_SOURCE), self._metrics)
+        policy = route_policy(self._settings)
+        return RouteLoop(self._nodes, self._provider, self._client, reports, policy)
+
+    def _node_reports(self, source: str) -> NodeReports:
+        return NodeReports(self._events.source(source), NodeCounters(self._metrics))
+
+    def _sources(self, program: ProviderProgram) -> CloudSources:
+        return CloudSources(
+            path=str(program.executable),
+            provider=self._provider,
+            leadership=self._elector or _SoleLeader(),
+            nodes=self._nodes,
+            services=self._services,
+            terms=self._terms,
+            obstacle=self._obstacle,
+            watches_services=self._watches_services,
+        )
+
+    def _obstacle(self) -> str:
+        """Why the settings do not fit the provider, empty if they do."""
+        cloud = self._settings.cloud
+        if cloud.cidrs or not cloud.routes or ROUTE not in cloud.loops:
+            return ""
+        try:
+            has_routes = self._provider.capabilities.routes
+        except ProviderError:
+            return ""
+        return _NO_CIDR if has_routes else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _SoleLeader:
+    """Without an election."""
+
+    is_leader: bool = True
+    holder: str = ""
+    problem: str = ""
+
+
+@asynccontextmanager
+async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Cloud]:
+    """The cloud controller manager for these settings. Closes its connections when it is left. Raises StartRefused for
+    a provider that cannot be started."""
+    program = _provider_program(settings)
+    credentials = Credentials(settings.kube, parts.kube.connection)
+    async with Client(credentials, Requests(parts.metrics, "leader_election")) as leases:
+        yield Cloud(settings, parts, program, leases)
+
+
+def _provider_program(settings: Settings) -> ProviderProgram:
+    """Raises StartRefused."""
+    cloud = settings.cloud
+    executable = _executable(cloud)
+    require_startable(executable)
+    environment = ProviderEnvironment(settings.hooks.environ, cloud.config, cloud.environment)
+    return ProviderProgram(
+        executable, environment.variables, environment.hidden, cloud.call_timeout, cloud.cluster_name
+    )
+
+
+def _executable(cloud: CloudSettings) -> Path:
+    """A name without a slash is that of a file in the providers directory. Raises StartRefused without such a file."""
+    if "/" in cloud.provider:
+        return Path(cloud.provider).absolute()
+    path = cloud.providers_directory / cloud.provider
+    if path.exists():
+        return path
+    hint = f"; for the file here give ./{cloud.provider}" if Path(cloud.provider).exists() else ""
+    raise StartRefused(
+        f"--cloud-provider {cloud.provider}: there is no such provider in {cloud.providers_directory} "
+        f"(--providers-dir){hint}"
+    )
+
+
+def _elector(client: Client, election: LeaderElectionSettings) -> LeaderElector:
+    lock = LeaseLock(election.namespace, election.name, new_identity())
+    return LeaderElector(
+        client, lock, LeaseTimes(election.lease_duration, election.renew_deadline, election.retry_period)
+    )

@@ -1,0 +1,248 @@
+"""What is shown of the cloud controller manager: conditions of `/readyz`, gauges at each scrape, `hookrunner cloud
+status`. Reading changes nothing.
+
+A replica that does not lead is ready: its provider has answered, its watches are up to date, and it can take over.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from hookrunner.cloud.answers import CloudCapabilities, ListedLoadBalancer, ProviderError
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.leader_terms import LeaderTerms
+from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider.provider_calls import CallRecord
+from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.services.service_loop import ServiceLoop
+from hookrunner.metrics.cloud import CloudMetrics
+from hookrunner.metrics.series import LabelValues
+from hookrunner.model.cloud import (
+    CallDump,
+    CloudDump,
+    CloudNodeDump,
+    CloudServiceDump,
+    DeletionDump,
+    OrphanDump,
+    ProviderDump,
+)
+from hookrunner.model.status import one_line, some
+
+LONG = 300.0
+"""Seconds for which a Node may be without initialisation before `/readyz` names it."""
+
+_Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+
+
+class CallLog(Protocol):
+    """The last calls of the provider: `provider/provider_calls.py`."""
+
+    @property
+    def recent(self) -> Iterable[CallRecord]: ...
+
+    @property
+    def paused_until(self) -> float: ...
+
+
+class WatchedProvider(Protocol):
+    """The provider, as far as it is shown: `provider/executable_provider.py`."""
+
+    @property
+    def capabilities(self) -> CloudCapabilities: ...
+
+    @property
+    def condition(self) -> tuple[bool, str]: ...
+
+    @property
+    def calls(self) -> CallLog: ...
+
+    async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]: ...
+
+
+class Leadership(Protocol):
+    """Who leads: `controllers/leader_election.py`, or always this process."""
+
+    @property
+    def is_leader(self) -> bool: ...
+
+    @property
+    def holder(self) -> str: ...
+
+    @property
+    def problem(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSources:
+    """What is shown. `path` is the provider's; `obstacle` why the settings and the provider do not fit together;
+    `watches_services` whether Services are looked at."""
+
+    path: str
+    provider: WatchedProvider
+    leadership: Leadership
+    nodes: NodeInformer
+    services: ServiceInformer
+    terms: LeaderTerms
+    obstacle: Callable[[], str]
+    watches_services: Callable[[], bool]
+
+
+class CloudReports:
+    """Views of the cloud."""
+
+    def __init__(self, sources: CloudSources) -> None:
+        self._of = sources
+
+    def conditions(self) -> dict[str, tuple[bool, str]]:
+        """For `/readyz`. Neither Nodes nor held deletions make it unready: a Pod that is restarted cures neither."""
+        background = self._of.terms.background
+        return {
+            "provider": self._provider_condition(),
+            "watches": self._watches(),
+            "leader": (True, self._leader()),
+            "nodes": (True, some(self._late_nodes(), "; ")),
+            "deletions": (True, self._held_text()),
+            **({"background": background.condition()} if background else {}),
+        }
+
+    def dump(self) -> CloudDump:
+        """For `hookrunner cloud status`."""
+        return CloudDump(
+            provider=self._provider(),
+            leads=self._of.leadership.is_leader,
+            leader=self._of.leadership.holder,
+            loops=tuple((name, _problem_of(loop)) for name, loop in self._of.terms.loops.items()),
+            nodes=tuple(self._node(node) for node in self._of.nodes),
+            deletions=self._deletions(),
+            services=tuple(self._services()),
+            calls=tuple(_shown_call(call) for call in self._of.provider.calls.recent),
+        )
+
+    def release(self) -> Sequence[str]:
+        """Let deletions go on that are held; the names of their Nodes."""
+        return [name for loop in self._lifecycle() for name in loop.release()]
+
+    async def find_orphans(self) -> Sequence[OrphanDump]:
+        """Load balancers of the cloud without a Service. Raises ProviderError."""
+        listed = await self._of.provider.list_load_balancers()
+        services = {service.uid: service for service in self._of.services}
+        orphans = []
+        for balancer in listed:
+            if balancer.uid not in services:
+                named = self._of.services.get(balancer.service)
+                why = "the Service of this name is another one" if named else "the Service does not exist"
+                orphans.append(OrphanDump(balancer.name, balancer.service, balancer.uid, why))
+        return orphans
+
+    def export(self, metrics: CloudMetrics) -> None:
+        """Let the gauges be read at each scrape."""
+        metrics.cloud_nodes.from_function(lambda: _counted(self._state_of(node) for node in self._of.nodes))
+        metrics.cloud_services.from_function(lambda: _counted(service.state for service in self._services()))
+        metrics.cloud_node_delete_candidates.from_function(lambda: [((), len(self._deletions()))])
+        metrics.cloud_node_deletes_held.from_function(lambda: [((), len(self._held()))])
+        metrics.cloud_backoff_objects.from_function(self._backing_off)
+        metrics.cloud_leader.from_function(lambda: [((), self._of.leadership.is_leader)])
+        metrics.cloud_provider_paused_until.from_function(lambda: [((), self._of.provider.calls.paused_until)])
+
+    def _provider_condition(self) -> tuple[bool, str]:
+        ready, message = self._of.provider.condition
+        obstacle = self._of.obstacle()
+        return ready and not obstacle, one_line("; ".join(filter(None, [obstacle, message])))
+
+    def _watches(self) -> tuple[bool, str]:
+        informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self._of.nodes}
+        if self._of.watches_services():
+            informers["Services"] = self._of.services
+        problems = [f"{kind}: {informer.obstacle}" for kind, informer in informers.items() if informer.obstacle]
+        return not problems, "; ".join(problems)
+
+    def _leader(self) -> str:
+        leadership = self._of.leadership
+        who = "this replica" if leadership.is_leader else leadership.holder or "no one that is known"
+        return f"{who} leads{f'; {leadership.problem}' if leadership.problem else ''}"
+
+    def _late_nodes(self) -> list[str]:
+        late = [node for node in self._of.nodes if not node.is_initialized and time.time() - node.created_at >= LONG]
+        return [one_line(f"{node.name}: {self._reason_of(node) or 'not initialised'}") for node in late]
+
+    def _held_text(self) -> str:
+        held = self._held()
+        return f"held: {', '.join(held)}; `hookrunner cloud release` lets them go" if held else ""
+
+    def _held(self) -> list[str]:
+        return [deletion.node for deletion in self._deletions() if deletion.held]
+
+    def _deletions(self) -> tuple[DeletionDump, ...]:
+        return tuple(deletion for loop in self._lifecycle() for deletion in loop.dump())
+
+    def _provider(self) -> ProviderDump:
+        provider, paused_until = self._of.provider, self._of.provider.calls.paused_until
+        _, problem = self._provider_condition()
+        try:
+            capabilities = provider.capabilities
+        except ProviderError:
+            return ProviderDump(self._of.path, paused_until=paused_until, problem=problem)
+        has = {
+            "instances": capabilities.instances,
+            "loadBalancer": capabilities.load_balancer,
+            "routes": capabilities.routes,
+        }
+        interfaces = tuple(name for name, is_there in has.items() if is_there)
+        return ProviderDump(self._of.path, capabilities.provider_name, interfaces, paused_until, problem)
+
+    def _node(self, node: CloudNode) -> CloudNodeDump:
+        return CloudNodeDump(node.name, self._state_of(node), node.provider_id, node.created_at, self._reason_of(node))
+
+    def _state_of(self, node: CloudNode) -> str:
+        try:
+            if node.provider_id and not self._of.provider.capabilities.owns(node.provider_id):
+                return "foreign"
+        except ProviderError:
+            pass
+        if node.is_initialized:
+            return "initialized"
+        return "skipped" if any(node.name in loop.skipped for loop in self._initialization()) else "uninitialized"
+
+    def _reason_of(self, node: CloudNode) -> str:
+        return next(filter(None, (loop.problems.get(node.name) for loop in self._initialization())), "")
+
+    def _services(self) -> Iterator[CloudServiceDump]:
+        for loop in self._service_loop():
+            for key, record in loop.records.items():
+                namespace, _, name = key.partition("/")
+                service = self._of.services.get(key)
+                ingress = tuple(entry.ip or entry.hostname for entry in service.ingress) if service else ()
+                state = "invalid" if record.refused else "failed" if record.problem else "pending"
+                state = "elsewhere" if record.is_elsewhere else "synced" if record.is_settled else state
+                yield CloudServiceDump(namespace, name, state, ingress, one_line(record.problem), record.again)
+
+    def _backing_off(self) -> _Samples:
+        for name, loop in self._of.terms.loops.items():
+            if isinstance(loop, InitializationLoop | ServiceLoop):
+                yield (name,), loop.backing_off
+
+    def _initialization(self) -> list[InitializationLoop]:
+        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, InitializationLoop)]
+
+    def _lifecycle(self) -> list[LifecycleLoop]:
+        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, LifecycleLoop)]
+
+    def _service_loop(self) -> list[ServiceLoop]:
+        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, ServiceLoop)]
+
+
+def _counted(states: Iterator[str]) -> _Samples:
+    for state, number in Counter(states).items():
+        yield (state,), number
+
+
+def _shown_call(call: CallRecord) -> CallDump:
+    return CallDump(call.verb.value, call.began_at, call.seconds, call.code, one_line(call.message))
+
+
+def _problem_of(loop: object) -> str:
+    return one_line(str(getattr(loop, "problem", "")))

@@ -1,0 +1,179 @@
+"""What is shown of the cloud controller manager."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from hookrunner.cloud.provider.provider_calls import CallRecord
+
+from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.cloud_status import CloudReports, CloudSources
+from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
+from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.cloud import DeletionDump
+from tests.cloud.node_samples import new_node, node
+from tests.cloud.nodes.node_world import NodeWorld
+
+pytestmark = pytest.mark.looptime(noop_cycles=2)
+IMPATIENT = LifecyclePolicy(min_age=0)
+
+
+@dataclass
+class Calls:
+    recent: list[CallRecord] = field(default_factory=list)
+    paused_until: float = 0.0
+
+
+@dataclass
+class Leading:
+    is_leader: bool = True
+    holder: str = "me"
+    problem: str = ""
+
+
+class Shown:
+    """The loops of Nodes on a small cluster, and what is shown of them."""
+
+    def __init__(self) -> None:
+        self.world = NodeWorld()
+        self.leading = Leading()
+        self.obstacle = ""
+        self.condition = (True, "")
+        self.calls = Calls()
+        services = ServiceInformer(self.world.api)
+        self.terms = LeaderTerms(self._wait, lambda: self.world.cloud.capabilities, self._loops)
+        sources = CloudSources(
+            path="/providers/sim",
+            provider=self,
+            leadership=self.leading,
+            nodes=self.world.nodes,
+            services=services,
+            terms=self.terms,
+            obstacle=lambda: self.obstacle,
+            watches_services=lambda: False,
+        )
+        self.reports = CloudReports(sources)
+
+    @property
+    def capabilities(self) -> CloudCapabilities:
+        return self.world.cloud.capabilities
+
+    async def list_load_balancers(self) -> tuple[()]:
+        raise ProviderError(ErrorCode.NOT_IMPLEMENTED, "no list")
+
+    async def _wait(self) -> CloudCapabilities:
+        return self.capabilities
+
+    def _loops(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
+        parts = (self.world.nodes, self.world.cloud, self.world.writer, self.world.reports)
+        return {
+            "cloud-node-controller": lambda: InitializationLoop(*parts, InitializationPolicy()),
+            "cloud-node-lifecycle-controller": lambda: LifecycleLoop(*parts, IMPATIENT),
+        }
+
+    @asynccontextmanager
+    async def running(self, seconds: float = 60) -> AsyncIterator[CloudReports]:
+        """Shown after so many seconds."""
+        async with self.world.running(self.terms.lead):
+            await asyncio.sleep(seconds)
+            yield self.reports
+
+
+async def test_an_uninitialised_node_is_shown_with_its_reason() -> None:
+    shown = Shown()
+    shown.world.cloud.add("a")
+    shown.world.cloud.add("b")
+    shown.world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, "exit code 1"))
+    shown.world.api.put(new_node("a"))
+    shown.world.api.put(node("b", provider_id="sim://b"))
+    shown.world.api.put(node("c", provider_id="other://c"))
+    async with shown.running() as reports:
+        nodes = {one.name: one for one in reports.dump().nodes}
+        assert {name: one.state for name, one in nodes.items()} == {
+            "a": "uninitialized",
+            "b": "initialized",
+            "c": "foreign",
+        }
+        assert "exit code 1" in nodes["a"].reason
+        ready, message = reports.conditions()["nodes"]
+        assert ready
+        assert message.startswith("a: ")
+        assert "exit code 1" in message
+
+
+async def test_held_deletions_are_shown_and_released() -> None:
+    shown = Shown()
+    for name in "abcdefgh":
+        shown.world.cloud.add(name)
+        shown.world.api.put(node(name, ready=name not in "abc", provider_id=f"sim://{name}"))
+    shown.world.cloud.terminate("a", "b", "c")
+    async with shown.running(55) as reports:
+        assert reports.conditions()["deletions"] == (
+            True,
+            "held: a, b, c; `hookrunner cloud release` lets them go",
+        )
+        assert [(one.confirmations, one.held) for one in reports.dump().deletions] == [(6, True)] * 3
+        assert reports.release() == ["a", "b", "c"]
+        await asyncio.sleep(60)
+        assert not shown.world.api.has("Node", "a")
+        assert reports.dump().deletions == tuple[DeletionDump]()
+
+
+async def test_who_leads_is_told_and_no_reason_to_be_unready() -> None:
+    shown = Shown()
+    async with shown.running() as reports:
+        assert reports.conditions()["leader"] == (True, "this replica leads")
+        shown.leading.is_leader, shown.leading.holder = False, "other"
+        assert reports.conditions()["leader"] == (True, "other leads")
+        shown.leading.holder, shown.leading.problem = "", "leases is forbidden"
+        assert reports.conditions()["leader"] == (True, "no one that is known leads; leases is forbidden")
+
+
+async def test_a_provider_that_has_not_answered_makes_it_unready() -> None:
+    shown = Shown()
+    shown.condition = (False, "capabilities: Unavailable: exit code 1")
+    async with shown.running() as reports:
+        assert reports.conditions()["provider"] == (False, "capabilities: Unavailable: exit code 1")
+        shown.condition, shown.obstacle = (True, ""), "--cluster-cidr: it is missing"
+        assert reports.conditions()["provider"] == (False, "--cluster-cidr: it is missing")
+
+
+async def test_a_lost_watch_makes_it_unready() -> None:
+    shown = Shown()
+    assert shown.reports.conditions()["watches"] == (False, "Nodes: the nodes have not been listed")
+    async with shown.running() as reports:
+        assert reports.conditions()["watches"] == (True, "")
+
+
+async def test_calls_are_shown_with_their_codes() -> None:
+    shown = Shown()
+    shown.calls.recent.append(CallRecord(CloudVerb.INSTANCES, 5.0, 0.5, "Unavailable", "exit\ncode 1"))
+    async with shown.running() as reports:
+        (call,) = reports.dump().calls
+        assert (call.verb, call.code, call.message) == ("instances", "Unavailable", "exit; code 1")
+
+
+async def test_gauges_are_read_at_the_scrape() -> None:
+    shown, metrics = Shown(), Metrics()
+    shown.reports.export(metrics)
+    shown.world.cloud.add("a")
+    shown.world.api.put(new_node("a"))
+    shown.calls.paused_until = 7.0
+    async with shown.running():
+        text = metrics.exposition().decode()
+        lines = [line for line in text.splitlines() if line.startswith("hookrunner_cloud")]
+        assert lines == [
+            'hookrunner_cloud_backoff_objects{loop="cloud-node-controller"} 0',
+            "hookrunner_cloud_leader 1",
+            "hookrunner_cloud_node_delete_candidates 0",
+            "hookrunner_cloud_node_deletes_held 0",
+            'hookrunner_cloud_nodes{state="initialized"} 1',
+            "hookrunner_cloud_provider_paused_until 7",
+        ]

@@ -1,0 +1,92 @@
+"""The first page of docs/cloud.md, as it stands there: a simulated cloud, in two terminals."""
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import sys
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.tools import find_tool
+from tests.flows.test_quick_start import Shown
+from tests.flows.waiting import PATIENCE
+from tests.pages import DOCS, Console, steps
+
+ROOT = DOCS.parent
+FIRST = re.findall(r"^    hookrunner (cloud start --sandbox .*)$", (DOCS / "cloud.md").read_text(), re.MULTILINE)
+
+EXPECTED = {
+    "kubectl get nodes -o wide": r"worker-1 +Ready .* 10\.240\.0\.\d+ +198\.19\.0\.\d+",
+    "kubectl describe node worker-1": r"ProviderID: +simcloud://[\s\S]*Synced",
+    "kubectl expose deployment web --port 80 --type LoadBalancer": "service/web exposed",
+    "kubectl get service web": r"LoadBalancer +\S+ +198\.18\.0\.1 ",
+    "providers/simcloud terminate worker-2": "",
+    "kubectl get nodes": r"(?s)^(?!.*worker-2).*worker-3",
+    "providers/simcloud fail --verb instances --code garbage": "",
+    "hookrunner cloud status": r"provider  simcloud[\s\S]*Unavailable",
+}
+"""What is shown by each command, at once or a moment later."""
+LOOKS = 100
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """Places that no other test uses, and the programs that the page names."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "kubectl").symlink_to(find_tool("kubectl"))
+    (tools / "hookrunner").write_text(f'#!/bin/sh\nexec {sys.executable} -m hookrunner "$@"\n')
+    (tools / "hookrunner").chmod(0o755)
+    return {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "HOOKRUNNER_LISTEN_PORT": "0",
+        "HOOKRUNNER_TMP_DIR": str(tmp_path / "tmp"),
+        "HOOKRUNNER_DEBUG_UNIX_SOCKET": str(tmp_path / "socket"),
+        "HOOKRUNNER_SANDBOX_KUBECONFIG": str(tmp_path / "kubeconfig"),
+        "HOOKRUNNER_LOG_TYPE": "text",
+        "KUBECONFIG": str(tmp_path / "kubeconfig"),
+    }
+
+
+@pytest.fixture
+async def started(environ: dict[str, str]) -> AsyncIterator[tuple[Process, Shown]]:
+    """The first terminal."""
+    (command,) = FIRST
+    environ = {name: value for name, value in environ.items() if name != "KUBECONFIG"}
+    program = (sys.executable, "-m", "hookrunner", *shlex.split(command))
+    child = await asyncio.create_subprocess_exec(*program, cwd=ROOT, env=environ, stdout=PIPE, stderr=STDOUT)
+    yield child, (shown := Shown(child))
+    if child.returncode is None:
+        child.kill()
+    await child.wait()
+    await shown.all()
+
+
+async def run(environ: dict[str, str], line: str) -> str:
+    """One line of the page in the second terminal; what it prints."""
+    child = await asyncio.create_subprocess_shell(line, cwd=ROOT, env=environ, stdout=PIPE, stderr=STDOUT)
+    return (await child.communicate())[0].decode()
+
+
+async def test_the_first_page_does_what_it_says(started: tuple[Process, Shown], environ: dict[str, str]) -> None:
+    child, shown = started
+    await shown.says("export KUBECONFIG=")
+    commands = [command for step in steps("cloud.md") if isinstance(step, Console) for command, _ in step.commands]
+    assert commands == list(EXPECTED)
+    for command, pattern in EXPECTED.items():
+        printed = await run(environ, command)
+        for _ in range(LOOKS):
+            if re.search(pattern, printed):
+                break
+            await asyncio.sleep(0.2)
+            printed = await run(environ, command)
+        assert re.search(pattern, printed), f"{command}\n{printed}\n{shown.text}"
+    child.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(child.wait(), PATIENCE) == 0, shown.text
