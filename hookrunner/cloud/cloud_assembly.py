@@ -47,12 +47,14 @@ from hookrunner.controllers.leader_election import LeaderElector, new_identity
 from hookrunner.controllers.lease import LeaseLock, LeaseTimes
 from hookrunner.engine.assembly import Parts
 from hookrunner.errors import StartRefused
-from hookrunner.kube.client import Client
+from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Credentials
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import CloudSettings, LeaderElectionSettings, Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
+_LAST_EVENTS = 2.0
+"""Seconds for Events that wait at the end."""
 _NO_CIDR = (
     "--cluster-cidr: it is missing, and the provider has routes; give the networks of Pods, or "
     "--configure-cloud-routes=false"
@@ -62,21 +64,21 @@ _NO_CIDR = (
 class Cloud:
     """The parts, put together. `status` shows them."""
 
-    def __init__(self, settings: Settings, parts: Parts, program: ProviderProgram, leases: Client) -> None:
-        client = parts.kube.patcher
+    def __init__(self, settings: Settings, parts: Parts, program: ProviderProgram, access: "ClusterAccess") -> None:
+        client = access.client
         self._settings = settings
         self._client = client
         self._metrics = parts.metrics
         self._provider = ExecutableProvider(program, parts.children, CallMeter(parts.metrics))
         self._nodes = NodeInformer(parts.kube.watches)
         self._services = ServiceInformer(parts.kube.watches)
-        self._events = EventRecorder(client)
+        self._events = EventRecorder(parts.kube.patcher)
         self._node_writer = NodeWriter(client, self._nodes)
         self._service_writer = ServiceWriter(client)
         self._terms = LeaderTerms(
             self._provider.wait_for_capabilities, lambda: self._provider.capabilities, self._loops_for
         )
-        self._elector = _elector(leases, settings.leader_election) if settings.leader_election.on else None
+        self._elector = access.elector
         self._tasks: list[asyncio.Task[None]] = []
         self.status = CloudReports(self._sources(program))
         self.status.export(parts.metrics)
@@ -87,24 +89,22 @@ class Cloud:
         self._tasks = [
             background.keep("cloud leader", lead, ends=True),
             background.keep("cloud provider", self._provider.run),
-            background.keep("cloud nodes", self._nodes.follow),
             background.keep("cloud events", self._events.write),
+            background.keep("cloud nodes", self._nodes.follow),
         ]
         if SERVICE in self._settings.cloud.loops:
             self._tasks.append(background.keep("cloud services", self._follow_services))
 
     async def finish(self, grace: float) -> None:
         """Begin nothing more, wait for what is under way, at most so many seconds; give the lease back, end the
-        provider."""
+        provider, write the last Events."""
         self._terms.stop()
-        if self._tasks and self._status_leads():
+        if self._tasks and (self._elector is None or self._elector.is_leader):
             await asyncio.wait(self._tasks[:1], timeout=grace)
-        for task in self._tasks[:2]:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks[:2], return_exceptions=True)
-
-    def _status_leads(self) -> bool:
-        return self._elector is None or self._elector.is_leader
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._events.write_rest(_LAST_EVENTS)
 
     async def _follow_services(self) -> None:
         """Once the provider has answered: before that nothing is decided."""
@@ -189,14 +189,29 @@ class _SoleLeader:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """How the loops write to the cluster: a client that writes only while this replica leads, and who says so; without
+    an election None."""
+
+    client: Client
+    elector: LeaderElector | None
+
+
 @asynccontextmanager
 async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Cloud]:
     """The cloud controller manager for these settings. Closes its connections when it is left. Raises StartRefused for
     a provider that cannot be started."""
     program = _provider_program(settings)
-    credentials = Credentials(settings.kube, parts.kube.connection)
+    if not settings.leader_election.on:
+        yield Cloud(settings, parts, program, ClusterAccess(parts.kube.patcher, None))
+        return
+    credentials, outage = Credentials(settings.kube, parts.kube.connection), parts.kube.patcher.outage
     async with Client(credentials, Requests(parts.metrics, "leader_election")) as leases:
-        yield Cloud(settings, parts, program, leases)
+        elector = _elector(leases, settings.leader_election)
+        meter = Requests(parts.metrics, "cloud")
+        async with FencedClient(credentials, meter, lambda: elector.is_leader, outage) as client:
+            yield Cloud(settings, parts, program, ClusterAccess(client, elector))
 
 
 def _provider_program(settings: Settings) -> ProviderProgram:

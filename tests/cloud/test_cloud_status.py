@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from hookrunner.cloud.provider.provider_calls import CallRecord
 
 from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
@@ -15,6 +14,7 @@ from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
