@@ -33,6 +33,7 @@ from hookrunner.cloud.services.service_decisions import (
 )
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_reports import (
+    NodeSyncTimer,
     ServiceReports,
     report_failed_deletion,
     report_failed_sync,
@@ -67,6 +68,7 @@ class ServiceLoop:
         self._actions = actions
         self._reports = reports
         self._policy = policy
+        self._sync_timer = NodeSyncTimer(reports.metrics)
         self._queue: WorkQueue[str] = WorkQueue("service-lb", FIRST_PAUSE, LONGEST_PAUSE)
 
     @property
@@ -104,9 +106,10 @@ class ServiceLoop:
             batch = await changes.next_batch()
             if any(changes_backends(change.before, change.after, follows) for change in batch):
                 backends = select_backends(self._nodes)
-                for key, record in self.records.items():
-                    if has_other_backends(record, backends):
-                        self._queue.add(key)
+                outdated = [key for key, record in self.records.items() if has_other_backends(record, backends)]
+                self._sync_timer.begin(outdated)
+                for key in outdated:
+                    self._queue.add(key)
 
     async def _reconcile(self, key: str) -> float | None:
         await self._services.wait_until_current()
@@ -117,7 +120,8 @@ class ServiceLoop:
             pause = await self._act(key, decision, backends)
         except (ProviderError, KubeError) as error:
             return self._fail(key, decision, backends, error)
-        self._reports.metrics.cloud_service_syncs.inc("ok")
+        if decision.action is not ServiceAction.NOTHING:
+            self._reports.metrics.cloud_service_syncs.inc("ok")
         return pause
 
     async def _act(self, key: str, decision: ServiceDecision, backends: tuple[CloudNode, ...]) -> float | None:
@@ -129,14 +133,18 @@ class ServiceLoop:
                 return await self._update(key, service, backends)
             case ServiceDecision(ServiceAction.CLEAN_UP, CloudService() as service):
                 await self._actions.clean_up(service)
-                self.records.pop(key, None)
+                self._forget(key)
             case ServiceDecision(ServiceAction.DELETE_OLD, CloudService() as service):
                 await self._actions.delete_old(service)
-                self.records.pop(key, None)
+                self._forget(key)
                 return 0.0
             case ServiceDecision(service=None):
-                self.records.pop(key, None)
+                self._forget(key)
         return None
+
+    def _forget(self, key: str) -> None:
+        self.records.pop(key, None)
+        self._sync_timer.end(key)
 
     def _recall(self, key: str) -> BalancerRecord:
         return self.records.get(key) or BalancerRecord()
@@ -162,6 +170,7 @@ class ServiceLoop:
     def _settle(self, key: str, service: CloudService) -> float | None:
         """Look at the Nodes again, which may have changed meanwhile; seconds until it is ensured again anyway."""
         self._queue.forget(key)
+        self._sync_timer.end(key)
         if has_other_backends(self.records[key], select_backends(self._nodes)):
             self._queue.add(key)
         return until_resync(service.uid, self._policy.resync_period, asyncio.get_running_loop().time())

@@ -3,7 +3,8 @@
 The loop knows `ServiceReports` alone; the assembly fills it with the recorder of Events and the metrics.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hookrunner.cloud.cloud_node import CloudNode
@@ -17,7 +18,6 @@ SERVICE_SOURCE = "service-controller"
 """The component that Events of Services name, as those of Kubernetes' own manager."""
 
 _MOST_NAMES = 20
-
 
 ENSURING = ObjectEvent("EnsuringLoadBalancer", "Ensuring load balancer", is_warning=False)
 ENSURED = ObjectEvent("EnsuredLoadBalancer", "Ensured load balancer", is_warning=False)
@@ -45,6 +45,27 @@ def report_failed_update(nodes: Sequence[CloudNode], error: object) -> ObjectEve
     hosts = f"[{' '.join(names)}] [node names limited, total number of nodes: {len(nodes)}]"
     text = f"Error updating load balancer with new hosts {hosts}, error: {error}"
     return ObjectEvent("UpdateLoadBalancerFailed", text)
+
+
+class NodeSyncTimer:
+    """Measures how long it takes until all load balancers have the Nodes of the last change."""
+
+    def __init__(self, metrics: CloudMetrics) -> None:
+        self._seconds = metrics.nodesync_latency_seconds
+        self._outdated: set[str] = set()
+        self._began = 0.0
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """The load balancers of these Services have other nodes."""
+        self._began = self._began if self._outdated else time.monotonic()
+        self._outdated.update(keys)
+
+    def end(self, key: str) -> None:
+        """This one has its nodes, or is gone."""
+        if key in self._outdated:
+            self._outdated.remove(key)
+            if not self._outdated:
+                self._seconds.observe(time.monotonic() - self._began)
 
 
 @dataclass(frozen=True, slots=True)

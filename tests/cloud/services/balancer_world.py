@@ -49,8 +49,8 @@ class BalancerWorld:
     cloud: FakeCloud = field(default_factory=FakeCloud)
 
     def __post_init__(self) -> None:
-        self.said = EventList()
-        self.reports = ServiceReports(self.said, Metrics())
+        self.said, self.metrics = EventList(), Metrics("")
+        self.reports = ServiceReports(self.said, self.metrics)
         self.api.put(node("a"))
         self.api.put(node("b"))
 

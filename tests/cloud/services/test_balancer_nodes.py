@@ -133,3 +133,17 @@ async def test_node_that_comes_during_a_slow_call_is_not_lost(world: BalancerWor
         world.api.put(node("d"))
         await world.rest(50)
         assert world.backends() == ("a", "b", "c", "d")
+
+
+async def test_change_of_nodes_is_measured_until_every_load_balancer_has_them(world: BalancerWorld) -> None:
+    world.api.put(service("one"))
+    world.api.put(service("two"))
+    async with world.run_loop():
+        world.api.put(node("c"))
+        await world.rest()
+        world.delete("one")
+        await world.rest()
+    text = world.metrics.exposition()
+    assert b"nodesync_latency_seconds_count 1" in text
+    assert b"loadbalancer_sync_total 2" in text
+    assert b'cloud_service_syncs_total{result="ok"} 5' in text
