@@ -182,6 +182,8 @@ class _CloudCommands(LazyGroup):
         "release": ("cloud.cloud_views", "cloud_release", "Let held deletions of Nodes go on."),
         "orphans": ("cloud.cloud_views", "cloud_orphans", "Show load balancers that belong to no Service."),
         "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
+        "check": ("cloud.cloud_check", "cloud_check", "Say what is wrong with a provider."),
+        "call": ("cloud.cloud_call", "cloud_call", "Ask a provider one question, and show its answer."),
         "adopt": ("cloud.cloud_adopt", "cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
     }
 

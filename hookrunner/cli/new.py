@@ -167,7 +167,7 @@ def new_provider(name: str, language: str, directory: Path) -> None:
         [path],
         {
             f"hookrunner cloud check {command}": "it passes",
-            f"hookrunner cloud call {command} instances": "a question and its answer",
+            f"hookrunner cloud call {command} instances --node worker-1": "a question and its answer",
             f"hookrunner cloud start --sandbox --cloud-provider {command}": "run it on an API in this process",
         },
     )

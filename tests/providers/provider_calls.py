@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,16 @@ def run(provider: Path, config: Path, *arguments: str, given: str = "", **enviro
 def ask(provider: Path, config: Path, verb: str, params: Any = None, **environment: str) -> Any:
     """The answer to one question."""
     return json.loads(run(provider, config, verb, given=json.dumps(request(verb, params)), **environment))
+
+
+def load_provider(executable: Path) -> Any:
+    """A provider in Python as a module: its processes take a tenth of a second each."""
+    loader = SourceFileLoader(executable.name.replace("-", "_"), str(executable))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def node(name: str, provider_id: str = "", **more: Any) -> Any:

@@ -1,14 +1,12 @@
 """Machines in a YAML file, as a cloud."""
 
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
-from tests.providers.provider_calls import PROVIDERS, ask, node, request, service
+from tests.providers.provider_calls import PROVIDERS, ask, load_provider, node, request, service
 
 MACHINES = """
     region: home
@@ -36,18 +34,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written
 
 
-def inventory() -> Any:
-    """The provider as a module: its processes take a tenth of a second each."""
-    loader = SourceFileLoader("inventory", str(INVENTORY))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
 def asked(verb: str, params: Any = None) -> Any:
-    answer = inventory().answer_request(verb, request(verb, params))
+    answer = load_provider(INVENTORY).answer_request(verb, request(verb, params))
     return answer["result"] if "result" in answer else answer["error"]
 
 

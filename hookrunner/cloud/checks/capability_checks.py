@@ -5,6 +5,7 @@ from hookrunner.cloud.checks.check_rules import BOTH, CheckSubject, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_service
 from hookrunner.cloud.checks.probe import CallReply
 from hookrunner.cloud.provider.wire_requests import instances_params
+from hookrunner.cloud.services.cloud_service import read_service
 from kubetypes.json_values import JSON
 
 _UNKNOWN_VERB = "hookrunner-check"
@@ -53,8 +54,8 @@ async def _check_unknown_verb(subject: CheckSubject) -> list[str]:
 
 
 def balancer_params(service: JSON, nodes: "list[JSON] | None" = None) -> dict[str, JSON]:
-    """Of a verb about one load balancer. The name is upstream's default."""
-    params = {"service": service, "name": f"a{service['metadata']['uid'].replace('-', '')}"[:32]}
+    """Of a verb about one load balancer, under its default name."""
+    params = {"service": service, "name": read_service(service).balancer_name}
     return params if nodes is None else {**params, "nodes": nodes}
 
 

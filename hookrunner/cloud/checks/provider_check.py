@@ -6,7 +6,7 @@ What a rule asks is in the files beside this one. Rules about the form of answer
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ProviderError
@@ -65,13 +65,14 @@ class CheckOptions:
 
 
 async def check_provider(probe: Probe, options: CheckOptions) -> list[RuleOutcome]:
-    """All rules in a fixed order, those of form at the end."""
+    """All rules in a fixed order, those of form at the end. No text shows a secret."""
     capabilities, outcome = await _ask_capabilities(probe)
     outcomes = [outcome]
     for rule in RULES if capabilities else ():
         assert capabilities
         outcomes.append(await _check_rule(rule, CheckSubject(probe, capabilities, options.nodes), options))
-    return [*outcomes, *_form_outcomes(probe, options)]
+    every = [*outcomes, *_form_outcomes(probe, options)]
+    return [replace(outcome, texts=tuple(map(options.mask, outcome.texts))) for outcome in every]
 
 
 async def _ask_capabilities(probe: Probe) -> tuple[CloudCapabilities | None, RuleOutcome]:

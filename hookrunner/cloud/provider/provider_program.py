@@ -13,6 +13,8 @@ from typing import NamedTuple
 from hookrunner import redaction
 from hookrunner.errors import StartRefused
 from hookrunner.process.children import why_not_startable
+from hookrunner.settings import Settings
+from hookrunner.settings.cloud import CloudSettings
 
 CALL_TIMEOUT = 60.0
 """Seconds of a call, unless the provider has `limits.timeoutSeconds`."""
@@ -81,6 +83,31 @@ class ProviderEnvironment:
         proxies = [name for name in ALLOWED if "proxy" in name.lower() and "@" in self.inherited.get(name, "")]
         secret = {name: self.inherited[name] for name in (*self.names, *proxies) if name in self.inherited}
         return redaction.words({"variables": secret})
+
+
+def find_program(settings: Settings) -> ProviderProgram:
+    """The program that --cloud-provider names. Raises StartRefused if it is missing or cannot be started."""
+    cloud = settings.cloud
+    executable = _executable(cloud)
+    require_startable(executable)
+    environment = ProviderEnvironment(settings.hooks.environ, cloud.config, cloud.environment)
+    return ProviderProgram(
+        executable, environment.variables, environment.hidden, cloud.call_timeout, cloud.cluster_name
+    )
+
+
+def _executable(cloud: CloudSettings) -> Path:
+    """A name without a slash is that of a file in the providers directory. Raises StartRefused without such a file."""
+    if "/" in cloud.provider:
+        return Path(cloud.provider).absolute()
+    path = cloud.providers_directory / cloud.provider
+    if path.exists():
+        return path
+    hint = f"; for the file here give ./{cloud.provider}" if Path(cloud.provider).exists() else ""
+    raise StartRefused(
+        f"--cloud-provider {cloud.provider}: there is no such provider in {cloud.providers_directory} "
+        f"(--providers-dir){hint}"
+    )
 
 
 def require_startable(executable: Path) -> None:

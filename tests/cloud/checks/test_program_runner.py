@@ -14,6 +14,7 @@ from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, che
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.testing.starters.provider_starter import LANGUAGES, write_provider
+from tests.providers.fake_rest_cloud import TOKEN, rest_cloud
 from tests.providers.provider_calls import PROVIDERS
 from tests.providers.test_libvirt import VIRSH
 
@@ -93,6 +94,13 @@ async def test_the_example_in_shell_keeps_all_rules(tmp_path: Path) -> None:
     virsh.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     assert await broken_rules(probe_of(PROVIDERS / "libvirt", PATH=path), "a", "b") == {}
+
+
+@pytest.mark.slow
+async def test_the_example_in_python_keeps_all_rules() -> None:
+    with rest_cloud() as cloud:
+        probe = probe_of(PROVIDERS / "rest-example", CLOUD_URL=cloud.url, CLOUD_TOKEN=TOKEN)
+        assert await broken_rules(probe, "node-1", "node-2") == {}
 
 
 @pytest.mark.slow

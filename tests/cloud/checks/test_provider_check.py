@@ -339,6 +339,12 @@ async def test_each_mistake_is_found_by_its_own_message(how: str) -> None:
     assert any(message in text for text in found.get(rule, ())), json.dumps(found, indent=1)
 
 
+async def test_a_report_shows_no_secret() -> None:
+    found = wrong(await checked(spoiling(stdout=f"GET /?token={SECRET}".encode())))
+    assert "GET /?token=***" in found["one-document"][0]
+    assert SECRET not in str(found)
+
+
 async def test_a_provider_that_hangs_is_not_asked_for_an_hour() -> None:
     class Hangs(SampleProvider):
         asked = 0

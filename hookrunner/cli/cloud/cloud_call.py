@@ -1,0 +1,89 @@
+"""`hookrunner cloud call`: one question to a provider, with request and answer."""
+
+import click
+import orjson
+
+from hookrunner.cli.cloud.provider_options import of_provider, read_nodes, read_objects
+from hookrunner.cli.output import echo
+from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cloud.answers import CloudVerb, Want
+from hookrunner.cloud.checks.probe import CallReply, Probe
+from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.wire_requests import instances_params, load_balancer_params
+from hookrunner.cloud.services.cloud_service import read_service
+from hookrunner.errors import BadInput
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.testing import manifests
+from kubetypes.json_values import JSON
+
+_WITH_NODES = {CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE}
+_OF_ONE_SERVICE = {CloudVerb.LB_GET, CloudVerb.LB_DELETE, *_WITH_NODES}
+
+
+@click.command("call")
+@of_provider
+@click.argument("verb", metavar="VERB", type=click.Choice([verb.value for verb in CloudVerb]))
+@click.option("--node", "named", multiple=True, metavar="NAME|FILE", help="A Node that it is about; may be repeated.")
+@click.option("--service", "service_file", metavar="FILE", help="The Service that it is about, for lb-….")
+@click.option("--params", "params_file", metavar="FILE", help="All `params` of the request, in YAML or JSON.")
+def cloud_call(
+    program: ProviderProgram,
+    verb: str,
+    named: tuple[str, ...],
+    service_file: str | None,
+    params_file: str | None,
+) -> int:
+    """Ask PROVIDER one question, as `cloud start` would, and show request and answer. VERBs that change the cloud do.
+
+    \b
+    hookrunner cloud call ./my-cloud capabilities
+    hookrunner cloud call ./my-cloud instances --node worker-1 --node node.yaml
+    kubectl get service web -o yaml | hookrunner cloud call ./my-cloud lb-ensure --service - --node worker-1
+    echo '{create: [], delete: []}' > params.yaml; hookrunner cloud call ./my-cloud routes-apply --params params.yaml
+
+    The request and the provider's log go to standard error, its answer to standard output. It ends with 1 if the
+    answer is an error or none, with 2 for bad usage, else with 0.
+    """
+    asked = CloudVerb(verb)
+    params = manifests.mapping(params_file) if params_file else _params(asked, read_nodes(named), service_file)
+    with quiet():
+        reply = run_to_end(_ask(program, asked, params))
+    _show(program, reply)
+    return int(bool(reply.problem or reply.error))
+
+
+def _params(verb: CloudVerb, nodes: list[CloudNode], service_file: str | None) -> JSON:
+    if verb is CloudVerb.INSTANCES:
+        return instances_params(nodes, frozenset(Want))
+    if verb not in _OF_ONE_SERVICE:
+        return {"create": [], "delete": []} if verb is CloudVerb.ROUTES_APPLY else {}
+    if not service_file:
+        raise BadInput(f"{verb} is about a Service: give --service FILE, for example of `kubectl get service -o yaml`")
+    (service, *_) = read_objects(service_file, "Service")
+    service["metadata"] = {"namespace": "default", "uid": "", **service["metadata"]}
+    known = read_service(service)
+    request = LoadBalancerRequest(known.document, known.balancer_name, tuple(nodes))
+    return load_balancer_params(request, with_nodes=verb in _WITH_NODES)
+
+
+async def _ask(program: ProviderProgram, verb: CloudVerb, params: JSON) -> CallReply:
+    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
+    return await Probe(runner, program.cluster, program.timeout).ask(verb, params)
+
+
+def _show(program: ProviderProgram, reply: CallReply) -> None:
+    echo(_indented(reply.request.text), err=True)
+    echo(program.masked(reply.printed.stderr), err=True)
+    printed = program.masked(reply.printed.stdout.decode(errors="replace"))
+    echo(_indented(printed.encode()) if not reply.problem else printed)
+    if reply.problem:
+        echo(f"{program.name}: {reply.problem.rule}: {program.masked(reply.problem.text)}", err=True)
+    echo(f"{program.name}: {reply.seconds:.2f} s", err=True)
+
+
+def _indented(document: bytes) -> str:
+    return orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()

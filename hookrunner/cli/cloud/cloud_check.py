@@ -1,0 +1,73 @@
+"""`hookrunner cloud check`: every rule of the wire format, kept or broken by a provider."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import click
+
+from hookrunner.cli.cloud.provider_options import of_provider, read_nodes
+from hookrunner.cli.output import echo, echo_json, echo_styled, style
+from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cloud.checks.probe import Probe
+from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
+from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+
+_COLORS = {RuleStatus.OK: "green", RuleStatus.BROKEN: "red", RuleStatus.DOUBTFUL: "yellow", RuleStatus.SKIPPED: None}
+_WIDTH = max(map(len, RuleStatus))
+
+
+@click.command("check")
+@of_provider
+@click.option(
+    "--node", "named", multiple=True, metavar="NAME|FILE", help="A Node of a machine that it has; may be repeated."
+)
+@click.option("--write", "writes", is_flag=True, help="Make and delete a load balancer and a route in the cloud, too.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def cloud_check(program: ProviderProgram, named: tuple[str, ...], writes: bool, output: str) -> int:
+    """Check whether PROVIDER, a path or a name in --providers-dir, does what `cloud start` relies on.
+
+    \b
+    hookrunner cloud check ./my-cloud                        what can be told without changing anything
+    hookrunner cloud check ./my-cloud --node worker-1        ids, labels and addresses of a machine, too
+    hookrunner cloud check ./my-cloud --node worker-1 --write --cloud-config my.yaml --cloud-env MY_TOKEN
+    hookrunner cloud check simcloud -o json
+
+    It asks about Nodes that do not exist, about none and about 500, in several orders, and reads every answer as
+    strictly as `cloud start` does. Nothing is changed without --write. It ends with 1 if a rule is broken, with 2 for
+    bad usage, else with 0.
+    """
+    options = CheckOptions(tuple(read_nodes(named)), writes, program.masked)
+    with quiet():
+        outcomes = run_to_end(_check(program, options))
+    if output == "json":
+        echo_json([asdict(outcome) for outcome in outcomes])
+    else:
+        echo_styled("\n".join(_lines(outcomes)))
+        echo(f"{program.name}: {_counted(outcomes)}", err=True)
+    return int(any(outcome.status is RuleStatus.BROKEN for outcome in outcomes))
+
+
+async def _check(program: ProviderProgram, options: CheckOptions) -> list[RuleOutcome]:
+    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
+    return await check_provider(Probe(runner, program.cluster, program.timeout), options)
+
+
+def _lines(outcomes: Sequence[RuleOutcome]) -> Iterator[str]:
+    """A line for each rule; those that could not be checked come last."""
+    width = max(len(outcome.rule) for outcome in outcomes)
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.status is RuleStatus.SKIPPED):
+        status = style(f"{outcome.status:{_WIDTH}}", _COLORS[outcome.status])
+        if outcome.status is RuleStatus.SKIPPED:
+            yield f"{status}  {outcome.rule:{width}}  {style('; '.join(outcome.texts))}"
+        else:
+            yield f"{status}  {outcome.rule:{width}}  {outcome.claim}"
+            yield from (f"{'':{_WIDTH}}  {'':{width}}    {style(text)}" for text in outcome.texts)
+
+
+def _counted(outcomes: Sequence[RuleOutcome]) -> str:
+    counts = Counter(outcome.status for outcome in outcomes)
+    return ", ".join(f"{counts[status]} {status}" for status in RuleStatus if counts[status])

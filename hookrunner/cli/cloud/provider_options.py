@@ -1,0 +1,89 @@
+"""What `cloud check` and `cloud call` share: which provider, how it is called, and Nodes as a user names them."""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hookrunner import settings
+from hookrunner.cloud.checks.made_up_objects import made_up_node
+from hookrunner.cloud.cloud_node import CloudNode, read_node
+from hookrunner.cloud.provider.provider_program import ProviderProgram, find_program
+from hookrunner.errors import BadInput, StartRefused
+from hookrunner.testing import manifests
+from kubetypes.json_values import JSON
+
+_OPTIONS = (
+    click.argument("provider"),
+    click.option("--cloud-config", metavar="FILE", help="A file for the provider; its path is in CLOUD_CONFIG."),
+    click.option("--cloud-env", metavar="NAME,…", help="Variables that it gets besides PATH, HOME and their like."),
+    click.option("--cluster-name", metavar="NAME", help="What it gets to know as the cluster's name."),
+    click.option("--provider-timeout", metavar="DURATION", help="How long a call may take. [default: 60s]"),
+    click.option("--providers-dir", metavar="DIR", help="Where it is if it is given by its name. [default: providers]"),
+)
+
+
+def of_provider(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument and the flags that name a provider, as `program`."""
+
+    @wraps(command)
+    def call(
+        provider: str,
+        cloud_config: str | None,
+        cloud_env: str | None,
+        cluster_name: str | None,
+        provider_timeout: str | None,
+        providers_dir: str | None,
+        **others: Any,
+    ) -> Any:
+        flags = {
+            "cloud-provider": provider,
+            "cloud-config": cloud_config,
+            "cloud-env": cloud_env,
+            "cluster-name": cluster_name,
+            "provider-timeout": provider_timeout,
+            "providers-dir": providers_dir,
+        }
+        return command(program=_read_program({flag: text for flag, text in flags.items() if text}), **others)
+
+    for option in reversed(_OPTIONS):
+        call = option(call)
+    return call
+
+
+def _read_program(flags: dict[str, str]) -> ProviderProgram:
+    loaded = settings.load(flags, click.get_current_context().find_root().info_name or "")
+    try:
+        return find_program(loaded)
+    except StartRefused as error:
+        raise BadInput(str(error)) from None
+
+
+def read_nodes(named: Iterable[str]) -> list[CloudNode]:
+    """Nodes of files, and those that are given by their names alone. Raises BadInput."""
+    return [node for text in named for node in _nodes(text)]
+
+
+def _nodes(text: str) -> list[CloudNode]:
+    if not Path(text).exists() and "/" not in text and not text.endswith((".yaml", ".yml", ".json")):
+        return [made_up_node(name=text)]
+    try:
+        return [read_node(_completed(obj)) for obj in read_objects(text, "Node")]
+    except (LookupError, TypeError, ValueError) as error:
+        raise BadInput(f"--node {text}: it is not a Node as `kubectl get node -o yaml` prints it: {error!r}") from None
+
+
+def _completed(node: JSON) -> JSON:
+    """A Node that was written by hand has less metadata than one that the API server has stored."""
+    known = {"uid": "", "creationTimestamp": "1970-01-01T00:00:00Z"}
+    return {**node, "metadata": {**known, **node["metadata"]}}
+
+
+def read_objects(path: str, kind: str) -> list[JSON]:
+    """The objects of one kind in a file, at least one; `-` is standard input. Raises BadInput."""
+    found = [obj for obj in manifests.load([path], Path.cwd()) if obj["kind"] == kind]
+    if not found:
+        raise BadInput(f"{path}: there is no object of kind {kind} in it")
+    return found

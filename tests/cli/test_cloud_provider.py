@@ -1,0 +1,93 @@
+"""`hookrunner cloud check` and `cloud call`: a provider as its author sees it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hookrunner.testing.starters.provider_starter import write_provider
+from tests.fakes.command_line import Command
+
+NODE = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: worker-2}, spec: {}}
+- {apiVersion: v1, kind: Node, metadata: {name: other}, spec: {providerID: my-cloud://m-9}}
+"""
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Path:
+    return write_provider("my-cloud", "bash", tmp_path)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    path = tmp_path / "broken"
+    path.write_text('#!/bin/sh\necho "token is $MY_TOKEN" >&2\necho usage: broken\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.slow
+def test_check_says_that_a_new_provider_is_right(command: Command, provider: Path) -> None:
+    checked = command("cloud", "check", str(provider), "--node", "worker-1")
+    assert checked.code == 0, checked.out
+    assert "ok        metadata           ids, labels and addresses can be written to a Node\n" in checked.out
+    assert "skipped   lb-life            it does not offer loadBalancer\n" in checked.out
+    assert checked.err == "my-cloud: 26 ok, 9 skipped\n"
+
+
+def test_check_names_what_is_wrong_and_ends_with_1(
+    command: Command, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "correct-horse-battery-staple")
+    checked = command("cloud", "check", str(broken), "--cloud-env", "MY_TOKEN", "-o", "json")
+    assert checked.code == 1
+    rules = {entry["rule"]: entry for entry in json.loads(checked.out)}
+    assert {name for name, entry in rules.items() if entry["status"] == "broken"} == {
+        "capabilities",
+        "one-document",
+        "secrets",
+    }
+    assert "is not JSON: 'usage: broken'" in rules["one-document"]["texts"][0]
+
+
+def test_call_shows_request_and_answer(command: Command, provider: Path, tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text(NODE)
+    nodes = ["--node", "worker-1", "--node", str(tmp_path / "nodes.yaml")]
+    called = command("cloud", "call", str(provider), "instances", *nodes)
+    assert called.code == 0, called.err
+    entries = json.loads(called.out)["result"]["instances"]
+    assert [entry["state"] for entry in entries] == ["running", "running", "notFound"]
+    assert '"verb": "instances"' in called.err
+
+
+def test_call_hides_secrets_and_says_what_is_no_answer(
+    command: Command, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "correct-horse-battery-staple")
+    called = command("cloud", "call", str(broken), "capabilities", "--cloud-env", "MY_TOKEN")
+    assert called.code == 1
+    assert "correct-horse" not in called.out + called.err
+    assert "broken: one-document: capabilities: its output is not JSON" in called.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("call {provider} lb-ensure", "lb-ensure is about a Service: give --service FILE"),
+        ("call {provider} instances --node missing.yaml", "missing.yaml"),
+        ("call {provider} lb-get --service {nodes}", "there is no object of kind Service in it"),
+        ("call {provider} lb-put", "'lb-put' is not one of 'capabilities', 'instances'"),
+        ("check missing", "there is no such provider in"),
+        ("check ./missing", "missing"),
+    ],
+)
+def test_a_mistake_on_the_command_line_ends_with_2(
+    command: Command, provider: Path, tmp_path: Path, words: str, message: str
+) -> None:
+    (tmp_path / "nodes.yaml").write_text(NODE)
+    ended = command("cloud", *words.format(provider=provider, nodes=tmp_path / "nodes.yaml").split())
+    assert (ended.code, message in ended.err) == (2, True), ended.err
