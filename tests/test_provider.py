@@ -1,0 +1,145 @@
+"""The file for authors in Python, as they use it: a program of twenty lines, asked in both ways."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hookrunner import provider
+from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode
+from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.provider.wire_answers import read_error
+from hookrunner.provider import CloudError, CloudProgram, PendingError, ThrottledError
+from kubetypes.json_values import JSON
+
+SAMPLE = """
+import threading
+from hookrunner.provider import InvalidError, NotFoundError, ThrottledError, run, verb
+
+later = threading.Event()
+
+@verb
+def instances(params):
+    print("looking for", len(params["nodes"]))
+    return {"instances": [{"name": node["name"], "state": "running"} for node in params["nodes"]]}
+
+@verb("lb-ensure")
+def ensure(params):
+    if params["name"] != "busy":
+        raise InvalidError("no such pool")
+    later.wait(30)
+    raise ThrottledError("slow down", 7)
+
+@verb
+def lb_get(params):
+    return 1 / 0
+
+@verb
+def lb_update(params):
+    pass
+
+@verb
+def lb_delete(params):
+    later.set()
+    raise NotFoundError("nothing there")
+
+run("sample", ["sample://"], {"maxBatch": 50})
+"""
+
+
+def asked(verb: str, params: JSON, request_id: str = "r1") -> str:
+    return json.dumps({"verb": verb, "requestID": request_id, "params": params})
+
+
+def run_sample(argument: str, text: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SAMPLE, argument]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_one_call_one_process() -> None:
+    ended = run_sample("instances", asked("instances", {"nodes": [{"name": "a"}]}))
+    assert json.loads(ended.stdout) == {
+        "apiVersion": "cloud.hookrunner.io/v1",
+        "requestID": "r1",
+        "result": {"instances": [{"name": "a", "state": "running"}]},
+    }
+    assert (ended.returncode, ended.stderr) == (0, "looking for 1\n")
+
+
+def test_serve_answers_each_line_side_by_side_and_leaves_at_the_end_of_its_input() -> None:
+    lines = [
+        asked("lb-ensure", {"name": "busy"}, "slow"),
+        asked("lb-ensure", {"name": "x"}, "invalid"),
+        asked("lb-get", {}, "crash"),
+        asked("lb-update", {}, "nothing"),
+        asked("lb-delete", {}, "gone"),
+        asked("routes-list", {}, "none"),
+        asked("capabilities", {}, "about"),
+    ]
+    ended = run_sample("serve", "\n".join(lines) + "\n")
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    by_id = {answer.pop("requestID"): answer for answer in answers}
+    assert by_id["slow"]["error"] == {"code": "Throttled", "message": "slow down", "retryAfterSeconds": 7}
+    codes = {name: answer["error"]["code"] for name, answer in by_id.items() if "error" in answer}
+    assert codes == {
+        "slow": "Throttled",
+        "invalid": "Invalid",
+        "crash": "Unavailable",
+        "gone": "NotFound",
+        "none": "NotImplemented",
+    }
+    assert (
+        by_id["crash"]["error"]["message"]
+        == "the provider has failed with ZeroDivisionError; its log has the traceback"
+    )
+    assert "ZeroDivisionError: division by zero" in ended.stderr
+    assert by_id["nothing"]["result"] == {}
+    assert read_capabilities(by_id["about"]["result"]) == CloudCapabilities(
+        "sample", ("sample://",), instances=True, load_balancer=True, serve=True, max_batch=50
+    )
+
+
+@pytest.mark.parametrize("argument", ["", "--help", "instance"])
+def test_a_person_who_starts_it_sees_what_it_is(argument: str) -> None:
+    ended = run_sample(argument, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "VERB|serve, with a request on standard input" in ended.stderr
+
+
+def test_half_an_interface_is_an_error() -> None:
+    program = CloudProgram()
+    program.verb("routes-list")(lambda _: {"routes": []})
+    with pytest.raises(CloudError, match="the interface routes needs routes-apply, too"):
+        program.describe("x", (), None)
+    with pytest.raises(ValueError, match="'lb-create' is no verb; use one of capabilities"):
+        program.verb("lb-create")
+
+
+def test_its_errors_are_those_of_the_wire_format() -> None:
+    classes = [made for made in vars(provider).values() if isinstance(made, type) and issubclass(made, CloudError)]
+    assert {made.code for made in classes} == set(ErrorCode)
+    for error in (PendingError("soon", 42), ThrottledError("slow", 5)):
+        read = read_error(error.document)
+        assert (read.code, read.retry_after, read.reason) == (error.code, error.retry_after, str(error))
+
+
+def test_its_verbs_are_those_of_the_wire_format() -> None:
+    assert set(provider._VERBS) == set(CloudVerb)
+
+
+def test_importing_it_takes_the_standard_library_alone() -> None:
+    code = "import sys, hookrunner.provider; print(*sorted(m for m in sys.modules if m.split('.')[0] in %r))"
+    foreign = ["hookrunner", "kubetypes", "orjson", "structlog", "aiohttp", "asyncio", "yaml", "click"]
+    text = subprocess.run([sys.executable, "-c", code % (foreign,)], capture_output=True, text=True, check=True).stdout
+    assert text.split() == ["hookrunner", "hookrunner.provider"]
+
+
+def test_importing_it_is_quick() -> None:
+    """Of CPU time, the best of five; the bound is that of the page for authors."""
+    code = "import time; b = time.process_time(); import hookrunner.provider; print(time.process_time() - b)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    ]
+    assert min(times) < 0.03
