@@ -76,7 +76,8 @@ class FakeCloud:
 
     def add(self, name: str, *addresses: NodeAddress, zone: str = "", **labels: str) -> InstanceMetadata:
         """A machine that runs, `sim://NAME`; what is said of it."""
-        given = addresses or (NodeAddress("InternalIP", f"10.0.0.{len(self.instances) + 1}"),)
+        number = len(self.instances)
+        given = addresses or (NodeAddress("InternalIP", f"10.0.{number // 250}.{number % 250 + 1}"),)
         metadata = InstanceMetadata(f"sim://{name}", "small", zone or "zone-a", "region-1", given, labels)
         self.instances[name] = InstanceAnswer(InstanceState.RUNNING, metadata)
         return metadata

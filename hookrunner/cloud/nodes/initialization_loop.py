@@ -36,8 +36,9 @@ from hookrunner.errors import Denied, HookrunnerError, KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
-_AT_ONCE = 128
-"""Nodes that are worked on at a time: each that waits for the cloud shares the next call with the others."""
+_AT_ONCE, _WRITTEN_AT_ONCE = 512, 32
+"""Nodes that are worked on at a time: each that waits for the cloud shares the next call with the others. And those of
+them that are written, each over a connection of its own."""
 _SYNCED = ObjectEvent("Synced", "Node synced successfully", is_warning=False)
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _NO_ANSWER = ProviderError(ErrorCode.UNAVAILABLE, "no answer about this Node")
@@ -68,6 +69,7 @@ class InitializationLoop:
         self._writer = writer
         self._reports = reports
         self._policy = policy
+        self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
         self._queue: WorkQueue[str] = WorkQueue("cloud-node", policy.first_pause, policy.longest_pause)
 
     @property
@@ -101,7 +103,8 @@ class InitializationLoop:
             self._forget(name)
         try:
             if node and node.is_initialized:
-                await self._writer.patch(node, _label_patch)
+                async with self._slots:
+                    await self._writer.patch(node, _label_patch)
             elif node:
                 return await self._ask(node)
         except KubeError as error:
@@ -123,7 +126,8 @@ class InitializationLoop:
         match decide_initialization(node, answer, self._provider.capabilities, self._policy):
             case Initialize() as decision:
                 self._record(node, decision.event)
-                await self._initialize(node, decision)
+                async with self._slots:
+                    await self._initialize(node, decision)
             case SkipNode(message):
                 return self._skip(node, message or "the provider says that it is not its business")
             case TryAgain(problem, event, seconds):
