@@ -29,14 +29,18 @@ class RouteReports:
     def report_creation(self, route: CloudRoute, error: ProviderError | None) -> None:
         """A route was created, or could not be. Equal messages are counted in one Event, so they have no times."""
         self._count("create", error)
-        if error:
+        if error is None:
+            _log.info("route created", destination=route.destination_cidr, node=route.target_node)
+        else:
             text = f"Could not create route {route.destination_cidr} for node {route.target_node}: {error}"
             self._record(route.target_node, route.name_hint, ObjectEvent("FailedToCreateRoute", text))
 
     def report_deletion(self, route: CloudRoute, error: ProviderError | None) -> None:
         """A route was deleted, or could not be: the next pass tries that again."""
         self._count("delete", error)
-        if error:
+        if error is None:
+            _log.info("route deleted", route=route.name, destination=route.destination_cidr, node=route.target_node)
+        else:
             _log.warn("route cannot be deleted", route=route.name, destination=route.destination_cidr, error=error)
 
     def report_duplicate(self, duplicate: DuplicateNetwork) -> None:

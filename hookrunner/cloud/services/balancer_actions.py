@@ -12,6 +12,7 @@ left to do. Each raises ProviderError and KubeError, and may be repeated.
 
 from collections.abc import Sequence
 
+from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.cloud_provider import CloudProvider, LoadBalancerRequest
@@ -28,6 +29,8 @@ from hookrunner.cloud.services.service_reports import (
     ServiceReports,
 )
 from hookrunner.cloud.services.service_writer import ServiceWriter
+
+_log = log.get("cloud.services")
 
 
 class BalancerActions:
@@ -66,6 +69,8 @@ class BalancerActions:
         if problem := find_ingress_problem(ingress):
             raise ProviderError(ErrorCode.UNAVAILABLE, f"the answer of lb-ensure cannot be written: {problem}")
         self._reports.record(service, ENSURED)
+        addresses = [entry.ip or entry.hostname for entry in ingress]
+        _log.info("load balancer ensured", service=service.key, nodes=len(nodes), addresses=addresses)
         latest = self._services.get(service.key)
         if latest and latest.uid == service.uid and latest.is_load_balancer and latest.ingress != ingress:
             await self._writer.write_ingress(service, ingress)
@@ -80,6 +85,7 @@ class BalancerActions:
             if error.code is ErrorCode.IMPLEMENTED_ELSEWHERE or await self._is_absent(request):
                 return
             raise
+        _log.info("load balancer updated", service=service.key, nodes=len(nodes))
         if not self._warn_without(nodes, service):
             self._reports.record(service, UPDATED)
 
@@ -90,12 +96,16 @@ class BalancerActions:
             self._reports.record(service, DELETING)
             await self._delete(request)
         await self._writer.release(service)
-        self._reports.record(service, DELETED)
+        self._report_deletion(service)
 
     async def delete_old(self, service: CloudService) -> None:
         """Delete what is left of a Service that is gone."""
         self._reports.record(service, DELETING)
         await self._delete(_request(service))
+        self._report_deletion(service)
+
+    def _report_deletion(self, service: CloudService) -> None:
+        _log.info("load balancer deleted", service=service.key)
         self._reports.record(service, DELETED)
 
     async def _delete(self, request: LoadBalancerRequest) -> None:
