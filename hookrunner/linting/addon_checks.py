@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner.addons.addon_crd import read_object_schema
+from hookrunner.addons.addon_crd import read_object_schema, read_spec_schema
 from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
@@ -138,11 +138,11 @@ def _describes(node: Node, path: Sequence[str]) -> bool:
 
 
 def check_rules(addon: Addon) -> Iterator[ModuleRemark]:
-    """Remarks on rules in CEL that are not checked without an API server."""
+    """Remarks on rules in CEL of the author's that are not checked without an API server."""
     is_generated = addon.object.crd == "generated"
-    for unchecked in unchecked_rules(read_object_schema(addon)):
-        inside_spec = pointers.text(unchecked.path[2:])
-        place = in_yaml(addon.directory / SPEC, inside_spec) if is_generated else START
+    schema = read_spec_schema(addon) if is_generated else read_object_schema(addon)
+    for unchecked in unchecked_rules(schema):
+        place = in_yaml(addon.directory / SPEC, pointers.text(unchecked.path)) if is_generated else START
         text = f"the rule `{unchecked.rule.strip()}` is not checked here: {unchecked.reason}"
         yield ModuleRemark(SPEC if is_generated else CRDS, place, "rule-unchecked", text)
 
