@@ -10,7 +10,7 @@ import re
 _OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(rf"[{_OBEYED}]")
 _CONTROL_IN_FILES = re.compile(rf"(?!\r\n)[{_OBEYED}]")
-_STYLE = re.compile(r"(\x1b\[(?:[01]|3[1-6])m)")
+_STYLE = re.compile(r"(\x1b\[(?:[01]|3[1-6]|90)m)")
 
 
 def printable(text: str) -> str:

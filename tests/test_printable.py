@@ -1,10 +1,12 @@
 """Characters that a terminal obeys are shown, and what else there is stays."""
 
 import json
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrunner.cli.output import Color, style
 from hookrunner.printable import printable, printable_but_colors, printable_json, printable_text
 from tests.tables import each
 
@@ -32,6 +34,12 @@ def test_our_own_colours_stay_and_no_other_sequence() -> None:
     assert printable_but_colors("\x1b[32mok\x1b[0m \x1b[1m \x1b[8m \x1b]0;title\x07") == (
         "\x1b[32mok\x1b[0m \x1b[1m \\x1b[8m \\x1b]0;title\\x07"
     )
+
+
+def test_every_colour_that_a_command_can_use_stays() -> None:
+    for color in get_args(Color):
+        styled = style("text", color, bold=True)
+        assert printable_but_colors(styled) == styled != "text"
 
 
 @given(st.text())

@@ -1,16 +1,20 @@
 """All that the command line prints. A terminal obeys nothing that comes from hooks, objects or files (`printable`);
 colours and the screen of `--watch` are set here."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from typing import Literal, TypeAlias
 
 import click
 
 from hookrunner.printable import printable_but_colors, printable_json, printable_text
 
+Color: TypeAlias = Literal["red", "green", "yellow", "cyan", "bright_black"]
+"""Those that `printable_but_colors` lets through."""
+
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-_DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+_DIFF_COLORS: Mapping[str, Color] = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
@@ -44,7 +48,7 @@ def show_error(error: click.ClickException) -> None:
     echo(words.getvalue(), err=True, nl=False)
 
 
-def style(text: str, color: str | None = None, bold: bool = False) -> str:
+def style(text: str, color: Color | None = None, bold: bool = False) -> str:
     """A text in a colour, for `echo_styled`."""
     return click.style(printable_text(text), fg=color, bold=bold or None)
 

@@ -4,7 +4,7 @@ Asks a running hookrunner over its debug socket, or reads the files in a modules
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ import orjson
 from hookrunner.cli import debug
 from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles, Source, for_a_cluster, sourced, view_path
-from hookrunner.cli.output import age, echo, echo_styled, show, style
+from hookrunner.cli.output import Color, age, echo, echo_styled, show, style
 from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document, flags_query, show_difference
 from hookrunner.model.status import some
 from hookrunner.options import Compat
@@ -22,7 +22,7 @@ from hookrunner.printable import printable
 from kubetypes.json_values import JSON
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
-_COLORS = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}
+_COLORS: Mapping[str, Color] = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}
 
 
 def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
