@@ -1,13 +1,13 @@
 """`hookrunner cloud check`: every rule of the wire format, kept or broken by a provider."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import click
 
 from hookrunner.cli.cloud.provider_options import of_provider, read_nodes
-from hookrunner.cli.output import echo, echo_json, echo_styled, style
+from hookrunner.cli.output import Color, echo, echo_json, echo_styled, style
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
@@ -16,7 +16,11 @@ from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 
-_COLORS = {RuleStatus.OK: "green", RuleStatus.BROKEN: "red", RuleStatus.DOUBTFUL: "yellow", RuleStatus.SKIPPED: None}
+_COLORS: Mapping[RuleStatus, Color] = {
+    RuleStatus.OK: "green",
+    RuleStatus.BROKEN: "red",
+    RuleStatus.DOUBTFUL: "yellow",
+}
 _WIDTH = max(map(len, RuleStatus))
 
 
@@ -60,7 +64,7 @@ def _lines(outcomes: Sequence[RuleOutcome]) -> Iterator[str]:
     """A line for each rule; those that could not be checked come last."""
     width = max(len(outcome.rule) for outcome in outcomes)
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is RuleStatus.SKIPPED):
-        status = style(f"{outcome.status:{_WIDTH}}", _COLORS[outcome.status])
+        status = style(f"{outcome.status:{_WIDTH}}", _COLORS.get(outcome.status))
         if outcome.status is RuleStatus.SKIPPED:
             yield f"{status}  {outcome.rule:{width}}  {style('; '.join(outcome.texts))}"
         else:
