@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from hookrunner.background import Background
 from hookrunner.cloud.answers import CloudCapabilities, ProviderError
@@ -33,7 +32,7 @@ from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.node_reports import LIFECYCLE_SOURCE, NODE_SOURCE, NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
-from hookrunner.cloud.provider.provider_program import ProviderEnvironment, ProviderProgram, require_startable
+from hookrunner.cloud.provider.provider_program import ProviderProgram, find_program
 from hookrunner.cloud.rights import active_loops
 from hookrunner.cloud.routes.route_loop import RouteLoop
 from hookrunner.cloud.routes.route_reports import ROUTE_SOURCE, RouteReports
@@ -46,11 +45,10 @@ from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.controllers.leader_election import LeaderElector, new_identity
 from hookrunner.controllers.lease import LeaseLock, LeaseTimes
 from hookrunner.engine.assembly import Parts
-from hookrunner.errors import StartRefused
 from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Credentials
 from hookrunner.metrics.recorders import Requests
-from hookrunner.settings import CloudSettings, LeaderElectionSettings, Settings
+from hookrunner.settings import LeaderElectionSettings, Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
 _LAST_EVENTS = 2.0
@@ -202,7 +200,7 @@ class ClusterAccess:
 async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Cloud]:
     """The cloud controller manager for these settings. Closes its connections when it is left. Raises StartRefused for
     a provider that cannot be started."""
-    program = _provider_program(settings)
+    program = find_program(settings)
     if not settings.leader_election.on:
         yield Cloud(settings, parts, program, ClusterAccess(parts.kube.patcher, None))
         return
@@ -212,31 +210,6 @@ async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Clou
         meter = Requests(parts.metrics, "cloud")
         async with FencedClient(credentials, meter, lambda: elector.is_leader, outage) as client:
             yield Cloud(settings, parts, program, ClusterAccess(client, elector))
-
-
-def _provider_program(settings: Settings) -> ProviderProgram:
-    """Raises StartRefused."""
-    cloud = settings.cloud
-    executable = _executable(cloud)
-    require_startable(executable)
-    environment = ProviderEnvironment(settings.hooks.environ, cloud.config, cloud.environment)
-    return ProviderProgram(
-        executable, environment.variables, environment.hidden, cloud.call_timeout, cloud.cluster_name
-    )
-
-
-def _executable(cloud: CloudSettings) -> Path:
-    """A name without a slash is that of a file in the providers directory. Raises StartRefused without such a file."""
-    if "/" in cloud.provider:
-        return Path(cloud.provider).absolute()
-    path = cloud.providers_directory / cloud.provider
-    if path.exists():
-        return path
-    hint = f"; for the file here give ./{cloud.provider}" if Path(cloud.provider).exists() else ""
-    raise StartRefused(
-        f"--cloud-provider {cloud.provider}: there is no such provider in {cloud.providers_directory} "
-        f"(--providers-dir){hint}"
-    )
 
 
 def _elector(client: Client, election: LeaderElectionSettings) -> LeaderElector:

@@ -36,7 +36,7 @@ def test_check_says_that_a_new_provider_is_right(command: Command, provider: Pat
     assert checked.code == 0, checked.out
     assert "ok        metadata           ids, labels and addresses can be written to a Node\n" in checked.out
     assert "skipped   lb-life            it does not offer loadBalancer\n" in checked.out
-    assert checked.err == "my-cloud: 26 ok, 9 skipped\n"
+    assert checked.err == "my-cloud: 27 ok, 9 skipped\n"
 
 
 def test_check_names_what_is_wrong_and_ends_with_1(
@@ -62,6 +62,11 @@ def test_call_shows_request_and_answer(command: Command, provider: Path, tmp_pat
     entries = json.loads(called.out)["result"]["instances"]
     assert [entry["state"] for entry in entries] == ["running", "running", "notFound"]
     assert '"verb": "instances"' in called.err
+
+
+def test_call_prints_schemas(command: Command, provider: Path) -> None:
+    schemas = json.loads(command("cloud", "call", str(provider), "lb-get", "--schema").out)
+    assert schemas.keys() == {"request", "answer"}
 
 
 def test_call_hides_secrets_and_says_what_is_no_answer(

@@ -1,17 +1,20 @@
 """`hookrunner cloud call`: one question to a provider, with request and answer."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import click
 import orjson
 
 from hookrunner.cli.cloud.provider_options import of_provider, read_nodes, read_objects
-from hookrunner.cli.output import echo
+from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.answers import CloudVerb, Want
 from hookrunner.cloud.checks.probe import CallReply, Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
-from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_requests import instances_params, load_balancer_params
 from hookrunner.cloud.services.cloud_service import read_service
 from hookrunner.errors import BadInput
@@ -24,39 +27,50 @@ _WITH_NODES = {CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE}
 _OF_ONE_SERVICE = {CloudVerb.LB_GET, CloudVerb.LB_DELETE, *_WITH_NODES}
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What it is about: Nodes by names or files, a file with a Service, or one with all `params`."""
+
+    named: tuple[str, ...]
+    service_file: str | None
+    params_file: str | None
+
+
 @click.command("call")
 @of_provider
 @click.argument("verb", metavar="VERB", type=click.Choice([verb.value for verb in CloudVerb]))
 @click.option("--node", "named", multiple=True, metavar="NAME|FILE", help="A Node that it is about; may be repeated.")
 @click.option("--service", "service_file", metavar="FILE", help="The Service that it is about, for lb-….")
 @click.option("--params", "params_file", metavar="FILE", help="All `params` of the request, in YAML or JSON.")
-def cloud_call(
-    program: ProviderProgram,
-    verb: str,
-    named: tuple[str, ...],
-    service_file: str | None,
-    params_file: str | None,
-) -> int:
+@click.option("--schema", is_flag=True, help="Ask nothing; print the JSON Schemas of request and answer.")
+def cloud_call(program: ProviderProgram, verb: str, schema: bool, **question: Any) -> int:
     """Ask PROVIDER one question, as `cloud start` would, and show request and answer. VERBs that change the cloud do.
 
     \b
     hookrunner cloud call ./my-cloud capabilities
     hookrunner cloud call ./my-cloud instances --node worker-1 --node node.yaml
     kubectl get service web -o yaml | hookrunner cloud call ./my-cloud lb-ensure --service - --node worker-1
-    echo '{create: [], delete: []}' > params.yaml; hookrunner cloud call ./my-cloud routes-apply --params params.yaml
+    hookrunner cloud call ./my-cloud routes-apply --params params.yaml
+    hookrunner cloud call ./my-cloud instances --schema      what goes in and what comes out, as JSON Schemas
 
     The request and the provider's log go to standard error, its answer to standard output. It ends with 1 if the
     answer is an error or none, with 2 for bad usage, else with 0.
     """
     asked = CloudVerb(verb)
-    params = manifests.mapping(params_file) if params_file else _params(asked, read_nodes(named), service_file)
+    if schema:
+        echo_json({"request": request_schema(asked), "answer": answer_schema(asked)})
+        return 0
+    params = _params(asked, Question(**question))
     with quiet():
         reply = run_to_end(_ask(program, asked, params))
     _show(program, reply)
     return int(bool(reply.problem or reply.error))
 
 
-def _params(verb: CloudVerb, nodes: list[CloudNode], service_file: str | None) -> JSON:
+def _params(verb: CloudVerb, question: Question) -> JSON:
+    if question.params_file:
+        return manifests.mapping(question.params_file)
+    nodes, service_file = read_nodes(question.named), question.service_file
     if verb is CloudVerb.INSTANCES:
         return instances_params(nodes, frozenset(Want))
     if verb not in _OF_ONE_SERVICE:

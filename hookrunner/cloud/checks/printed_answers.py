@@ -4,41 +4,15 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.provider.wire_answers import ANSWER, read_result
 from hookrunner.printable import printable
-from hookrunner.shapes import suggestion
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 _SHOWN = 60
-_ANSWER_KEYS = ("apiVersion", "requestID", "result", "error")
-_ERROR_KEYS = ("code", "message", "retryAfterSeconds")
-_ADDRESS_KEYS = ("type", "address")
-_PLACE_KEYS = ("providerID", "instanceType", "zone", "region", "addresses", "additionalLabels")
-_STATUS_KEYS = ("exists", "status", "ingress", "ip", "hostname", "ipMode", "ports", "port", "protocol", "error")
-_ROUTE_KEYS = ("name", "targetNode", "targetNodeAddresses", "destinationCIDR", "blackhole", "nameHint")
-_NAME_KEYS = ("providerName", "providerIDPrefixes")
-_INTERFACE_KEYS = ("interfaces", "instances", "loadBalancer", "routes")
-_FEATURE_KEYS = ("features", "routeNodeAddresses", "serve")
-_LIMIT_KEYS = ("limits", "maxParallel", "maxBatch", "timeoutSeconds")
-KNOWN_KEYS: Mapping[CloudVerb, Sequence[str]] = {
-    CloudVerb.CAPABILITIES: (*_NAME_KEYS, *_INTERFACE_KEYS, *_FEATURE_KEYS, *_LIMIT_KEYS),
-    CloudVerb.INSTANCES: ("instances", "name", "state", "message", *_PLACE_KEYS, *_ADDRESS_KEYS),
-    CloudVerb.LB_GET: _STATUS_KEYS,
-    CloudVerb.LB_ENSURE: _STATUS_KEYS,
-    CloudVerb.LB_UPDATE: (),
-    CloudVerb.LB_DELETE: (),
-    CloudVerb.LB_LIST: ("loadBalancers", "name", "service", "uid"),
-    CloudVerb.ROUTES_LIST: ("routes", *_ROUTE_KEYS, *_ADDRESS_KEYS),
-    CloudVerb.ROUTES_APPLY: ("create", "delete", "ok", "error", *_ERROR_KEYS),
-}
-"""The keys that mean something in a verb's result, at any depth."""
-_FREE = ("additionalLabels", "timeoutSeconds")
-"""Objects whose keys are the provider's own."""
 
 
 class AnswerProblem(NamedTuple):
@@ -57,14 +31,6 @@ def find_answer_problem(printed: bytes, verb: CloudVerb, request_id: str) -> Ans
     except ProviderError as error:
         return _refused(json_values.loads(printed, ANSWER), error) if _is_json(printed) else _unreadable(error)
     return None
-
-
-def find_misspelled(printed: bytes, verb: CloudVerb) -> list[str]:
-    """Keys that mean nothing, and look like some that do. Others are allowed."""
-    answer = json_values.loads(printed, ANSWER)
-    result = answer.get("result")
-    known = KNOWN_KEYS[verb]
-    return [*_near_misses(list(answer), _ANSWER_KEYS), *_near_misses(list(_keys(result)), known)]
 
 
 def _misprint(printed: bytes) -> str:
@@ -121,21 +87,6 @@ def _refused(answer: JSON, error: ProviderError) -> AnswerProblem | None:
         "needs either": "result-or-error",
     }
     return AnswerProblem(next((rule for word, rule in rules.items() if word in error.reason), "result"), error.reason)
-
-
-def _near_misses(keys: list[str], known: Sequence[str]) -> list[str]:
-    unknown = sorted({key for key in keys if key not in known})
-    return [f"'{_shortened(key)}' means nothing{hint}" for key in unknown if (hint := suggestion(key, known))]
-
-
-def _keys(value: JSON) -> list[str]:
-    """All keys at any depth, but those that are the provider's own."""
-    if isinstance(value, list):
-        return [key for item in value for key in _keys(item)]
-    if not isinstance(value, dict):
-        return []
-    inner = [key for name, item in value.items() if name not in _FREE for key in _keys(item)]
-    return [*value, *inner]
 
 
 def _is_json(text: bytes) -> bool:

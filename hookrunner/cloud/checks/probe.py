@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.checks.printed_answers import AnswerProblem, find_answer_problem, find_misspelled
+from hookrunner.cloud.checks.printed_answers import AnswerProblem, find_answer_problem
 from hookrunner.cloud.provider.wire_answers import read_result
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from kubetypes.json_values import JSON
@@ -117,14 +117,3 @@ def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0) -> 
     except ProviderError as error:
         return CallReply(request, printed, seconds, error=error)
     return CallReply(request, printed, seconds, value=value)
-
-
-def misspelled_in(replies: list[CallReply]) -> list[str]:
-    """Keys in results that mean nothing and look like some that do."""
-    found = (
-        f"{reply.request.verb}: {text}"
-        for reply in replies
-        if not reply.problem
-        for text in find_misspelled(reply.printed.stdout, reply.request.verb)
-    )
-    return list(dict.fromkeys(found))

@@ -14,11 +14,13 @@ from hookrunner.cloud.checks.balancer_checks import BALANCER_RULES
 from hookrunner.cloud.checks.capability_checks import CAPABILITY_RULES
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.instance_checks import INSTANCE_RULES
-from hookrunner.cloud.checks.probe import Probe, QuestionFailed, misspelled_in
+from hookrunner.cloud.checks.probe import Probe, QuestionFailed
+from hookrunner.cloud.checks.result_schemas import find_misspelled, find_schema_problems
 from hookrunner.cloud.checks.route_checks import ROUTE_RULES
 from hookrunner.cloud.checks.serve_checks import SERVE_RULES
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.provider.capability_results import read_capabilities
+from kubetypes.json_values import JSON
 
 RULES = (*CAPABILITY_RULES, *INSTANCE_RULES, *BALANCER_RULES, *ROUTE_RULES, *SERVE_RULES)
 FORM_RULES = {
@@ -130,7 +132,15 @@ def _form_outcomes(probe: Probe, options: CheckOptions) -> Iterator[RuleOutcome]
         if reply.printed.left_behind
     ]
     yield _outcome("left-behind", "a call leaves no process behind", left, RuleStatus.BROKEN)
-    yield _outcome("spelling", "no key looks like a slip", misspelled_in(probe.replies), RuleStatus.DOUBTFUL)
+    yield _outcome(
+        "schema", "each result fits its JSON Schema", _in_results(probe, find_schema_problems), RuleStatus.BROKEN
+    )
+    yield _outcome("spelling", "no key looks like a slip", _in_results(probe, find_misspelled), RuleStatus.DOUBTFUL)
+
+
+def _in_results(probe: Probe, find: Callable[[CloudVerb, JSON], list[str]]) -> list[str]:
+    answered = [reply for reply in probe.replies if not reply.problem and not reply.error]
+    return [f"{reply.request.verb}: {text}" for reply in answered for text in find(reply.request.verb, reply.value)]
 
 
 def _outcome(rule: str, claim: str, problems: Sequence[str], worst: RuleStatus) -> RuleOutcome:

@@ -272,6 +272,7 @@ BROKEN: dict[str, tuple[SampleProvider, str, str]] = {
         "a secret of its environment on standard error",
     ),
     "misspells": (replacing(b'"instanceType"', b'"instancetype"'), "spelling", "did you mean 'instanceType'?"),
+    "has numbers for texts": (changed(zone=7)(), "schema", "result.instances[0].zone must be of type string"),
     "has no name": (answering("capabilities", {"result": {}})(), "capabilities", "'providerName' is required"),
     "has a prefix without scheme": (
         answering("capabilities", {"result": {"providerName": "a", "providerIDPrefixes": ["a"]}})(),
