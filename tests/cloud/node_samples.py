@@ -12,9 +12,10 @@ CREATED = "2026-11-22T00:00:00Z"
 
 def node(name: str = "a", ready: bool | None = True, provider_id: str = "", **parts: Any) -> Any:
     """A Node; `parts` are `labels`, `annotations`, `taints`, `addresses` (pairs), `pod_cidrs`, `uid`, `created`,
-    `unschedulable`, `conditions`."""
+    `unschedulable`, `deleting`, `conditions`."""
     metadata = {"name": name, "creationTimestamp": parts.get("created", CREATED)}
     metadata |= {key: parts[key] for key in ("labels", "annotations", "uid") if key in parts}
+    metadata |= {"deletionTimestamp": CREATED} if parts.get("deleting") else {}
     spec = {"providerID": provider_id, "taints": parts.get("taints"), "podCIDRs": parts.get("pod_cidrs")}
     spec |= {"unschedulable": parts.get("unschedulable")}
     addresses = [{"type": type_, "address": address} for type_, address in parts.get("addresses", ())]

@@ -172,7 +172,7 @@ def _react(error: ProviderError) -> InitializationDecision:
         case ErrorCode.INVALID:
             return AwaitChange(str(error), event)
         case ErrorCode.PENDING | ErrorCode.THROTTLED:
-            return TryAgain(str(error), seconds=error.retry_after)
+            return TryAgain(str(error), seconds=error.retry_after or None)
         case ErrorCode.UNAUTHENTICATED:
             return TryAgain(str(error), event, UNAUTHENTICATED_PAUSE)
         case _:

@@ -198,7 +198,7 @@ def _judge(
     obstacle, too_many = general
     if claim.gone < policy.confirmations:
         return DeletionCandidate(node, claim, f"said to be gone {claim.gone} of {policy.confirmations} times in a row")
-    if now - node.created_at < policy.min_age:
+    if policy.min_age and now - node.created_at < policy.min_age:
         return DeletionCandidate(node, claim, f"younger than {policy.min_age:g} s")
     if too_many and claim.is_released:
         return DeletionCandidate(node, claim)
@@ -218,7 +218,7 @@ def _limit(candidates: tuple[DeletionCandidate, ...], most: int) -> tuple[Deleti
 
 
 def _is_announced(node: CloudNode) -> bool:
-    return node.is_cordoned or any(node.has_taint(key) for key in _ANNOUNCED)
+    return node.is_cordoned or node.is_deleting or any(node.has_taint(key) for key in _ANNOUNCED)
 
 
 def _taints(

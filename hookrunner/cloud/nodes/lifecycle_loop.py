@@ -43,6 +43,7 @@ _PatchOf: TypeAlias = Callable[[CloudNode], JSON]
 
 _NOTHING = LifecycleDecision({})
 _WANT = frozenset({Want.STATE})
+_TAINTED_AT_ONCE = 16
 _log = log.get("cloud.lifecycle")
 
 
@@ -65,6 +66,7 @@ class LifecycleLoop:
         self._policy = policy
         self._decision = _NOTHING
         self._stopped = asyncio.Event()
+        self._slots = asyncio.Semaphore(_TAINTED_AT_ONCE)
 
     @property
     def candidates(self) -> tuple[DeletionCandidate, ...]:
@@ -108,11 +110,10 @@ class LifecycleLoop:
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
         self._decision = self._decide(asked, answers)
         self._log_errors(answers)
-        for node, taints in self._decision.taints:
-            await self._patch(node, _adding(taints))
         self._report_held()
         for node in self._decision.delete:
             await self._delete(node)
+        await asyncio.gather(*(self._patch(node, _adding(taints)) for node, taints in self._decision.taints))
 
     def _choose_nodes(self) -> Sequence[CloudNode]:
         """The Nodes that a pass asks about: none if all are ready, or if it is not known which there are."""
@@ -198,7 +199,8 @@ class LifecycleLoop:
     async def _patch(self, node: CloudNode, patch_of: _PatchOf) -> bool:
         """Patch the Node; False if that failed, which holds up no other."""
         try:
-            await self._writer.patch(node, patch_of)
+            async with self._slots:
+                await self._writer.patch(node, patch_of)
         except KubeError as error:
             self.problem = _explain(error, "taint Nodes", refusals.rbac_rule(NODES, ["patch"]))
             _log.warn("taints of a node cannot be written", node=node.name, error=self.problem)

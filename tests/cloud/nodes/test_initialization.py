@@ -118,6 +118,7 @@ def test_another_provider_id_than_the_nodes_is_a_warning() -> None:
         (error(ErrorCode.NOT_FOUND), None, "InstanceMetadataFailed"),
         (error(ErrorCode.UNAUTHENTICATED), 60.0, "InstanceMetadataFailed"),
         (error(ErrorCode.PENDING, 42.0), 42.0, None),
+        (error(ErrorCode.PENDING), None, None),
         (error(ErrorCode.THROTTLED, 30.0), 30.0, None),
         (said(provider_id="other://a"), None, "InvalidInstanceMetadata"),
         (said(zone="zone a"), None, "InvalidInstanceMetadata"),
