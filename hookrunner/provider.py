@@ -137,7 +137,7 @@ class CloudProgram:
         to it than this is a verb of its own."""
         self._functions.setdefault("capabilities", lambda _: self.describe(provider_name, prefixes, limits))
         (argument,) = sys.argv[1:] if len(sys.argv) == 2 else ("",)
-        if argument not in {"serve", *_VERBS}:
+        if not argument or argument.startswith("-"):
             print(f"usage: {sys.argv[0]} VERB|serve, with a request on standard input", file=sys.stderr)
             print(f"verbs: {', '.join(self._functions)}", file=sys.stderr)
             sys.exit(2)

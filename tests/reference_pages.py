@@ -8,6 +8,7 @@ from hookrunner.metrics.names import rows
 from hookrunner.options import PREDECESSORS, TEXT, Option
 from hookrunner.settings import options
 from kubetypes import bounds
+from tests.provider_reference import providers_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -104,7 +105,7 @@ def _table(rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
 
 
-PAGES = {"settings.md": settings_page, "metrics.md": metrics_page}
+PAGES = {"settings.md": settings_page, "metrics.md": metrics_page, "providers.md": providers_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

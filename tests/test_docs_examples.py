@@ -76,7 +76,8 @@ def of(kind: str, *marks: str) -> pytest.MarkDecorator:
 def test_every_mark_is_known() -> None:
     kinds = {"config", "patch", "metrics", "context", "hook", "script", "admission", "conversion"}
     # Those of `console kubectl` are run by `tests/flows/test_webhook_examples.py`, others by `test_docs_modules.py`.
-    assert {one.kind for one in examples()} == kinds | {"kubectl", "offline", "live"}
+    # Those of `docs/providers.md` are run by `test_docs_providers.py`.
+    assert {one.kind for one in examples()} == kinds | {"kubectl", "offline", "live", "request", "answer", "provider"}
     assert {one.mark for one in examples()} <= {"", "refused", "v0"}
 
 
@@ -289,6 +290,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     }  # of kubelets
     others |= {"node-ip", "allocate-node-cidrs", "cluster-cidr", "cloud-provider-name"}  # of Kubernetes' programs
     others |= {"verb", "code"}  # of providers/simcloud
+    others |= {"argjson"}  # of jq
     others |= {"requirement", "upgrade", "admission-control-config-file", "format"}  # of pip, kube-apiserver, docker
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 

@@ -100,11 +100,19 @@ def test_serve_answers_each_line_side_by_side_and_leaves_at_the_end_of_its_input
     )
 
 
-@pytest.mark.parametrize("argument", ["", "--help", "instance"])
+def test_a_verb_of_a_later_version_is_not_implemented() -> None:
+    ended = run_sample("lb-later", asked("lb-later", {}))
+    assert (ended.returncode, json.loads(ended.stdout)["error"]["code"]) == (0, "NotImplemented")
+
+
+@pytest.mark.parametrize("argument", ["", "--help"])
 def test_a_person_who_starts_it_sees_what_it_is(argument: str) -> None:
     ended = run_sample(argument, "")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "VERB|serve, with a request on standard input" in ended.stderr
+    ended = run_sample("instances", "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "standard input is no request" in ended.stderr
 
 
 def test_half_an_interface_is_an_error() -> None:
