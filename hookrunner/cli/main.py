@@ -184,6 +184,7 @@ class _CloudCommands(LazyGroup):
         "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
         "check": ("cloud.cloud_check", "cloud_check", "Say what is wrong with a provider."),
         "call": ("cloud.cloud_call", "cloud_call", "Ask a provider one question, and show its answer."),
+        "clean": ("cloud.cloud_clean", "cloud_clean", "Delete all load balancers, before an uninstallation."),
         "adopt": ("cloud.cloud_adopt", "cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
     }
 

@@ -206,14 +206,14 @@ async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Clou
         return
     credentials, outage = Credentials(settings.kube, parts.kube.connection), parts.kube.patcher.outage
     async with Client(credentials, Requests(parts.metrics, "leader_election")) as leases:
-        elector = _elector(leases, settings.leader_election)
+        elector = make_elector(leases, settings.leader_election)
         meter = Requests(parts.metrics, "cloud")
         async with FencedClient(credentials, meter, lambda: elector.is_leader, outage) as client:
             yield Cloud(settings, parts, program, ClusterAccess(client, elector))
 
 
-def _elector(client: Client, election: LeaderElectionSettings) -> LeaderElector:
+def make_elector(client: Client, election: LeaderElectionSettings, reserve: float = 0.0) -> LeaderElector:
+    """Who competes for the lease of these settings; it is reserved for so many seconds afterwards."""
     lock = LeaseLock(election.namespace, election.name, new_identity())
-    return LeaderElector(
-        client, lock, LeaseTimes(election.lease_duration, election.renew_deadline, election.retry_period)
-    )
+    times = LeaseTimes(election.lease_duration, election.renew_deadline, election.retry_period)
+    return LeaderElector(client, lock, times, reserve)

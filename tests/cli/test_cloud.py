@@ -67,6 +67,19 @@ def test_a_wrong_command_line_is_refused(words: str, reason: str, command: Comma
     assert reason in ended.err
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("", "--cloud-provider: it is missing"),
+        ("--cloud-provider x --with-routes", "--cluster-cidr: it is missing"),
+        ("--cloud-provider x --reserve soon", "'soon' is not a duration"),
+    ],
+)
+def test_clean_refuses_a_wrong_command_line(words: str, reason: str, command: Command) -> None:
+    ended = command("cloud", "clean", *words.split())
+    assert (ended.code, reason in ended.err) == (2, True)
+
+
 def test_rbac_prints_objects_that_kubectl_applies(command: Command) -> None:
     ended = command("cloud", "rbac", "--controllers=cloud-node", "--service-account", "a/b", "-o", "json")
     items = json.loads(ended.out)["items"]

@@ -1,0 +1,105 @@
+"""`hookrunner cloud clean`: deletes load balancers and lets their Services go, before the manager is uninstalled."""
+
+import asyncio
+
+import click
+
+from hookrunner import settings
+from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
+from hookrunner.cli.output import echo
+from hookrunner.cli.shared import run_to_end
+from hookrunner.cloud.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
+from hookrunner.errors import BadSetting
+from hookrunner.kube.client import Client
+from hookrunner.kube.cluster_lookup import Lookup
+from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
+from hookrunner.options import duration
+from hookrunner.settings import Settings
+
+
+class _Duration(click.ParamType[float]):
+    """Seconds."""
+
+    name = "DURATION"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return duration(value)
+        except ValueError:
+            self.fail(f"'{value}' is not a duration such as 30s or 2m", param, ctx)
+
+
+_OWN = [
+    click.Option(["--yes"], is_flag=True, help="Do it; without this flag it is only shown."),
+    click.Option(["--with-routes"], is_flag=True, help="Delete the routes inside of --cluster-cidr, too."),
+    click.Option(
+        ["--reserve"],
+        type=_Duration(),
+        default="60s",
+        show_default=True,
+        help="How long the lease is kept from the manager afterwards, so that it can be uninstalled.",
+    ),
+    click.Option(
+        ["--timeout"], type=_Duration(), default="10m", show_default=True, help="How long it may take altogether."
+    ),
+]
+
+
+class _CloudClean(click.Command):
+    def invoke(self, ctx: click.Context) -> int:
+        own = {option.name: ctx.params.pop(option.name) for option in _OWN if option.name}
+        loaded = read_cloud_settings(ctx)
+        if not loaded.cloud.on:
+            raise BadSetting("--cloud-provider: it is missing; give the provider whose load balancers are deleted")
+        if own["with_routes"] and not loaded.cloud.cidrs:
+            raise BadSetting("--cluster-cidr: it is missing; --with-routes deletes only routes inside of it")
+        return run_to_end(_clean(loaded, own["yes"], own["with_routes"], (own["reserve"], own["timeout"])))
+
+
+async def _clean(loaded: Settings, yes: bool, with_routes: bool, times: tuple[float, float]) -> int:
+    """Show what would go, and take it away with `yes`. `times`: how long the lease is reserved, and how long all may
+    take. The exit code."""
+    reserve, within = times
+    connection = await load_connection(Lookup(loaded.kube))
+    async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
+        for service in await read_removable(client, loaded):
+            echo(f"Service {service.key}: its load balancer {'goes' if yes else 'would go'}")
+    if not yes:
+        routes = ", and the routes of the cluster" if with_routes else ""
+        echo(f"nothing was changed; --yes deletes these{routes}, after taking the lease over from the manager")
+        return 0
+    if not loaded.leader_election.on:
+        echo("without an election a manager that runs would make everything anew: stop it first", err=True)
+    async with assemble_cleaner(loaded, connection, with_routes, reserve) as cleaner:
+        return await _run(cleaner, within)
+
+
+async def _run(cleaner: CloudCleaner, within: float) -> int:
+    try:
+        async with asyncio.timeout(within or None):
+            await cleaner.run()
+    except TimeoutError:
+        for line in cleaner.left:
+            echo(f"left: {line}", err=True)
+        echo(f"not done within {within:g} s; mend what is named, and run it again", err=True)
+        return 1
+    echo("nothing is left")
+    return 0
+
+
+cloud_clean = _CloudClean(
+    "clean",
+    params=[*_OWN, *(cloud_flag(option) for option in settings.cloud_options() if option.flag != "timeout")],
+    help="""Delete all load balancers, and let their Services go: before the manager is uninstalled.
+
+    \b
+    hookrunner cloud clean --cloud-provider ./my-cloud          which Services these are
+    hookrunner cloud clean --cloud-provider ./my-cloud --yes    delete their load balancers and finalizers
+    hookrunner cloud clean --cloud-provider ./my-cloud --yes --with-routes --cluster-cidr 10.244.0.0/16
+
+    Give it the flags of `cloud start`. It takes the lease over, waits until a running manager has stopped for certain,
+    and repeats what fails. Services of the type LoadBalancer stay, without addresses. It ends with 1 if something is
+    left, which it names; load balancers without a Service are shown by `hookrunner cloud orphans`.""",
+)

@@ -1,0 +1,165 @@
+"""Takes away what the manager has made in the cloud, before it is uninstalled: `hookrunner cloud clean`.
+
+    services = await read_removable(client, settings)      # whose load balancers would go
+    async with assemble_cleaner(settings, connection, with_routes=True, reserve=60.0) as cleaner:
+        await cleaner.run()                                 # until nothing is left
+    cleaner.left                                            # what is still there, and why
+
+It takes the Lease over by writing itself into it: a manager that sees another holder stops at once. One that is cut off
+from the API server goes on until its own deadline, so nothing is taken away before the Lease would have run out. The
+Lease is reserved for a while afterwards; the manager, which still runs, would make everything anew.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from hookrunner import log
+from hookrunner.cloud.answers import CloudRoute, ProviderError
+from hookrunner.cloud.cloud_assembly import make_elector
+from hookrunner.cloud.cloud_meters import CallMeter
+from hookrunner.cloud.cloud_policies import is_upstream, service_policy
+from hookrunner.cloud.provider.executable_provider import ExecutableProvider
+from hookrunner.cloud.provider.provider_program import find_program
+from hookrunner.cloud.routes.pod_networks import ClusterNetworks
+from hookrunner.cloud.services.balancer_actions import BalancerActions
+from hookrunner.cloud.services.balancer_removal import BalancerRemoval, is_removable
+from hookrunner.cloud.services.cloud_service import CloudService, read_service
+from hookrunner.cloud.services.service_informer import SERVICES, ServiceInformer
+from hookrunner.cloud.services.service_reports import SERVICE_SOURCE, ServiceReports
+from hookrunner.cloud.services.service_writer import ServiceWriter
+from hookrunner.controllers.event_recorder import EventRecorder
+from hookrunner.controllers.leader_election import LeaderElector
+from hookrunner.errors import HookrunnerError
+from hookrunner.kube import writes
+from hookrunner.kube.back_off import retry_forever
+from hookrunner.kube.client import Client, FencedClient
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import Settings
+
+_LAST_EVENTS = 2.0
+"""Seconds for Events that wait at the end."""
+_log = log.get("cloud.clean")
+
+
+class RoutesLeft(HookrunnerError):
+    """Some routes could not be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerParts:
+    """What it works with. `elector` is None if the manager runs without an election: only a person can tell then
+    that it does not run."""
+
+    provider: ExecutableProvider
+    services: ServiceInformer
+    actions: BalancerActions
+    events: EventRecorder
+    elector: LeaderElector | None
+
+
+async def read_removable(client: Client, settings: Settings) -> list[CloudService]:
+    """The Services whose load balancers would go, by name. Raises KubeError."""
+    policy, listed = service_policy(settings), await writes.read_list(client, ObjectRef(SERVICES))
+    services = map(read_service, listed["items"])
+    return sorted((service for service in services if is_removable(service, policy)), key=lambda service: service.key)
+
+
+class CloudCleaner:
+    """Takes load balancers, and routes if they are wanted to go, away. Nothing else may work on them."""
+
+    def __init__(self, parts: CleanerParts, settings: Settings, with_routes: bool) -> None:
+        self._parts = parts
+        self._policy = service_policy(settings)
+        self._networks = ClusterNetworks(settings.cloud.cidrs)
+        self._with_routes = with_routes
+        self._balancers: BalancerRemoval | None = None
+        self._routes_left = ""
+
+    @property
+    def left(self) -> list[str]:
+        """What is still there and why, a line for each."""
+        balancers = self._balancers.left if self._balancers else {}
+        lines = [f"Service {key}: {problem or 'not tried yet'}" for key, problem in sorted(balancers.items())]
+        return [*lines, f"routes: {self._routes_left}"] if self._routes_left else lines
+
+    async def run(self) -> None:
+        """Take everything away; failures are repeated. Raises KubeError if the Lease cannot be taken over."""
+        parts = self._parts
+        pause = await parts.elector.take_over() if parts.elector else 0.0
+        if pause:
+            _log.info("took the lease over, waiting until its holder has stopped for certain", seconds=round(pause, 1))
+        helpers = (parts.provider.run, parts.services.follow, parts.events.write)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run()) for run in helpers]
+            try:
+                clean = partial(self._clean, pause)
+                await (parts.elector.run(clean) if parts.elector else clean())
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await parts.events.write_rest(_LAST_EVENTS)
+
+    async def _clean(self, pause: float) -> None:
+        """Take everything away, after a pause."""
+        capabilities = await self._parts.provider.wait_for_capabilities()
+        await asyncio.sleep(pause)
+        if capabilities.load_balancer:
+            self._balancers = BalancerRemoval(self._parts.services, self._parts.actions, self._policy)
+            await self._balancers.run()
+        if capabilities.routes and self._with_routes:
+            await retry_forever(self._remove_routes, (ProviderError, RoutesLeft), self._note_routes)
+            self._routes_left = ""
+
+    async def _remove_routes(self) -> None:
+        routes = [route for route in await self._parts.provider.list_routes() if self._covers(route)]
+        if not routes:
+            return
+        results = await self._parts.provider.apply_routes((), routes)
+        if failed := _failures(routes, results.delete):
+            raise RoutesLeft("; ".join(failed))
+        _log.info("routes deleted", routes=len(routes))
+
+    def _covers(self, route: CloudRoute) -> bool:
+        """Does it belong to the cluster? Routes of others in the same table stay."""
+        return self._networks.cover(route.destination_cidr)
+
+    def _note_routes(self, error: Exception) -> None:
+        self._routes_left = str(error)
+        _log.warn("routes cannot be deleted, trying again", error=error)
+
+
+def _failures(routes: Sequence[CloudRoute], errors: Sequence[ProviderError | None]) -> list[str]:
+    return [f"{route.destination_cidr}: {error}" for route, error in zip(routes, errors, strict=True) if error]
+
+
+@asynccontextmanager
+async def assemble_cleaner(
+    settings: Settings, connection: Connection, with_routes: bool, reserve: float
+) -> AsyncIterator[CloudCleaner]:
+    """A cleaner for these settings, which reserves the Lease for so many seconds. Closes its connections when it is
+    left. Raises StartRefused for a provider that cannot be started."""
+    program, metrics, credentials = find_program(settings), Metrics(), Credentials(settings.kube, connection)
+    meter, children = Requests(metrics), Children(Patience())
+    async with Client(credentials, meter) as client, AsyncExitStack() as stack:
+        stack.push_async_callback(children.stop, 0.0)
+        elector = make_elector(client, settings.leader_election, reserve) if settings.leader_election.on else None
+        writer = client
+        if elector:
+            fenced = FencedClient(credentials, meter, lambda: elector.is_leader, client.outage)
+            writer = await stack.enter_async_context(fenced)
+        events, provider = EventRecorder(client), ExecutableProvider(program, children, CallMeter(metrics))
+        watches = Watches(client, Discovery(client), metrics, settings.kube.watch_idle_timeout)
+        services, reports = ServiceInformer(watches), ServiceReports(events.source(SERVICE_SOURCE), metrics)
+        actions = BalancerActions(services, provider, ServiceWriter(writer), reports, is_upstream(settings))
+        yield CloudCleaner(CleanerParts(provider, services, actions, events, elector), settings, with_routes)
