@@ -51,7 +51,7 @@ def balancers(cloud: Path) -> list[Any]:
 
 
 def fill(cloud: Path, held: Any) -> None:
-    """A load balancer of a Service, a route of the cluster and one of somebody else."""
+    """A load balancer of a Service, a route of the cluster and one outside of it."""
     simcloud = PROVIDERS / "simcloud"
     ask(simcloud, cloud, "lb-ensure", {"service": held, "name": read_service(held).balancer_name, "nodes": []})
     routes = [{"targetNode": "a", "destinationCIDR": cidr, "nameHint": "x"} for cidr in ("10.1.1.0/24", "10.9.0.0/24")]
@@ -69,7 +69,7 @@ async def test_everything_goes_and_the_lease_is_kept_from_the_manager(
         await cleaner.run()
     assert (balancers(cloud), cleaner.left) == ([], [])
     listed = ask(PROVIDERS / "simcloud", cloud, "routes-list")["result"]["routes"]
-    assert [route["destinationCIDR"] for route in listed] == ["10.9.0.0/24"], "one of somebody else"
+    assert [route["destinationCIDR"] for route in listed] == ["10.9.0.0/24"], "one outside of the cluster"
     assert "finalizers" not in api.get(held)["metadata"]
     spec = api.get(LEASE)["spec"]
     assert (spec["leaseDurationSeconds"], spec["leaseTransitions"]) == (60, 5)
