@@ -220,8 +220,9 @@ class InstanceBlueprint(OwnBlueprint):
             self._unmatched = self.unmatched
 
     def attempt_digest(self, digest: str) -> str:
-        """That of the inputs and of everything by which a user may ask for another attempt."""
-        return attempt_digest(digest, asked_of(self.instance))
+        """That of the inputs and of everything by which a user may ask for another attempt: in the instance that the
+        run was prepared with, for an edit meanwhile has a run of its own. Raises RenderFailed before the first run."""
+        return attempt_digest(digest, asked_of(self._ready.instance))
 
     def target_after(self, error: ReleaseFailed, head: Head) -> int:
         """The last healthy revision, if an upgrade that was refused should be rolled back."""

@@ -222,6 +222,17 @@ async def test_unmatched_patch_is_known_after_a_restart_and_not_of_a_restored_re
     assert blueprint.unmatched == ("no such object",)
 
 
+async def test_edit_during_a_run_is_an_attempt_of_the_next_run(world: World) -> None:
+    """Else the run would try what has failed once more, for the spec that it began with."""
+    blueprint = world.blueprint(instance())
+    await blueprint.prepare()
+    before = blueprint.attempt_digest("d")
+    blueprint.update(instance(spec={"text": "new"}))
+    assert blueprint.attempt_digest("d") == before
+    await blueprint.prepare()
+    assert blueprint.attempt_digest("d") != before
+
+
 async def test_revision_that_was_given_up_leads_back_to_the_healthy_one(world: World) -> None:
     blueprint = world.blueprint(instance())
     world.status = {"lastHealthy": {"revision": 4}}

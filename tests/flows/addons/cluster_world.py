@@ -40,6 +40,12 @@ class ClusterWorld:
         """What kubectl prints. Raises RequestFailed."""
         return await asyncio.to_thread(self.cluster.kubectl, *words, input=text)
 
+    async def ask(self, *words: str) -> Any:
+        """What `hookrunner addon` says as JSON of the running hookrunner, None for a command that changes something."""
+        form = () if words[0] == "rollback" else ("--output=json",)
+        printed = await asyncio.to_thread(self.world.operator.command, "addon", *words, *form)
+        return json.loads(printed) if form else None
+
     async def helm(self, *words: str) -> Any:
         """What helm prints as JSON, of releases in hookrunner's namespace."""
         environ = dict(os.environ, KUBECONFIG=str(self.cluster.kubeconfig))

@@ -80,7 +80,7 @@ NOWHERE = {"replicas": 1, "progressDeadlineSeconds": 5, "template": {"spec": {"n
 
 
 async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterWorld) -> None:
-    """Its Pods fit on no node."""
+    """Its Pods fit on no node. The version that works then is rolled back on request."""
     there.world.operator.flags += ("--addons=coredns",)
     await there.world.start()
     await there.install("coredns", DNS, {})
@@ -97,8 +97,22 @@ async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterW
     await there.world.start()
     await there.change(DNS, {"version": "1.15.0", "patches": []})
     await there.reaches(DNS, {**HEALTHY, "version": "1.15.0"})
+    await roll_back_on_request(there)
     await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
     assert (await there.marked(UNIT), await there.world.releases()) == ([], [])
+
+
+async def roll_back_on_request(there: ClusterWorld) -> None:
+    """With the commands for a running hookrunner, which look at the same objects as kubectl."""
+    explained = await there.ask("values", "coredns/default", "--explain")
+    assert {"path": "/coredns/addon/version", "value": "1.15.0", "layer": "instance"} in explained
+    offer = await there.ask("versions", "coredns")
+    assert {entry["version"] for entry in offer["versions"]} >= {"1.14.6", "1.15.0"}
+    (healthy,) = (await there.ask("list"))["instances"]
+    await there.ask("rollback", "coredns/default", str(healthy["revision"] - 1))
+    await there.reaches(DNS, {**HEALTHY, "version": "1.14.6", "revision": healthy["revision"] + 1})
+    (pinned,) = (await there.ask("list"))["instances"]
+    assert (pinned["version"], pinned["phase"], pinned["pinned"]) == ("1.14.6", "Current", True)
 
 
 async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_path: Path) -> None:
