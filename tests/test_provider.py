@@ -151,3 +151,9 @@ def test_importing_it_is_quick() -> None:
         for _ in range(5)
     ]
     assert min(times) < 0.03
+
+
+def test_a_verb_of_a_later_version_is_answered() -> None:
+    ended = run_sample("zones", asked("zones", {}))
+    assert json.loads(ended.stdout)["error"]["code"] == "NotImplemented"
+    assert ended.returncode == 0

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from hookrunner.provider import CloudError
 from tests.providers.fake_rest_cloud import TOKEN, RestCloud, rest_cloud
-from tests.providers.provider_calls import PROVIDERS, load_provider, node, request, service
+from tests.providers.provider_calls import PROVIDERS, load_provider, node, service
 
 NODES = [
     node("node-1"),
@@ -27,8 +28,10 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[RestCloud]:
 
 
 def asked(verb: str, params: Any) -> Any:
-    answer = load_provider(PROVIDERS / "rest-example").answer_request(verb, request(verb, params))
-    return answer["result"] if "result" in answer else answer["error"]
+    try:
+        return getattr(load_provider(PROVIDERS / "rest-example"), verb.replace("-", "_"))(params)
+    except CloudError as error:
+        return error.document
 
 
 def states() -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hookrunner.errors import BadInput
 from hookrunner.testing.starters.directory_starters import filled
 
-LANGUAGES = {"bash": "sh"}
+LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its text."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
