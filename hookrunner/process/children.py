@@ -213,8 +213,10 @@ def _bad_first_line(path: Path) -> str:
     except OSError:
         return ""
     if first.startswith(b"#!"):
-        interpreter = first[2:].split(b"\n")[0].strip().split(b" ")[0]
-        return "" if interpreter and Path(os.fsdecode(interpreter)).exists() else _bad_interpreter(path)
+        line = first[2:].split(b"\n")[0]
+        interpreter = line.strip().split(b" ")[0]
+        is_good = interpreter and not line.endswith(b"\r") and Path(os.fsdecode(interpreter)).exists()
+        return "" if is_good else _bad_interpreter(path)
     if first.isascii() and b"\0" not in first:  # no binary has such a beginning
         return "it is a text without a first line like #!/bin/bash; add one"
     return ""
