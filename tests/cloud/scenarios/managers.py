@@ -1,0 +1,48 @@
+"""The two managers that scenes are played with: Kubernetes' own, and ours."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests import launcher
+from tests.cloud.scenarios.world import SIMCLOUD, World
+from tests.oracles.cloud_manager import upstream_manager
+
+QUICK = (
+    "--node-monitor-period=300ms",
+    "--node-status-update-frequency=700ms",
+    "--route-reconciliation-period=500ms",
+    "--cluster-cidr=10.244.0.0/16",
+)
+"""Flags that both have, with periods that do not let a test wait."""
+
+
+@contextmanager
+def upstream(world: World) -> Iterator[None]:
+    """Kubernetes' own, with one worker for each thing to do, as is its default."""
+    variables = {"CLOUD_CONFIG": str(world.state)}
+    with upstream_manager(world.kubeconfig, world.directory, (str(SIMCLOUD),), *QUICK, env=variables):
+        yield
+
+
+@contextmanager
+def ours(world: World, *flags: str) -> Iterator[None]:
+    """`hookrunner cloud start`, alone with its cluster. Its log is `ours.log` in the world's directory."""
+    words = ["cloud", "start", f"--cloud-provider={SIMCLOUD}", f"--cloud-config={world.state}", *QUICK]
+    own = (f"--kube-config={world.kubeconfig}", "--leader-elect=false", "--listen-port=0", *flags)
+    with (world.directory / "ours.log").open("ab") as log:
+        descriptor = log.fileno()
+        manager = launcher.start(
+            [*words, *own], cwd=world.directory, env=clean_environment(), stdout=descriptor, stderr=descriptor
+        )
+    try:
+        yield
+    finally:
+        manager.send_signal(15)
+        code = manager.wait()
+    assert code == 0, f"it ended with {code}; its log is {world.directory / 'ours.log'}"
+
+
+def clean_environment() -> dict[str, str]:
+    """The variables of this process, without settings of hookrunner and without a cluster."""
+    return {name: text for name, text in os.environ.items() if not name.startswith(("HOOKRUNNER_", "KUBE"))}

@@ -1,0 +1,71 @@
+"""Plays all scenes with a manager, step by step, and notes what everything looks like at the end of each.
+
+A step has ended when the world looks as it is known to in the end, or, with an unknown end, when nothing has changed
+for a while.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.cloud.scenarios.world import Document, Scene, World
+
+Ends = dict[str, Document]
+
+RECORDED = Path(__file__).with_name("ends.json")
+_LOOK = 0.2
+_QUIET, _LONGEST = 6.0, 60.0
+"""Seconds without a change after which nothing else is expected, and for which an end is waited for."""
+_STAYS = 1.0
+"""Seconds for which a known end must hold: several periods of every loop."""
+
+
+def record(world: World, scenes: Sequence[Scene]) -> list[Ends]:
+    """The ends of all steps, with a manager whose ends are not known. Slow."""
+    return [_until_quiet(world, scenes) for _ in _steps(world, scenes)]
+
+
+def compare(world: World, scenes: Sequence[Scene], known: Sequence[Ends]) -> None:
+    """Play with a manager that must come to the known ends. Raises AssertionError with what differs."""
+    for number, _ in enumerate(_steps(world, scenes)):
+        _until(world, scenes, known[number])
+
+
+def load_recorded() -> list[Ends]:
+    """The ends that Kubernetes' own manager came to."""
+    ends: list[Ends] = json.loads(RECORDED.read_text())
+    return ends
+
+
+def _steps(world: World, scenes: Sequence[Scene]) -> Iterable[None]:
+    world.make(scenes)
+    yield
+    for number in range(max(len(scene.steps) for scene in scenes)):
+        world.advance(scenes, number)
+        yield
+
+
+def _until_quiet(world: World, scenes: Sequence[Scene]) -> Ends:
+    ends, since = world.ends(scenes), time.monotonic()
+    deadline = since + _LONGEST
+    while time.monotonic() - since < _QUIET:
+        time.sleep(_LOOK)
+        if (now := world.ends(scenes)) != ends:
+            ends, since = now, time.monotonic()
+        assert since < deadline, "it does not come to an end"
+    return ends
+
+
+def _until(world: World, scenes: Sequence[Scene], known: Ends) -> None:
+    deadline = time.monotonic() + _LONGEST
+    while (differences := _differences(world.ends(scenes), known)) and time.monotonic() < deadline:
+        time.sleep(_LOOK)
+    assert not differences
+    time.sleep(_STAYS)
+    assert not _differences(world.ends(scenes), known), "it was so for a moment, and then was not"
+
+
+def _differences(ends: Ends, known: Ends) -> dict[str, tuple[Document, Document]]:
+    """What is and what should be, of the scenes where that differs."""
+    return {name: (end, known[name]) for name, end in ends.items() if end != known[name]}

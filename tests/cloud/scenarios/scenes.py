@@ -1,0 +1,159 @@
+"""What happens to Nodes and Services, one scene each: those in which hookrunner behaves as Kubernetes' own manager
+does. All take place at the same time, in one cluster.
+
+A name begins with what it is about: n initialisation of a Node, l its life afterwards, r routes, s Services.
+"""
+
+from typing import Any
+
+from tests.cloud.scenarios.world import SHUTDOWN, UNINITIALIZED, Document, Scene, Step, node
+
+EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
+PROVIDED = "alpha.kubernetes.io/provided-node-ip"
+NOT_READY: Document = {"conditions": [{"type": "Ready", "status": "False", "reason": "Test"}]}
+READY: Document = {"conditions": [{"type": "Ready", "status": "True", "reason": "Test"}]}
+OTHER_TAINT = {"key": "example.com/dedicated", "value": "db", "effect": "NoExecute"}
+HOSTNAME = {"type": "Hostname", "address": "own-name"}
+DUAL = [
+    {"type": "InternalIP", "address": "10.240.0.8"},
+    {"type": "InternalIP", "address": "2001:db8::8"},
+    {"type": "ExternalIP", "address": "198.19.0.8"},
+]
+
+
+def initialized(name: str, **rest: Any) -> Document:
+    """A Node without the kubelet's taint, of an instance of this cloud unless it is said otherwise."""
+    return node(name, **({"taints": (), "providerID": f"simcloud://i-{name}"} | rest))
+
+
+def _provided(name: str, addresses: str, **rest: Any) -> Document:
+    return node(name, annotations={PROVIDED: addresses}, **rest)
+
+
+INITIALIZATION = (
+    Scene("n1-all", node("n1-all", taints=(OTHER_TAINT, UNINITIALIZED))),
+    Scene("n2-no-taint", node("n2-no-taint", taints=())),
+    Scene(
+        "n3-other-effect",
+        node("n3-other-effect", taints=({**UNINITIALIZED, "effect": "NoExecute"}, {**UNINITIALIZED, "value": "x"})),
+    ),
+    Scene("n4-hostname-kept", node("n4-hostname-kept", addresses=[HOSTNAME])),
+    Scene(
+        "n5-hostname-of-cloud",
+        node("n5-hostname-of-cloud", addresses=[HOSTNAME]),
+        instance={"addresses": [{"type": "Hostname", "address": "cloud-name"}]},
+    ),
+    Scene("n6-provided", _provided("n6-provided", "10.240.0.8"), instance={"addresses": DUAL}),
+    Scene("n7-provided-wrong", _provided("n7-provided-wrong", "10.240.9.9"), instance={"addresses": DUAL}),
+    Scene("n8-pair", _provided("n8-pair", "10.240.0.8,2001:db8::9"), instance={"addresses": DUAL}),
+    Scene("n8-whole-pair", _provided("n8-whole-pair", "10.240.0.8,2001:db8::8"), instance={"addresses": DUAL}),
+    Scene("n9-spelling", _provided("n9-spelling", "2001:0db8:0::0008"), instance={"addresses": DUAL}),
+    Scene("n10-no-addresses", _provided("n10-no-addresses", "10.240.0.8"), instance={"addresses": []}),
+    Scene("n10-no-wish", node("n10-no-wish"), instance={"addresses": []}),
+    Scene("n11-id-kept", node("n11-id-kept", providerID="simcloud://i-n11-id-kept")),
+    Scene("n12-no-id", node("n12-no-id"), instance={"providerID": ""}),
+    Scene("n13-error", node("n13-error"), instance={"state": "unknown"}),
+    Scene("n14-skip", node("n14-skip"), instance={"state": "skip"}),
+    Scene(
+        "n15-labels",
+        node("n15-labels", labels={"example.com/kept": "mine"}),
+        instance={
+            "labels": {
+                "topology.kubernetes.io/rack": "1",
+                "topology.k8s.io/rack": "1",
+                "kubernetes.io/rack": "1",
+                "k8s.io/rack": "1",
+                "app.k8snio/bar": "1",
+                "k8snio/bar": "1",
+                "example.com/kept": "theirs",
+                "example.com/new": "1",
+            }
+        },
+    ),
+    Scene("n16-empty", node("n16-empty"), instance={"zone": "", "region": "", "type": ""}),
+    Scene(
+        "n17-beta",
+        initialized("n17-beta", labels={"failure-domain.beta.kubernetes.io/zone": "beta"}),
+        steps=(Step(spec={"metadata": {"labels": {"topology.kubernetes.io/zone": "edited"}}}),),
+    ),
+    Scene("n17-only-ga", initialized("n17-only-ga", labels={"topology.kubernetes.io/zone": "own"})),
+    Scene(
+        "n18-addresses",
+        initialized("n18-addresses"),
+        steps=(
+            Step(instance={"addresses": [{"type": "InternalIP", "address": "10.240.0.99"}]}),
+            Step(instance={"addresses": []}),
+        ),
+    ),
+    Scene("n13-gone", node("n13-gone", providerID="simcloud://i-nobody"), instance=None),
+)
+
+LIFECYCLE = (
+    Scene("l1-gone", initialized("l1-gone"), steps=(Step(status=NOT_READY, instance=None),)),
+    Scene(
+        "l2-shut-down",
+        initialized("l2-shut-down"),
+        steps=(
+            Step(status=NOT_READY, instance={"state": "shutdown"}),
+            Step(status=READY, instance={"state": "running"}),
+        ),
+    ),
+    Scene("l3-running", initialized("l3-running"), steps=(Step(status=NOT_READY),)),
+    Scene("l4-unknown", initialized("l4-unknown"), steps=(Step(status=NOT_READY, instance={"state": "unknown"}),)),
+    Scene("l5-no-condition", initialized("l5-no-condition", ready=None), instance={"state": "shutdown"}),
+    Scene("l6-never-ready", initialized("l6-never-ready", ready="Unknown"), instance=None),
+    Scene("l7-ready", initialized("l7-ready"), steps=(Step(instance=None),)),
+    Scene("l8-ready-again", initialized("l8-ready-again", taints=(SHUTDOWN, OTHER_TAINT))),
+    Scene("l9-not-ready-yet", initialized("l9-not-ready-yet", ready="False", taints=(SHUTDOWN,))),
+    Scene("l11-tainted", initialized("l11-tainted", ready="False", taints=(SHUTDOWN,)), instance=None),
+)
+
+
+def service(name: str, **spec: Any) -> Document:
+    """A Service of type LoadBalancer, unless it is said otherwise."""
+    wanted = {"type": "LoadBalancer", "ports": [{"port": 80, "name": "http"}]}
+    return {"metadata": {"name": name}, "spec": wanted | spec}
+
+
+SERVICES = (
+    Scene("s1-tcp", service=service("s1-tcp")),
+    Scene("s1-udp", service=service("s1-udp", ports=[{"port": 53, "protocol": "UDP"}])),
+    Scene("s3-class", service=service("s3-class", loadBalancerClass="example.com/other")),
+    Scene("s4-cluster-ip", service=service("s4-cluster-ip", type="ClusterIP")),
+    Scene(
+        "s5-changed-away",
+        service=service("s5-changed-away"),
+        steps=(Step(spec={"spec": {"type": "ClusterIP"}}), Step(spec={"spec": {"type": "LoadBalancer"}})),
+    ),
+    Scene("s6-deleted", service=service("s6-deleted"), steps=(Step(spec=None),)),
+    Scene(
+        "s9-ports",
+        service=service("s9-ports"),
+        steps=(Step(spec={"spec": {"ports": [{"port": 81, "name": "http"}, {"port": 82, "name": "more"}]}}),),
+    ),
+    Scene("s14-refused", service=service("s14-refused", loadBalancerIP="203.0.113.1")),
+)
+
+ROUTES = (
+    Scene("r1-route", initialized("r1-route", podCIDRs=["10.244.1.0/24"]), steps=(Step(), Step(spec=None))),
+    Scene("r2-no-cidr", initialized("r2-no-cidr")),
+    Scene(
+        "r19-foreign-reason",
+        initialized("r19-foreign-reason", podCIDRs=["10.244.2.0/24"]),
+        steps=(
+            Step(
+                status={
+                    "conditions": [
+                        {"type": "Ready", "status": "True", "reason": "Test"},
+                        {"type": "NetworkUnavailable", "status": "False", "reason": "CalicoIsUp"},
+                    ]
+                }
+            ),
+        ),
+    ),
+    # A Node that the load balancers of `SERVICES` get, and one that they do not.
+    Scene("s17-in", initialized("s17-in"), steps=(Step(spec={"metadata": {"labels": {EXCLUDED: ""}}}),)),
+    Scene("s17-out", initialized("s17-out", labels={EXCLUDED: "true"})),
+)
+
+ALL = (*INITIALIZATION, *LIFECYCLE, *ROUTES, *SERVICES)

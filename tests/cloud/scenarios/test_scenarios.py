@@ -1,0 +1,61 @@
+"""Scenes of Nodes, Services and routes: with --compat upstream they end as with Kubernetes' own manager.
+
+`ends.json` has what that manager came to; at night it plays the scenes again. On the sandbox the same is expected.
+"""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import launcher
+from tests.cloud.scenarios import plays
+from tests.cloud.scenarios.managers import clean_environment, ours, upstream
+from tests.cloud.scenarios.scenes import ALL
+from tests.cloud.scenarios.world import World
+from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.rest import Reply, content_type, encoded, send
+
+
+@pytest.fixture
+def world(own_cluster: OwnCluster, tmp_path: Path) -> World:
+    return World(own_cluster.kubeconfig, own_cluster.request, tmp_path)
+
+
+@pytest.fixture
+def simulated_world(tmp_path: Path) -> Iterator[World]:
+    """As `world`, but its API server is the sandbox, in a process of its own."""
+    kubeconfig = tmp_path / "kubeconfig"
+    words = ["sandbox", f"--kubeconfig={kubeconfig}"]
+    program, printed = launcher.start_piped(words, cwd=tmp_path, env=clean_environment())
+    url = next(word.rstrip(",") for line in printed for word in line.split() if word.startswith("http://"))
+
+    def request(method: str, path: str, body: object) -> Reply:
+        headers = {"Content-Type": content_type(method)}
+        return send(urllib.request.Request(url + path, encoded(body), headers, method=method), None, 60)
+
+    yield World(kubeconfig, request, tmp_path)
+    program.send_signal(15)
+    program.wait()
+    printed.close()
+
+
+def test_on_the_sandbox_scenes_end_as_with_kubernetes_own_manager(simulated_world: World) -> None:
+    with ours(simulated_world, "--compat=upstream"):
+        plays.compare(simulated_world, ALL, plays.load_recorded())
+
+
+def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(world: World) -> None:
+    with ours(world, "--compat=upstream"):
+        plays.compare(world, ALL, plays.load_recorded())
+
+
+@pytest.mark.nightly
+def test_kubernetes_own_manager_still_comes_to_the_recorded_ends(world: World) -> None:
+    with upstream(world):
+        ends = plays.record(world, ALL)
+    if ends != plays.load_recorded():
+        (world.directory / "ends.json").write_text(json.dumps(ends, indent=1, sort_keys=True) + "\n")
+    assert ends == plays.load_recorded(), f"look at {world.directory / 'ends.json'}, and copy it if it is right"

@@ -1,0 +1,202 @@
+"""A cluster and a simulated cloud, as a manager of either kind finds them, and what both look like in the end.
+
+    world = World(cluster, directory)
+    world.make(scene)
+    with upstream(world): ...
+    world.ends() == {"n1": {...}}
+
+The cloud is `providers/simcloud`, a real process at each call: both managers ask the same program.
+"""
+
+import fcntl
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.cluster import RequestFailed
+from tests.controlplane.rest import Reply
+
+Document = dict[str, Any]
+
+SIMCLOUD = Path(__file__).parents[3] / "providers" / "simcloud"
+UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+SHUTDOWN = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}
+NAMESPACE = "default"
+_BY_CHANCE = {"UpdatedLoadBalancer"}
+"""Whether a load balancer got its Nodes when it was made, or later, is a matter of milliseconds."""
+_FOUND, _CREATED, _GONE = 200, 201, 404
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One Node or Service, and what happens to it. `instance` is its machine (None: there is none), `steps` are
+    changes that are made one after the other, each when nothing moves any more: merge patches of the object, of its
+    status, of the machine (None deletes), in that order."""
+
+    name: str
+    node: Document = field(default_factory=dict)
+    service: Document = field(default_factory=dict)
+    instance: Document | None = field(default_factory=dict)
+    steps: tuple["Step", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What changes at once; an empty document changes nothing, None deletes."""
+
+    spec: Document | None = field(default_factory=dict)
+    status: Document = field(default_factory=dict)
+    instance: Document | None = field(default_factory=dict)
+
+
+def node(
+    name: str, *, ready: str | None = "True", taints: Iterable[Document] = (UNINITIALIZED,), **rest: Any
+) -> Document:
+    """A Node as a kubelet creates it. `rest`: labels, annotations, providerID, podCIDRs, addresses."""
+    spec = {key: rest[key] for key in ("providerID", "podCIDRs") if key in rest}
+    conditions = [{"type": "Ready", "status": ready, "reason": "Test"}] if ready else []
+    return {
+        "metadata": {"name": name, "labels": rest.get("labels", {}), "annotations": rest.get("annotations", {})},
+        "spec": {"taints": list(taints), **spec, **({"podCIDR": spec["podCIDRs"][0]} if "podCIDRs" in spec else {})},
+        "status": {"conditions": conditions, "addresses": rest.get("addresses", [])},
+    }
+
+
+def machine(name: str) -> Document:
+    """What simcloud keeps of an instance."""
+    return {
+        "id": f"i-{name}",
+        "state": "running",
+        "type": "sim.small",
+        "zone": "zone-a",
+        "region": "region-1",
+        "addresses": [{"type": "InternalIP", "address": "10.240.0.7"}, {"type": "ExternalIP", "address": "198.19.0.7"}],
+        "labels": {},
+    }
+
+
+class World:
+    """A cluster for scenes alone, and the cloud's state in a file. `send` is one request to the API server: method,
+    path, body (a merge patch with PATCH)."""
+
+    def __init__(self, kubeconfig: Path, send: Callable[[str, str, object], Reply], directory: Path) -> None:
+        self.kubeconfig = kubeconfig
+        self.directory = directory
+        self._request = send
+        self.state = directory / "cloud.json"
+        self._change_cloud(lambda cloud: None)
+
+    def make(self, scenes: Iterable[Scene]) -> None:
+        """Create the objects and machines of all scenes."""
+        for scene in scenes:
+            if scene.instance is not None:
+                self._set_machine(scene.name, machine(scene.name) | scene.instance)
+            collection, body = self._place(scene)
+            self._send("POST", collection, body)
+
+    def advance(self, scenes: Iterable[Scene], number: int) -> None:
+        """Make the change of this number in each scene that has so many."""
+        for scene in scenes:
+            if number < len(scene.steps):
+                self._change(scene, scene.steps[number])
+
+    def ends(self, scenes: Iterable[Scene]) -> dict[str, Document]:
+        """What each scene looks like now."""
+        events = self._events()
+        cloud = json.loads(self.state.read_text())
+        return {scene.name: self._end(scene, events[scene.name], cloud) for scene in scenes}
+
+    def _place(self, scene: Scene) -> tuple[str, Document]:
+        if scene.service:
+            return f"/api/v1/namespaces/{NAMESPACE}/services", scene.service
+        return "/api/v1/nodes", scene.node
+
+    def _change(self, scene: Scene, step: Step) -> None:
+        collection, _ = self._place(scene)
+        path = f"{collection}/{scene.name}"
+        if step.instance is None:
+            self._change_cloud(lambda cloud: cloud["instances"].pop(scene.name, None))
+        elif step.instance:
+            self._set_machine(scene.name, step.instance)
+        if step.status:
+            self._send("PATCH", f"{path}/status", {"status": step.status})
+        if step.spec is None:
+            self._send("DELETE", path)
+        elif step.spec:
+            self._send("PATCH", path, step.spec)
+
+    def _send(self, method: str, path: str, body: Document | None = None) -> None:
+        reply = self._request(method, path, body)
+        if reply.status not in {_FOUND, _CREATED}:
+            raise RequestFailed(f"{method} {path} → {reply.status}: {reply.body}")
+
+    def _set_machine(self, name: str, changes: Document) -> None:
+        self._change_cloud(lambda cloud: cloud["instances"].setdefault(name, machine(name)).update(changes))
+
+    def _change_cloud(self, change: Any) -> None:
+        """Replace the state as simcloud does, under its lock: its programs do so for load balancers and routes."""
+        with Path(f"{self.state}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            cloud = json.loads(self.state.read_text()) if self.state.exists() else {"instances": {}}
+            change(cloud)
+            new = self.state.with_suffix(".new")
+            new.write_text(json.dumps(cloud))
+            new.rename(self.state)
+
+    def _events(self) -> Mapping[str, set[tuple[str, str, str]]]:
+        """Type, reason and component of the Events of each object, by its name."""
+        found: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
+        for event in self._request("GET", "/api/v1/events", None).body["items"]:
+            source = (event.get("source") or {}).get("component") or event.get("reportingComponent") or ""
+            if event["reason"] not in _BY_CHANCE:
+                found[event["involvedObject"]["name"]].add((event["type"], event["reason"], source))
+        return found
+
+    def _end(self, scene: Scene, events: set[tuple[str, str, str]], cloud: Document) -> Document:
+        collection, _ = self._place(scene)
+        reply = self._request("GET", f"{collection}/{scene.name}", None)
+        shown = {"exists": False} if reply.status == _GONE else self._shown(scene, reply.body)
+        return {**shown, **self._cloud_end(scene, cloud), "events": sorted(map(list, events))}
+
+    def _shown(self, scene: Scene, obj: Document) -> Document:
+        return service_end(obj) if scene.service else node_end(obj)
+
+    def _cloud_end(self, scene: Scene, cloud: Document) -> Document:
+        """Its load balancers and routes."""
+        if scene.service:
+            key = f"{NAMESPACE}/{scene.name}"
+            mine = [balancer for balancer in cloud.get("loadBalancers", {}).values() if balancer["service"] == key]
+            return {"balancers": [[balancer["ports"], _of_services(balancer["nodes"])] for balancer in mine]}
+        mine = [route["destinationCIDR"] for route in cloud.get("routes", ()) if route["targetNode"] == scene.name]
+        return {"routes": sorted(mine)} if mine else {}
+
+
+def _of_services(names: Iterable[str]) -> list[str]:
+    """The Nodes that scenes of Services are about. Others come and go with their own scenes."""
+    return sorted(name for name in names if name.startswith("s"))
+
+
+def node_end(obj: Document) -> Document:
+    """Of a Node what a manager may change. The taint of admission, and labels that the API server adds, do not
+    count."""
+    spec, metadata, status = obj["spec"], obj["metadata"], obj["status"]
+    taints = [[taint["key"], taint.get("value", ""), taint["effect"]] for taint in spec.get("taints", ())]
+    network = [c for c in status.get("conditions", ()) if c["type"] == "NetworkUnavailable"]
+    return {
+        "providerID": spec.get("providerID", ""),
+        "taints": [taint for taint in taints if taint[0] != "node.kubernetes.io/not-ready"],
+        "labels": metadata.get("labels", {}),
+        "addresses": [[address["type"], address["address"]] for address in status.get("addresses", ())],
+        **({"network": [network[0]["status"], network[0]["reason"]]} if network else {}),
+    }
+
+
+def service_end(obj: Document) -> Document:
+    """Of a Service what a manager may change. Which address it has depends on who was first."""
+    return {
+        "finalizers": obj["metadata"].get("finalizers", []),
+        "ingress": [{**entry, "ip": "of the pool"} for entry in obj["status"]["loadBalancer"].get("ingress", ())],
+    }
