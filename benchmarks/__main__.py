@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.cloud.clouds import UPSTREAM
 from benchmarks.cluster import Refused, connected, control_plane
 from benchmarks.measure import Result, measure
 from benchmarks.programs import Program, TookTooLong
@@ -15,12 +16,16 @@ from benchmarks.scenarios import QUICK, Bed, Sizes
 from benchmarks.table import FORMATS
 from tests.controlplane.cache import BedUnavailable
 
+_STARTS = {"cloud": "cloud start"}
+"""How hookrunner is started for a suite, where it is not `start`."""
+
 EXAMPLE = """\
 example:
   python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 8 minutes on two cores
   python -m benchmarks --only idle --only events                        # hookrunner alone, two of the scenarios
   python -m benchmarks modules --peer '/usr/local/bin/addon-operator start'
   python -m benchmarks addons --only many                               # instances of addons against as many modules
+  python -m benchmarks cloud                                            # beside Kubernetes' own cloud manager
 """
 
 
@@ -48,9 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    ours = shlex.join([sys.executable, "-m", "hookrunner", "start"])
     parser.add_argument("suite", nargs="?", choices=SUITES, default="hooks", help="what is measured (default: hooks)")
-    parser.add_argument("--hookrunner", metavar="COMMAND", default=ours, help="default: the one of this Python")
+    parser.add_argument("--hookrunner", metavar="COMMAND", help="default: the one of this Python")
     parser.add_argument("--peer", metavar="COMMAND", action="append", default=[], help="another operator; repeatable")
     parser.add_argument("--only", metavar="ROWS", action="append", default=[], help=f"{_names()}; repeatable")
     parser.add_argument("--repeat", metavar="N", type=int, default=3, help="rounds, at most (default: 3)")
@@ -61,7 +65,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
-    programs = [Program("hookrunner", tuple(shlex.split(options.hookrunner))), *map(_peer, options.peer)]
+    own = _STARTS.get(options.suite, "start")
+    ours = options.hookrunner or f"{shlex.quote(sys.executable)} -m hookrunner {own}"
+    beside = [UPSTREAM] * (options.suite == "cloud")
+    programs = [Program("hookrunner", tuple(shlex.split(ours))), *beside, *map(_peer, options.peer)]
     with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
         async with connected(kubeconfig) as cluster:
             bed = Bed(cluster, Path(scratch), QUICK if options.quick else Sizes())

@@ -132,9 +132,13 @@ class Running:
             lines = (await response.text()).splitlines()
         return [(name, float(value)) for name, value in (s.rsplit(" ", 1) for s in lines if not s.startswith("#"))]
 
+    def terminate(self) -> None:
+        """Ask for its end."""
+        self._process.terminate()
+
     def stop(self) -> None:
         """Ask for its end; kill what is left after a while."""
-        self._process.terminate()
+        self.terminate()
         try:
             self._process.wait(_STOP_WITHIN)
         except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ from enum import Enum
 from benchmarks import scenarios
 from benchmarks.addons import many
 from benchmarks.addons.install import install
+from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
 from benchmarks.outage import outage
 from benchmarks.sandbox import sandbox
@@ -217,7 +218,47 @@ ADDONS = (
     Group("memory", many.memory, _MANY_MEMORY, rounds=1, ours=True),
 )
 
-SUITES = {"hooks": GROUPS, "modules": MODULES, "addons": ADDONS}
+_CLOUD_MANY = (
+    Row("500 new Nodes → all initialised: calls of the provider", "calls", Unit.COUNT, Target(ratio=0.05)),
+    Row("the same: time, start of the manager included", "seconds", Unit.SECONDS, Target(ratio=0.25)),
+)
+_CLOUD_STEADY = (
+    Row("500 Nodes, 5 not ready, addresses every 10 s: calls in a minute", "calls", Unit.COUNT, Target(ratio=0.02)),
+)
+_CLOUD_ONE = (
+    Row("Node created → initialised, p50, a process for each call", "seconds", Unit.MILLISECONDS, Target(ratio=1.2)),
+    Row("writes of it", "writes", Unit.COUNT, Target(ratio=1)),
+)
+_CLOUD_SERVED = (Row("the same with a provider that stays", "seconds", Unit.MILLISECONDS, Target(ratio=1)),)
+_CLOUD_SERVICE = (
+    Row("Service created → ingress, p50", "seconds", Unit.MILLISECONDS, Target(ratio=1.2)),
+    Row("writes of it", "writes", Unit.COUNT, Target(ratio=1)),
+)
+_CLOUD_SERVICES = (
+    Row("100 Services at once, each call 0.5 s → all have addresses", "seconds", Unit.SECONDS, Target(ratio=0.3)),
+)
+_CLOUD_MEMORY = (
+    Row("resident memory with 5,000 Nodes of 15 KB and 500 Services", "memory", Unit.MEGABYTES, Target(ratio=0.6)),
+)
+_CLOUD_IDLE = (
+    Row("500 Nodes, ten heartbeats a second: CPU", "cpu", Unit.PERCENT, Target(ratio=1.5)),
+    Row("calls of the provider meanwhile", "calls", Unit.COUNT, Target(limit=0)),
+)
+_CLOUD_HANDOVER = (Row("SIGTERM of the leader → the other acts", "seconds", Unit.SECONDS, Target(limit=3)),)
+
+CLOUD = (
+    Group("nodes", cloud_nodes.many_nodes, _CLOUD_MANY, rounds=1),
+    Group("steady", cloud_nodes.steady_nodes, _CLOUD_STEADY, rounds=1),
+    Group("node", cloud_nodes.one_node, _CLOUD_ONE),
+    Group("served", cloud_nodes.one_node_served, _CLOUD_SERVED),
+    Group("service", cloud_services.one_service, _CLOUD_SERVICE),
+    Group("services", cloud_services.many_services, _CLOUD_SERVICES, rounds=1),
+    Group("memory", cloud_services.memory, _CLOUD_MEMORY, rounds=1),
+    Group("idle", cloud_nodes.idle_nodes, _CLOUD_IDLE, rounds=2),
+    Group("handover", cloud_nodes.handover, _CLOUD_HANDOVER),
+)
+
+SUITES = {"hooks": GROUPS, "modules": MODULES, "addons": ADDONS, "cloud": CLOUD}
 """What one run measures: programs of a kind are its peers."""
 
 FLOORS = (

@@ -39,6 +39,10 @@ class Sizes:
     changes: int = 6
     watches: tuple[int, int] = (10, 200)
     outage_seconds: float = 40.0
+    nodes: int = 500
+    steady_seconds: float = 60.0
+    services: int = 100
+    fleet: tuple[int, int] = (5000, 500)
     floors: int = 3
 
 
@@ -58,6 +62,10 @@ QUICK = Sizes(
     changes=2,
     watches=(2, 5),
     outage_seconds=2.0,
+    nodes=5,
+    steady_seconds=2.0,
+    services=3,
+    fleet=(10, 3),
     floors=1,
 )
 

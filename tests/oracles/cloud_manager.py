@@ -1,8 +1,8 @@
 """Kubernetes' own cloud controller manager, asking an executable: what `hookrunner cloud start --compat upstream` is
 compared with.
 
-    with upstream_manager(kubeconfig, directory, (str(provider),), env={"SIMCLOUD_STATE": str(state)}):
-        ...  # its loops run until the end of the block
+    command = upstream_command(kubeconfig, directory, (str(provider),), {"CLOUD_CONFIG": str(state)})
+    with upstream_manager(directory, command): ...  # its loops run until the end of the block
 
 The program is built from `tests/controlplane/go/cloudmanager`, and kept outside the checkout, apart from the control
 plane: neither is built anew for the other.
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.controlplane.build import GO_MODULE, find_go
 from tests.controlplane.cache import cached, run
@@ -27,20 +28,24 @@ FLAGS = ("--secure-port=0", "--leader-elect=false", "--kube-api-qps=1000", "--ku
 _PACKAGE = "cloudmanager"
 
 
-@contextmanager
-def upstream_manager(
-    kubeconfig: Path, directory: Path, provider: Sequence[str], *flags: str, env: Mapping[str, str] | None = None
-) -> Iterator[Processes]:
-    """Run it with this provider's command, more flags (a later one wins) and variables for the provider. Its log is
-    `cloudmanager.log` in the directory. Raises `BedUnavailable` if it cannot be built."""
+def upstream_command(
+    kubeconfig: Path, directory: Path, provider: Sequence[str], env: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """The command line that asks this provider, which gets these variables; more flags may follow, a later one wins. A
+    file of configuration is left in the directory. Raises `BedUnavailable` if the program cannot be built."""
     config = directory / "cloudmanager.json"
-    config.write_text(
-        json.dumps({"command": list(provider), "env": [f"{name}={value}" for name, value in (env or {}).items()]})
-    )
+    variables = [f"{name}={value}" for name, value in env.items()]
+    config.write_text(json.dumps({"command": list(provider), "env": variables}))
     program = cached(f"cloudmanager-{_key()}", _build) / _PACKAGE
-    own = (f"--cloud-provider=executable --cloud-config={config} --kubeconfig={kubeconfig}").split()
+    cloud = ("--cloud-provider=executable", f"--cloud-config={config}")
+    return (str(program), *cloud, f"--kubeconfig={kubeconfig}", *FLAGS)
+
+
+@contextmanager
+def upstream_manager(directory: Path, command: Sequence[str]) -> Iterator[Processes]:
+    """Run it until the end of the block. Its log is `cloudmanager.log` in the directory."""
     processes = Processes(directory)
-    processes.start(_PACKAGE, [str(program), *own, *FLAGS, *flags])
+    processes.start(_PACKAGE, list(command))
     try:
         yield processes
     finally:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from tests import launcher
 from tests.cloud.scenarios.world import SIMCLOUD, World
-from tests.oracles.cloud_manager import upstream_manager
+from tests.oracles.cloud_manager import upstream_command, upstream_manager
 
 QUICK = (
     "--node-monitor-period=300ms",
@@ -21,7 +21,8 @@ QUICK = (
 def upstream(world: World) -> Iterator[None]:
     """Kubernetes' own, with one worker for each thing to do, as is its default."""
     variables = {"CLOUD_CONFIG": str(world.state)}
-    with upstream_manager(world.kubeconfig, world.directory, (str(SIMCLOUD),), *QUICK, env=variables):
+    command = upstream_command(world.kubeconfig, world.directory, (str(SIMCLOUD),), variables)
+    with upstream_manager(world.directory, (*command, *QUICK)):
         yield
 
 
