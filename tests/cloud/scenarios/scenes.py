@@ -85,7 +85,7 @@ INITIALIZATION = (
             Step(instance={"addresses": []}),
         ),
     ),
-    Scene("n13-gone", node("n13-gone", providerID="simcloud://i-nobody"), instance=None),
+    Scene("n13-gone", node("n13-gone", providerID="simcloud://i-unknown"), instance=None),
 )
 
 LIFECYCLE = (
