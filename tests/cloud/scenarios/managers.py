@@ -31,10 +31,11 @@ def ours(world: World, *flags: str) -> Iterator[None]:
     """`hookrunner cloud start`, alone with its cluster. Its log is `ours.log` in the world's directory."""
     words = ["cloud", "start", f"--cloud-provider={SIMCLOUD}", f"--cloud-config={world.state}", *QUICK]
     own = (f"--kube-config={world.kubeconfig}", "--leader-elect=false", "--listen-port=0", *flags)
+    places = (f"--debug-unix-socket={world.directory / 'debug.socket'}", f"--tmp-dir={world.directory / 'tmp'}")
     with (world.directory / "ours.log").open("ab") as log:
         descriptor = log.fileno()
         manager = launcher.start(
-            [*words, *own], cwd=world.directory, env=clean_environment(), stdout=descriptor, stderr=descriptor
+            [*words, *own, *places], cwd=world.directory, env=clean_environment(), stdout=descriptor, stderr=descriptor
         )
     try:
         yield

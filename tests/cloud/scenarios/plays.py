@@ -61,7 +61,8 @@ def _until(world: World, scenes: Sequence[Scene], known: Ends) -> None:
     deadline = time.monotonic() + _LONGEST
     while (differences := _differences(world.ends(scenes), known)) and time.monotonic() < deadline:
         time.sleep(_LOOK)
-    assert not differences
+    lines = [f"{name}\n  is     {end}\n  should {wanted}" for name, (end, wanted) in differences.items()]
+    assert not differences, "\n".join(lines)
     time.sleep(_STAYS)
     assert not _differences(world.ends(scenes), known), "it was so for a moment, and then was not"
 

@@ -18,6 +18,8 @@ from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rest import Reply, content_type, encoded, send
 
+pytestmark = pytest.mark.usefixtures("launcher")
+
 
 @pytest.fixture
 def world(own_cluster: OwnCluster, tmp_path: Path) -> World:
