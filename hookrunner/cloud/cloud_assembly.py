@@ -205,10 +205,11 @@ async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Clou
         yield Cloud(settings, parts, program, ClusterAccess(parts.kube.patcher, None))
         return
     credentials, outage = Credentials(settings.kube, parts.kube.connection), parts.kube.patcher.outage
-    async with Client(credentials, Requests(parts.metrics, "leader_election")) as leases:
+    loud = settings.kube.log_requests
+    async with Client(credentials, Requests(parts.metrics, "leader_election"), loud=loud) as leases:
         elector = make_elector(leases, settings.leader_election)
         meter = Requests(parts.metrics, "cloud")
-        async with FencedClient(credentials, meter, lambda: elector.is_leader, outage) as client:
+        async with FencedClient(credentials, meter, lambda: elector.is_leader, outage, loud) as client:
             yield Cloud(settings, parts, program, ClusterAccess(client, elector))
 
 

@@ -258,9 +258,14 @@ class FencedClient(Client):
     first go on with what it was about to do."""
 
     def __init__(
-        self, credentials: Credentials, meter: RequestMeter, leads: Callable[[], bool], outage: Outage | None = None
+        self,
+        credentials: Credentials,
+        meter: RequestMeter,
+        leads: Callable[[], bool],
+        outage: Outage | None = None,
+        loud: bool = False,
     ) -> None:
-        super().__init__(credentials, meter, outage=outage)
+        super().__init__(credentials, meter, loud=loud, outage=outage)
         self._leads = leads
 
     def _check(self, call: ApiCall) -> None:

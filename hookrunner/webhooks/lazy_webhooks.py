@@ -48,12 +48,12 @@ class LazyWebhooks:
     async def start(self) -> None:
         """Serve and register the webhooks of the first hooks; without any, remove the registrations of earlier runs.
 
-        Raises StartRefused.
+        A process that never has hooks removes nothing: what is registered belongs to another one. Raises StartRefused.
         """
         # A Service or a probe may count on a configured port, also while no hook needs it.
         if self._declared.kinds or self._settings.webhooks.port is not None:
             await self._serve()
-        elif not self._declared.incomplete:
+        elif self._settings.hooks.on and not self._declared.incomplete:
             self._parts.background.keep("removal of registrations", self._withdraw, ends=True)
 
     async def has_leftovers(self) -> bool:

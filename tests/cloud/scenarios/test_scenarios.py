@@ -12,7 +12,8 @@ import pytest
 
 from tests import launcher
 from tests.cloud.scenarios import plays
-from tests.cloud.scenarios.managers import clean_environment, ours, upstream
+from tests.cloud.scenarios.managers import QUICK, clean_environment, ours, upstream
+from tests.cloud.scenarios.rights import granted_rights, used_rights
 from tests.cloud.scenarios.scenes import ALL
 from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
@@ -49,9 +50,16 @@ def test_on_the_sandbox_scenes_end_as_with_kubernetes_own_manager(simulated_worl
         plays.compare(simulated_world, ALL, plays.load_recorded())
 
 
-def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(world: World) -> None:
-    with ours(world, "--compat=upstream"):
+def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(
+    own_cluster: OwnCluster, tmp_path: Path
+) -> None:
+    """As a ServiceAccount with exactly what `cloud rbac` prints: nothing is refused, no right is superfluous."""
+    kubeconfig, granted = granted_rights(own_cluster, tmp_path, QUICK)
+    world = World(kubeconfig, own_cluster.request, tmp_path)
+    with ours(world, "--compat=upstream", "--debug-kubernetes-api=true", "--leader-elect=true"):
         plays.compare(world, ALL, plays.load_recorded())
+    used, refused = used_rights(tmp_path / "ours.log")
+    assert (refused, used) == ([], granted)
 
 
 @pytest.mark.nightly
