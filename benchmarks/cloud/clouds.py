@@ -45,7 +45,7 @@ class Cloud:
         self.state.write_text(json.dumps(cloud))
 
     def add(self, name: str) -> None:
-        """One more machine, while nobody changes the state."""
+        """One more machine, while no call changes the state."""
         cloud = json.loads(self.state.read_text())
         cloud["instances"][name] = _machine(name, len(cloud["instances"]))
         new = self.state.with_suffix(".new")

@@ -32,7 +32,7 @@ _FOUND, _CREATED, _GONE = 200, 201, 404
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One Node or Service, and what happens to it. `instance` is its machine (None: there is none), `steps` are
+    """One Node or Service, and what happens to it. `instance` is its machine (None: it has no machine), `steps` are
     changes that are made one after the other, each when nothing moves any more: merge patches of the object, of its
     status, of the machine (None deletes), in that order."""
 
