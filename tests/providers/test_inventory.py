@@ -1,5 +1,6 @@
 """Machines in a YAML file, as a cloud."""
 
+import re
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -78,6 +79,13 @@ def test_a_node_is_known_by_its_id_name_label_or_mac() -> None:
             "additionalLabels": {"disk": "ssd"},
         }
     )
+
+
+def test_the_example_of_the_page_is_right(file: Path) -> None:
+    page = (PROVIDERS.parent / "docs" / "shipped-providers.md").read_text()
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    file.write_text(example)
+    assert asked("capabilities")["interfaces"]["loadBalancer"]
 
 
 @pytest.mark.usefixtures("file")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simcloud_lib.commands import main
+from simcloud_lib.commands import main, names
 from simcloud_lib.faults import CODES, MISBEHAVIOURS, spoil, take_faults
 from simcloud_lib.frame import answer_request
 from simcloud_lib.state import changing_state, read_state
@@ -120,6 +120,14 @@ def test_a_misbehaviour_changes_the_answer(what: str) -> None:
     asked = request("instances", {"nodes": [node("worker-1"), node("worker-2")], "want": ["state"]})
     proper = json.loads(answer_request(asked))
     assert spoil([{"what": what}], asked, proper) != json.dumps(proper).encode()
+
+
+def test_the_page_names_each_misbehaviour_and_command() -> None:
+    page = (PROVIDERS.parent / "docs" / "shipped-providers.md").read_text()
+    assert [what for what in MISBEHAVIOURS if f"`{what}`" not in page] == []
+    commands = {line.split()[1] for line in page.splitlines() if line.startswith("    providers/simcloud ")}
+    assert commands <= set(names())
+    assert set(names()) - commands == {"start", "terminate", "rename-zone", "garbage", "stop"} - commands
 
 
 def test_delays_meet_a_call_beside_one_other_fault() -> None:

@@ -1,6 +1,8 @@
 """`cloud check` finds nothing in a provider that keeps all rules, and each way to break one by its own message."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -32,6 +34,12 @@ async def test_a_provider_that_keeps_all_rules_has_nothing_wrong() -> None:
     outcomes = await checked(SampleProvider())
     assert {outcome.rule: outcome.texts for outcome in outcomes if outcome.status is not RuleStatus.OK} == {}
     assert len({outcome.rule for outcome in outcomes}) == len(outcomes)
+
+
+async def test_the_page_has_each_rule() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "shipped-providers.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \|", page, re.MULTILINE)
+    assert rows == [(outcome.rule, outcome.claim) for outcome in await checked(SampleProvider())]
 
 
 async def test_what_cannot_be_checked_says_why() -> None:
