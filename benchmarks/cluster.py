@@ -4,12 +4,13 @@ import asyncio
 import ssl
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+from yarl import URL
 
 from tests.controlplane.build import find_binaries
 from tests.controlplane.control_plane import ControlPlane
@@ -79,6 +80,17 @@ class Cluster:
     async def merge(self, path: str, change: dict[str, Any]) -> None:
         """Change fields of an object, or of its status, by a merge patch."""
         await self._send("PATCH", path, change, headers={"Content-Type": "application/merge-patch+json"})
+
+    def reached_by(self, kubeconfig: Path) -> "Cluster":
+        """The same cluster, which programs reach by another kubeconfig."""
+        return Cluster(kubeconfig, self._session)
+
+    async def repeat(self, method: str, target: str, headers: Mapping[str, str], body: str) -> int:
+        """Send a request as it is, read its answer, and return its status. `target` is the path with the raw query."""
+        url, data = URL(target, encoded=True), body.encode() or None
+        async with self._session.request(method, url, data=data, headers=headers) as response:
+            await response.read()
+            return response.status
 
     async def read(self, path: str) -> Any:
         """An object or a list; None if there is no such thing."""

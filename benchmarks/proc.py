@@ -1,5 +1,6 @@
 """Reads memory, proc_pid_smaps(5), and CPU time of a process and of those that it started."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+_CONTROL_PLANE = frozenset({"kube-apiserver", "etcd"})
+"""Names of programs, which one executable may have as its first argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ def cpu_seconds(pid: int) -> float:
     return sum(_nanoseconds(task) for task in tasks) / 1e9
 
 
+def control_plane_seconds() -> float:
+    """CPU time of API server and etcd until now; 0 if this process has not started them."""
+    started = (pid for pid in descendants(os.getpid()) if _CONTROL_PLANE.intersection(_arguments(pid)[:2]))
+    return sum(_nanoseconds(task) for pid in started for task in (PROC / str(pid) / "task").glob("*/schedstat")) / 1e9
+
+
 def descendants(pid: int) -> Iterator[int]:
     """All that a process has started, and what these have started."""
     for children in (PROC / str(pid) / "task").glob("*/children"):
@@ -63,6 +72,13 @@ def _rollup(pid: int) -> tuple[int, int]:
         sizes = {name: int(size) * 1024 for name, size in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE)}
         return sizes["Rss"], sizes["Pss"]
     return 0, 0
+
+
+def _arguments(pid: int) -> list[str]:
+    """Its command line; nothing for a process that has ended."""
+    with suppress(OSError):
+        return (PROC / str(pid) / "cmdline").read_text(errors="replace").split("\0")
+    return []
 
 
 def _nanoseconds(schedstat: Path) -> int:

@@ -7,6 +7,7 @@ from enum import Enum
 
 from benchmarks import scenarios
 from benchmarks.addons import many
+from benchmarks.addons.floor import floor
 from benchmarks.addons.install import install
 from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
@@ -169,6 +170,8 @@ _MANY = (
     Row("CPU time until then, without hooks: modules", "cold_cpu_modules", Unit.SECONDS),
     Row("the same: instances", "cold_cpu_instances", Unit.SECONDS),
     Row("ratio", "cold_cpu", Unit.TIMES),
+    Row("CPU time of API server and etcd until then: modules", "plane_cpu_modules", Unit.SECONDS),
+    Row("the same: instances", "plane_cpu_instances", Unit.SECONDS),
     Row("restart, nothing to do: modules", "restart_modules", Unit.SECONDS),
     Row("the same: instances", "restart_instances", Unit.SECONDS),
     Row("ratio to the instances' cold start", "restart", Unit.TIMES, Target(limit=0.4)),
@@ -177,6 +180,21 @@ _MANY = (
     Row("a module's value changed → its object changed, p50", "field_modules", Unit.MILLISECONDS),
     Row("a field of an instance changed → its object changed, p50", "field_instances", Unit.MILLISECONDS),
     Row("ratio", "field", Unit.TIMES, Target(limit=1.3)),
+)
+_FLOOR = (
+    Row("the requests of 50 modules, from nothing, sent by a bare client", "modules", Unit.SECONDS),
+    Row("CPU time for them: client, API server, etcd", "modules_cpu", Unit.SECONDS),
+    Row("how many", "modules_count", Unit.COUNT),
+    Row("the same with a dry run of each object before the first write of its module", "tried", Unit.SECONDS),
+    Row("ratio: what dry runs cost whoever sends them", "tried_ratio", Unit.TIMES),
+    Row("CPU time", "tried_cpu", Unit.SECONDS),
+    Row("ratio", "tried_cpu_ratio", Unit.TIMES),
+    Row("how many", "tried_count", Unit.COUNT),
+    Row("the requests of 50 instances", "instances", Unit.SECONDS),
+    Row("ratio", "instances_ratio", Unit.TIMES),
+    Row("CPU time", "instances_cpu", Unit.SECONDS),
+    Row("ratio", "instances_cpu_ratio", Unit.TIMES),
+    Row("how many", "instances_count", Unit.COUNT),
 )
 _STATUS = (
     Row("event → hook's first line, p50", "event", Unit.MILLISECONDS),
@@ -214,6 +232,7 @@ MODULES = (
 ADDONS = (
     Group("install", install, _INSTALL, ours=True),
     Group("many", many.many, _MANY, ours=True),
+    Group("floor", floor, _FLOOR, ours=True),
     Group("status", many.status, _STATUS, ours=True),
     Group("memory", many.memory, _MANY_MEMORY, rounds=1, ours=True),
 )

@@ -13,7 +13,7 @@ from benchmarks.measure import Measured, Result
 from benchmarks.programs import Program
 from benchmarks.rows import GROUPS, Target
 from benchmarks.sandbox import crowded, first_run
-from benchmarks.scenarios import Sizes
+from benchmarks.scenarios import QUICK, Sizes
 from benchmarks.table import as_json, as_markdown
 from hookrunner.addons.addon_discovery import find_addons
 from tests.controlplane.cluster import Cluster
@@ -79,7 +79,7 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
     """On a control plane without controllers, which would undo the statuses that the benchmark writes."""
-    only = ["--only", "install", "--only", "many", "--only", "status"]
+    only = ["--only", "install", "--only", "many", "--only", "floor", "--only", "status"]
     code = main(["addons", "--quick", "--repeat", "1", "-o", "json", *only])
     told = capsys.readouterr()
     assert code == 0, told.err
@@ -89,6 +89,8 @@ def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[
     assert [len(found["install"][figure]) for figure in ("defined", "first", "again", "kubectl")] == [1, 1, 2, 2]
     assert [len(found["status"][figure]) for figure in ("event", "status", "ratio")] == [3, 3, 1]
     assert all(0 < found["many"][ratio][0] < 60 for ratio in ("cold", "cold_cpu", "restart", "field"))
+    dry_runs = found["floor"]["tried_count"][0] - found["floor"]["modules_count"][0]
+    assert (dry_runs, found["floor"]["instances"][0] > 0) == ((OBJECTS - 1) * QUICK.units, True)
 
 
 def test_units_of_both_kinds_can_be_loaded_and_share_a_chart(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from statistics import median
 from typing import TypeVar
 
-from benchmarks import charts
+from benchmarks import charts, proc
 from benchmarks.addons.unit_files import OBJECTS, instance
 from benchmarks.addons.units import Contestant, Instances, Modules, Units
 from benchmarks.cluster import Refused
@@ -32,12 +32,13 @@ _FETCH = re.compile(r'addon_package_fetches_total\{.*result="fetched"')
 
 async def many(bed: Bed, program: Program) -> Figures:
     """Seconds from the start of the program until the last unit's objects are written (`cold_*`), and until its last
-    run is over when there is nothing to do (`restart_*`), with CPU times (`*_cpu`); from the write of a value until the
-    object has changed (`field_*`). Each for `modules` and for `instances`, then as a ratio. `writes_*` and `fetches_*`
-    of the restart are counted by the program."""
+    run is over when there is nothing to do (`restart_*`), with CPU times (`*_cpu`; those of API server and etcd in the
+    cold start are `plane_cpu_*`); from the write of a value until the object has changed (`field_*`). Each for
+    `modules` and for `instances`, then as a ratio. `writes_*` and `fetches_*` of the restart are counted by the
+    program."""
     await _warm_up(bed, program)
-    modules = await _lives(await _created(bed, program, Modules), program, "modules")
-    instances = await _lives(await _created(bed, program, Instances), program, "instances")
+    modules = await _lives(await create_contestant(bed, program, Modules), program, "modules")
+    instances = await _lives(await create_contestant(bed, program, Instances), program, "instances")
     figures = modules | instances
     compared = {
         "cold": ("cold_instances", "cold_modules"),
@@ -54,9 +55,9 @@ async def memory(bed: Bed, program: Program) -> Figures:
     await _warm_up(bed, program)
     figures: Figures = {}
     for word, kind in (("modules", Modules), ("instances", Instances)):
-        contestant = await _created(bed, program, kind)
+        contestant = await create_contestant(bed, program, kind)
         with contestant.start(program) as operator:
-            await _finished(contestant, operator)
+            await wait_until_finished(contestant, operator)
             await contestant.settle()
             figures[f"busy_{word}"] = [(await operator.steady_memory()).total]
             figures[f"quiet_{word}"] = [await _memory_without_children(operator)]
@@ -68,11 +69,11 @@ async def memory(bed: Bed, program: Program) -> Figures:
 async def status(bed: Bed, program: Program) -> Figures:
     """Seconds from the write of a Deployment's status until a watch shows the instance in another phase (`status`),
     with as many instances as in `many`; `event` from the creation of a ConfigMap until a hook's first line."""
-    contestant = await _created(bed, program, Instances)
+    contestant = await create_contestant(bed, program, Instances)
     units, name = contestant.units, contestant.units.names[-1]
     figures: Figures = {"status": [], "event": (await events(bed, program))["sent"]}
     with contestant.start(program) as operator:
-        await _finished(contestant, operator)
+        await wait_until_finished(contestant, operator)
         await contestant.settle()
         for number in range(bed.sizes.events):
             await asyncio.sleep(_COLLECTED)
@@ -86,16 +87,18 @@ async def status(bed: Bed, program: Program) -> Figures:
 
 async def _lives(contestant: Contestant, program: Program, word: str) -> Figures:
     """One life from nothing, one with nothing to do, in which values are changed then."""
+    before = proc.control_plane_seconds()
     with contestant.start(program) as operator:
         figures = {
-            f"cold_{word}": [await _finished(contestant, operator)],
+            f"cold_{word}": [await wait_until_finished(contestant, operator)],
             f"cold_cpu_{word}": [operator.cpu_seconds()],
+            f"plane_cpu_{word}": [proc.control_plane_seconds() - before],
         }
         await _check(contestant, operator)
         await contestant.settle()
         await asyncio.sleep(_QUIET)  # Events follow
     with contestant.start(program) as operator:
-        figures |= {f"restart_{word}": [await _finished(contestant, operator)]}
+        figures |= {f"restart_{word}": [await wait_until_finished(contestant, operator)]}
         figures |= {f"restart_cpu_{word}": [operator.cpu_seconds()]}
         await _check(contestant, operator)
         figures |= await _counted(operator, word)
@@ -109,7 +112,7 @@ async def _memory_without_children(operator: Running) -> float:
     return (await operator.steady_memory()).total
 
 
-async def _finished(contestant: Contestant, operator: Running) -> float:
+async def wait_until_finished(contestant: Contestant, operator: Running) -> float:
     """Seconds from the start of the program until each unit has run. Raises TookTooLong."""
     lines = await operator.wait(contestant.units.count, "done")
     return [line.at for line in lines if line.word == "done"][contestant.units.count - 1] - operator.began
@@ -143,7 +146,7 @@ async def _change(contestant: Contestant, name: str) -> float:
     return await seconds_until(shown, change, {charts.shows(name)}, shows_data({"size": "2"}))
 
 
-async def _created(bed: Bed, program: Program, kind: Callable[[Units], Side], count: int = 0) -> Side:
+async def create_contestant(bed: Bed, program: Program, kind: Callable[[Units], Side], count: int = 0) -> Side:
     """Units of a kind that are not installed yet: so many, else as many as the benchmark has."""
     units = Units(bed, bed.new_directory(), await bed.new_namespace(), count or bed.sizes.units)
     contestant = kind(units)
@@ -153,6 +156,6 @@ async def _created(bed: Bed, program: Program, kind: Callable[[Units], Side], co
 
 async def _warm_up(bed: Bed, program: Program) -> None:
     """A life of the program on one module, in which its files come from the disk."""
-    contestant = await _created(bed, program, Modules, count=1)
+    contestant = await create_contestant(bed, program, Modules, count=1)
     with contestant.start(program) as operator:
-        await _finished(contestant, operator)
+        await wait_until_finished(contestant, operator)
