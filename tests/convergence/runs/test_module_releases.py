@@ -35,6 +35,7 @@ class Records(Releases):
         self.error: Exception | None = None
         self.may_list_all = True
         self.listed = 0
+        self.read: list[str] = []
 
     def _answer(self) -> None:
         if self.error:
@@ -60,6 +61,7 @@ class Records(Releases):
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         self._answer()
+        self.read.append(head.name)
         return ({"of": head.revision, "metadata": {}},)
 
 
@@ -147,17 +149,29 @@ async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
 
 async def test_releases_that_come_to_rest_one_after_another_are_tracked_at_once() -> None:
     """Else their objects are read one by one: the watches have shown them before."""
-    modules = [module(f"m{number}", 1) for number in range(10)]
+    modules = [module(f"m{number}", 1) for number in range(20)]
     watched, sizes = Watched(), []
     tracker = DriftTracker(Records(), watched)
     keeping = asyncio.create_task(tracker.keep())
     for each_module in modules:
         tracker.track(each_module, head(each_module.name), OPTIONS)
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(0.2)
         sizes.append(len(watched.objects))
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.4)
     keeping.cancel()
-    assert (sizes[:8], len(watched.objects)) == ([0, 0, 0, 0, 0, 0, 0, 8], 10)
+    assert (sizes[:15], len(watched.objects)) == ([0] * 14 + [15], 20)
+
+
+async def test_record_of_a_release_at_rest_is_read_before_others_have_come_to_rest() -> None:
+    """A change soon after a start finds it in memory."""
+    records, watched = Records(), Watched()
+    tracker = DriftTracker(records, watched)
+    keeping = asyncio.create_task(tracker.keep())
+    for name in "abcd":
+        tracker.track(module(name, 1), head(name), OPTIONS)
+        await asyncio.sleep(0.2)
+    keeping.cancel()
+    assert (records.read, watched.objects) == ([*"abcd"], {})
 
 
 async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_once() -> None:
