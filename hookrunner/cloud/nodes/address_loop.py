@@ -21,7 +21,7 @@ from hookrunner.cloud.node_informer import NODES, NodeInformer
 from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
 from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_labels import synced_labels
-from hookrunner.cloud.nodes.node_reports import NodeReports
+from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube import refusals
@@ -76,6 +76,7 @@ class AddressLoop:
         self._policy = policy
         self._last: dict[str, Mapping[str, str]] = {}
         """The labels that the cloud has given each Node last, by uid."""
+        self._pass_log = PassLog(_log)
         self._stopped = asyncio.Event()
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -95,10 +96,10 @@ class AddressLoop:
 
     async def make_pass(self) -> None:
         """Ask about all initialised Nodes, and write what has changed."""
-        self.problem = ""
         asked = [node for node in self._nodes if node.is_initialized and self._is_asked(node)]
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
-        self._log_errors(answers)
+        self.problem = describe_unanswered(answers)
+        self._pass_log.warn("nodes without an answer", self.problem)
         await asyncio.gather(*(self._bring_up_to_date(node, answers.get(node.name)) for node in asked))
         self._last = {node.uid: self._last[node.uid] for node in self._nodes if node.uid in self._last}
 
@@ -145,11 +146,6 @@ class AddressLoop:
     def _label_patch(self, node: CloudNode, metadata: InstanceMetadata, last: Mapping[str, str]) -> JSON:
         labels = synced_labels(node, metadata, last, self._policy.beta_labels)
         return {"metadata": {"labels": labels}} if labels and node.is_initialized else None
-
-    def _log_errors(self, answers: Mapping[str, InstanceAnswer | ProviderError]) -> None:
-        errors = {str(answer): name for name, answer in answers.items() if isinstance(answer, ProviderError)}
-        for error, name in errors.items():
-            _log.warn("no answer about a node", node=name, error=error)
 
 
 def _address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) -> JSON:

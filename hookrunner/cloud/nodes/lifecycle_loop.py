@@ -31,12 +31,13 @@ from hookrunner.cloud.nodes.lifecycle import (
     release_held,
     taint_patch,
 )
-from hookrunner.cloud.nodes.node_reports import NodeReports
+from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.errors import Conflict, Denied, KubeError
 from hookrunner.kube import refusals
 from hookrunner.model.cloud import DeletionDump
+from hookrunner.model.status import some
 from kubetypes.json_values import JSON
 
 _PatchOf: TypeAlias = Callable[[CloudNode], JSON]
@@ -65,6 +66,7 @@ class LifecycleLoop:
         self._reports = reports
         self._policy = policy
         self._decision = _NOTHING
+        self._pass_log = PassLog(_log)
         self._stopped = asyncio.Event()
         self._slots = asyncio.Semaphore(_TAINTED_AT_ONCE)
 
@@ -105,11 +107,11 @@ class LifecycleLoop:
 
     async def make_pass(self) -> None:
         """Ask about the Nodes, if any of them is not ready, and do what follows."""
-        self.problem = ""
         asked = self._choose_nodes()
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
         self._decision = self._decide(asked, answers)
-        self._log_errors(answers)
+        self.problem = describe_unanswered(answers)
+        self._pass_log.warn("nodes without an answer", self.problem)
         self._report_held()
         for node in self._decision.delete:
             await self._delete(node)
@@ -172,13 +174,8 @@ class LifecycleLoop:
             if candidate.is_held and candidate.obstacle:
                 text = f"not deleted: {candidate.obstacle}; if that is right, run `hookrunner cloud release`"
                 self._reports.record(candidate.node, ObjectEvent("NodeDeletionHeld", text))
-        if held := self._decision.held:
-            _log.warn("deletions held: too many machines are said to be gone", nodes=[node.name for node in held])
-
-    def _log_errors(self, answers: Mapping[str, InstanceAnswer | ProviderError]) -> None:
-        errors = {str(answer): name for name, answer in answers.items() if isinstance(answer, ProviderError)}
-        for error, name in errors.items():
-            _log.warn("no answer about a node", node=name, error=error)
+        held = some([node.name for node in self._decision.held])
+        self._pass_log.warn("deletions held, too many machines are said to be gone", held)
 
     async def _untaint_ready(self) -> None:
         """Take our taints off Nodes that have become ready. One that cannot be written is tried again a little

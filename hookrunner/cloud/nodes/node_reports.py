@@ -3,13 +3,17 @@
 The loops know `NodeReports` alone; the assembly fills it with the recorder of Events and the metrics.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from hookrunner.cloud.answers import InstanceAnswer, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike
+from hookrunner.log import Logger
 from hookrunner.model.resources import ObjectReference
+from hookrunner.model.status import some
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""
@@ -37,3 +41,26 @@ class NodeReports:
     def record(self, node: CloudNode, event: EventLike) -> None:
         """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""
         self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node.name, node.uid), event)
+
+
+class PassLog:
+    """Logs what passes find, once for as long as they find the same."""
+
+    def __init__(self, log: Logger) -> None:
+        self._log = log
+        self._last: dict[str, str] = {}
+
+    def warn(self, fact: str, details: str) -> None:
+        """Log a fact if its details are other ones than in the last pass; without details it is over."""
+        if details and self._last.get(fact) != details:
+            self._log.warn(fact, details=details)
+        self._last[fact] = details
+
+
+def describe_unanswered(answers: Mapping[str, InstanceAnswer | ProviderError]) -> str:
+    """About which Nodes there is no answer, and why; empty if there is one about each."""
+    names: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        if isinstance(answer, ProviderError):
+            names.setdefault(str(answer), []).append(name)
+    return "; ".join(f"no answer about {some(about)}: {error}" for error, about in names.items())

@@ -83,6 +83,7 @@ async def test_no_answer_of_a_broken_cloud_deletes_a_node() -> None:
             world.add("a", "b", "c", ready=False)
             world.cloud.fail(CloudVerb.INSTANCES, DOWN)
             await asyncio.sleep(100)
+            assert world.loop.problem == "no answer about a, b, c: Unavailable: the cloud is down"
             world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
             for name in "abc":
                 world.cloud.say(name, InstanceState.UNKNOWN)
