@@ -97,6 +97,7 @@ class Cloud:
         """Begin nothing more, wait for what is under way, at most so many seconds; give the lease back, end the
         provider, write the last Events."""
         self._terms.stop()
+        self._provider.stop_asking()
         if self._tasks and (self._elector is None or self._elector.is_leader):
             await asyncio.wait(self._tasks[:1], timeout=grace)
         for task in self._tasks:

@@ -5,7 +5,8 @@
     gate.pause(42.0)        # the cloud is throttling: no other call begins before then
 
 A *lane* is a name for calls that must not run side by side: all `routes-*`, the `lb-*` of one Service, `instances`.
-Turns come in the order in which they were asked for. Calls under way are not touched by a pause.
+Turns come in the order in which they were asked for. Calls under way are not touched by a pause. At the end of the
+process those that wait are refused: a pause may last an hour, and the next leader waits.
 """
 
 import asyncio
@@ -15,7 +16,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from kubetypes.timers import TICK
+
+LEFT_TO_THE_NEXT = 1.0
+"""Seconds after which a refused question may be asked again: by then this process is gone."""
 
 
 @dataclass(slots=True)
@@ -35,6 +40,7 @@ class CallGate:
         self._queue: deque[asyncio.Future[None]] = deque()
         self._lanes: dict[str, _Lane] = {}
         self._resume_at = 0.0
+        self._closed = asyncio.Event()
 
     @property
     def paused_until(self) -> float:
@@ -47,13 +53,22 @@ class CallGate:
         self._limit = limit
         self._admit()
 
+    def close(self) -> None:
+        """No other turn begins. Calls under way go on."""
+        self._closed.set()
+        while self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_exception(_refusal())
+
     def pause(self, seconds: float) -> None:
         """No turn begins for so long. A longer pause stays."""
         self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + seconds)
 
     @asynccontextmanager
     async def turn(self, lane: str = "") -> AsyncIterator[None]:
-        """Wait for the lane, for a free place and for the end of the pause."""
+        """Wait for the lane, for a free place and for the end of the pause. Raises ProviderError (`Pending`) after
+        `close`."""
         async with self._in_lane(lane):
             await self._enter()
             try:
@@ -79,6 +94,8 @@ class CallGate:
                 del self._lanes[name]
 
     async def _enter(self) -> None:
+        if self._closed.is_set():
+            raise _refusal()
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
         self._admit()
@@ -101,6 +118,15 @@ class CallGate:
 
     async def _wait_for_resume(self) -> None:
         """A pause may be prolonged while it is waited for."""
+        if self._closed.is_set():
+            raise _refusal()
         if (left := self._resume_at - asyncio.get_running_loop().time()) > 0:
-            await asyncio.sleep(max(left, TICK))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(left, TICK)):
+                    await self._closed.wait()
             await self._wait_for_resume()
+
+
+def _refusal() -> ProviderError:
+    """No failure is counted for it."""
+    return ProviderError(ErrorCode.PENDING, "hookrunner is stopping, the next leader goes on", LEFT_TO_THE_NEXT)

@@ -93,6 +93,10 @@ class ExecutableProvider:
         await self._watch.answered.wait()
         return self.capabilities
 
+    def stop_asking(self) -> None:
+        """Begin no other call: questions that wait get a ProviderError (`Pending`), calls under way are answered."""
+        self.calls.close()
+
     async def ask_instances(
         self, nodes: Sequence[CloudNode], want: AbstractSet[Want]
     ) -> Mapping[str, InstanceAnswer | ProviderError]:

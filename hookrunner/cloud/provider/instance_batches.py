@@ -23,7 +23,7 @@ from hookrunner.cloud.provider.wire_answers import unavailable
 
 AskCloud = Callable[[Sequence[CloudNode], AbstractSet[Want]], Awaitable[Mapping[str, InstanceAnswer]]]
 """One call. Raises ProviderError."""
-_ABOUT_ALL = {ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED}
+_ABOUT_ALL = {ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED, ErrorCode.PENDING}
 """Errors that are no Node's fault: a smaller call would fail, too."""
 _PROBES = 2
 

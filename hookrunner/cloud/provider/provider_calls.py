@@ -69,6 +69,10 @@ class ProviderCalls:
         self._capabilities = capabilities
         self._gate.set_limit(capabilities.max_parallel)
 
+    def close(self) -> None:
+        """Begin no other call; those under way go on."""
+        self._gate.close()
+
     def pause_for(self, errors: Iterable[ProviderError | None]) -> None:
         """Pause all calls if one of these errors says so: entries of a list may, each for itself."""
         for error in errors:

@@ -30,6 +30,7 @@ from kubetypes.json_values import JSON
 
 T = TypeVar("T")
 Result = Mapping[str, JSON]
+_STATES = frozenset(InstanceState)
 _WITH_METADATA = {InstanceState.RUNNING, InstanceState.SHUTDOWN}
 
 
@@ -93,7 +94,7 @@ def _instance(entries: Collection[Result], want: AbstractSet[Want]) -> InstanceA
 
 def _state(entry: Result) -> InstanceState:
     state = fields.required_text(entry, "state")
-    if state not in set(InstanceState):
+    if state not in _STATES:
         raise UnusableField(f"'state' must be one of {', '.join(InstanceState)}")
     return InstanceState(state)
 

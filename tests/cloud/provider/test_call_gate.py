@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider.call_gate import CallGate
 
 pytestmark = pytest.mark.looptime
@@ -87,3 +88,24 @@ async def test_another_limit_counts_from_the_next_turn_on() -> None:
     gate.set_limit(3)
     await asyncio.gather(*tasks)
     assert table.began == {"a": 0, "b": 0.5, "c": 0.5}
+
+
+async def test_after_the_end_calls_under_way_go_on_and_all_others_are_refused_at_once() -> None:
+    gate = CallGate(2)
+    table = Timetable(gate)
+    running = asyncio.create_task(table.call("running", "lane"))
+    await asyncio.sleep(0.5)
+    gate.pause(3600)
+    waiting = [
+        asyncio.create_task(table.call(name, lane))
+        for name, lane in (("paused", ""), ("queued", ""), ("in lane", "lane"))
+    ]
+    await asyncio.sleep(0.1)
+    gate.close()
+    await asyncio.wait([*waiting, running])
+    assert asyncio.get_running_loop().time() == 1
+    errors = [
+        task.exception() for task in (*waiting, asyncio.create_task(table.call("late"))) if await asyncio.wait([task])
+    ]
+    assert [error.code for error in errors if isinstance(error, ProviderError)] == [ErrorCode.PENDING] * 4
+    assert (running.exception(), table.began) == (None, {"running": 0})
