@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 from tests import launcher
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.operator import Operator
-from tests.flows.waiting import until
+from tests.flows.waiting import stays, until
+from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
 
 SIMCLOUD = PROVIDERS / "simcloud"
@@ -24,6 +26,7 @@ ELECTION = (
     "--leader-elect-retry-period=1s",
 )
 SERVICES = "/api/v1/namespaces/default/services"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
 HANDOVER = 15.0
 """Seconds: the goal is 3, which benchmarks measure on a quiet machine."""
 
@@ -63,6 +66,18 @@ class Replicas:
         """The Services of all load balancers in the cloud."""
         listed = ask(SIMCLOUD, self.cloud, "lb-list")["result"]["loadBalancers"]
         return sorted(balancer["service"] for balancer in listed)
+
+    def holder(self) -> str:
+        """Who holds the lease."""
+        reply = self.cluster.request("GET", LEASE)
+        return str(reply.body["spec"]["holderIdentity"]) if reply.status == 200 else ""
+
+    def upstream(self, directory: Path) -> AbstractContextManager[object]:
+        """Kubernetes' own manager, which competes for the same lease."""
+        command = upstream_command(
+            self.cluster.kubeconfig, directory, (str(SIMCLOUD),), {"CLOUD_CONFIG": str(self.cloud), **self.environ}
+        )
+        return upstream_manager(directory, (*command, "--controllers=service", "--leader-elect=true", *ELECTION))
 
     def clean(self) -> int:
         words = ["cloud", "clean", "--yes", "--reserve=60s", f"--kube-config={self.cluster.kubeconfig}", *self.flags]
@@ -111,3 +126,28 @@ async def test_one_replica_acts_and_the_other_when_it_ends(replicas: Replicas) -
         assert ("finalizers" in service["metadata"], service["status"]["loadBalancer"]) == (False, {})
     assert not replicas.leads("a")
     assert a.readyz().ready
+
+
+@pytest.mark.nightly
+async def test_kubernetes_own_manager_and_ours_take_turns(replicas: Replicas, tmp_path: Path) -> None:
+    ours = replicas.operators["a"]
+    with replicas.upstream(tmp_path):
+        replicas.expose("one")
+        await replicas.address("one")
+        ours.start()
+        await ours.ready()
+        theirs = replicas.holder()
+        assert (replicas.leads("a"), bool(theirs)) == (False, True)
+        assert theirs in ours.get("/readyz?output=json")[1]
+    replicas.expose("two")
+    await replicas.address("two")
+    assert replicas.leads("a")
+    with replicas.upstream(tmp_path):
+        await stays(lambda: replicas.holder() not in ("", theirs) and replicas.leads("a"), "ours leads", seconds=8)
+        assert await ours.stop() == 0
+        replicas.expose("three")
+        await replicas.address("three")
+        replicas.clean()
+        log = (tmp_path / "cloudmanager.log").read_text()
+    assert replicas.balancers() == []
+    assert "leaderelection lost" in log
