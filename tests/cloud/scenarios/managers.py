@@ -18,16 +18,16 @@ QUICK = (
 
 
 @contextmanager
-def upstream(world: World) -> Iterator[None]:
+def upstream(world: World, *flags: str) -> Iterator[None]:
     """Kubernetes' own, with one worker for each thing to do, as is its default."""
     variables = {"CLOUD_CONFIG": str(world.state)}
     command = upstream_command(world.kubeconfig, world.directory, (str(SIMCLOUD),), variables)
-    with upstream_manager(world.directory, (*command, *QUICK)):
+    with upstream_manager(world.directory, (*command, *QUICK, *flags)):
         yield
 
 
 @contextmanager
-def ours(world: World, *flags: str) -> Iterator[None]:
+def ours(world: World, *flags: str) -> Iterator[launcher.Program]:
     """`hookrunner cloud start`, alone with its cluster. Its log is `ours.log` in the world's directory."""
     words = ["cloud", "start", f"--cloud-provider={SIMCLOUD}", f"--cloud-config={world.state}", *QUICK]
     own = (f"--kube-config={world.kubeconfig}", "--leader-elect=false", "--listen-port=0", *flags)
@@ -38,7 +38,7 @@ def ours(world: World, *flags: str) -> Iterator[None]:
             [*words, *own, *places], cwd=world.directory, env=clean_environment(), stdout=descriptor, stderr=descriptor
         )
     try:
-        yield
+        yield manager
     finally:
         manager.send_signal(15)
         code = manager.wait()

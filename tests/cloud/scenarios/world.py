@@ -101,7 +101,12 @@ class World:
         """Make the change of this number in each scene that has so many."""
         for scene in scenes:
             if number < len(scene.steps):
-                self._change(scene, scene.steps[number])
+                self.change(scene, scene.steps[number])
+
+    def break_calls(self, chances: Iterable[tuple[str, float]]) -> None:
+        """Let calls fail in these ways, each with its chance; nothing ends that."""
+        faults = [{"verb": "*", "what": what, "chance": chance} for what, chance in chances]
+        self._change_cloud(lambda cloud: cloud.update(faults=faults))
 
     def ends(self, scenes: Iterable[Scene]) -> dict[str, Document]:
         """What each scene looks like now."""
@@ -114,7 +119,8 @@ class World:
             return f"/api/v1/namespaces/{NAMESPACE}/services", scene.service
         return "/api/v1/nodes", scene.node
 
-    def _change(self, scene: Scene, step: Step) -> None:
+    def change(self, scene: Scene, step: Step) -> None:
+        """Make one change."""
         collection, _ = self._place(scene)
         path = f"{collection}/{scene.name}"
         if step.instance is None:

@@ -1,0 +1,119 @@
+"""Minutes of Nodes and Services that come and go, with a cloud of which each tenth call fails and an API server that is
+restarted twice: in the end cluster and cloud agree, and the manager has not grown.
+
+    HOOKRUNNER_SOAK_SECONDS=600 pytest -n0 -m soak tests/cloud/scenarios/test_soak.py
+"""
+
+import json
+import os
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from benchmarks import proc
+from tests.cloud.scenarios.managers import ours
+from tests.cloud.scenarios.scenes import NOT_READY, service
+from tests.cloud.scenarios.world import NAMESPACE, Document, Scene, Step, World, node
+from tests.controlplane.cluster import OwnCluster
+from tests.flows.waiting import until
+
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("launcher")]
+
+SECONDS = float(os.environ.get("HOOKRUNNER_SOAK_SECONDS", "600"))
+NODES, SERVICES = 200, 50
+BROKEN = (("garbage", 0.03), ("Unavailable", 0.03), ("exit", 0.02), ("half", 0.02))
+CAREFUL = ("--node-delete-min-age=5s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+_GROWTH = 1.25
+
+
+@dataclass(eq=False)
+class Fleet:
+    """What should exist: Nodes with their machines, and Services."""
+
+    world: World
+    random: random.Random
+    nodes: dict[str, Scene] = field(default_factory=dict)
+    services: dict[str, Scene] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
+
+    def change(self) -> None:
+        """One thing comes or goes."""
+        if self.random.random() < 0.6:
+            self._change_nodes()
+        else:
+            self._change_services()
+
+    def _change_nodes(self) -> None:
+        if len(self.nodes) < NODES:
+            name = f"n-{next(self.numbers)}"
+            self.nodes[name] = Scene(name, node(name))
+            self.world.make([self.nodes[name]])
+        else:
+            name = self.random.choice(sorted(self.nodes))
+            self.world.change(self.nodes.pop(name), Step(status=NOT_READY, instance=None))
+
+    def _change_services(self) -> None:
+        if len(self.services) < SERVICES:
+            name = f"s-{next(self.numbers)}"
+            self.services[name] = Scene(name, service=service(name))
+            self.world.make([self.services[name]])
+        else:
+            name = self.random.choice(sorted(self.services))
+            self.world.change(self.services.pop(name), Step(spec=None))
+
+    def agrees(self, cluster: OwnCluster) -> bool:
+        """Are there exactly these Nodes, initialised, and exactly these Services, each with its load balancer?"""
+        nodes = _items(cluster, "/api/v1/nodes")
+        ready = {obj["metadata"]["name"] for obj in nodes if obj["spec"].get("providerID")}
+        balanced = {obj["metadata"]["name"] for obj in _services(cluster) if obj["status"]["loadBalancer"]}
+        cloud = json.loads(self.world.state.read_text())["loadBalancers"].values()
+        known = {f"{NAMESPACE}/{name}" for name in self.services}
+        return (
+            ready == set(self.nodes) == {obj["metadata"]["name"] for obj in nodes}
+            and balanced == set(self.services)
+            and sorted(balancer["service"] for balancer in cloud) == sorted(known)
+        )
+
+
+async def test_cluster_and_cloud_agree_after_minutes_of_trouble(own_cluster: OwnCluster, tmp_path: Path) -> None:
+    world = World(own_cluster.kubeconfig, own_cluster.request, tmp_path)
+    fleet = Fleet(world, random.Random(1))
+    restarts = [SECONDS / 3, 2 * SECONDS / 3]
+    with ours(world, *CAREFUL) as manager:
+        world.break_calls(BROKEN)
+        began, early = time.monotonic(), None
+        while (passed := time.monotonic() - began) < SECONDS:
+            if restarts and passed > restarts[0]:
+                restarts.pop(0)
+                own_cluster.stop_apiserver()
+                own_cluster.start_apiserver()
+            fleet.change()
+            if early is None and passed > SECONDS / 2:
+                early = _size(manager.pid)
+        world.break_calls(())
+        await until(lambda: fleet.agrees(own_cluster), "cluster and cloud agree", 120.0)
+        late = _size(manager.pid)
+    assert early is not None
+    assert all(after <= max(before * _GROWTH, before + 3) for before, after in zip(early, late, strict=True)), (
+        early,
+        late,
+    )
+
+
+def _size(pid: int) -> tuple[float, float, float]:
+    """Memory in bytes, open descriptors, processes."""
+    return proc.memory(pid).total, len(os.listdir(f"/proc/{pid}/fd")), len(list(proc.descendants(pid)))
+
+
+def _items(cluster: OwnCluster, path: str) -> list[Document]:
+    items: list[Document] = cluster.request("GET", path).body["items"]
+    return items
+
+
+def _services(cluster: OwnCluster) -> list[Document]:
+    services = _items(cluster, f"/api/v1/namespaces/{NAMESPACE}/services")
+    return [obj for obj in services if obj["metadata"]["name"] != "kubernetes"]
