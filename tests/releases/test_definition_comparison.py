@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.releases.crds import merged
+from hookrunner.releases.definition_comparison import merged
 from tests.tables import each
 
 
