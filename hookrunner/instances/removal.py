@@ -129,7 +129,7 @@ class InstanceRemover:
         if kept := await self._remove(instance, head, options, patience):
             event = ObjectEvent("Kept", some([*map(str, kept)]), is_warning=False)
             await self.events.post(reference_of(self.addons[instance.addon], instance), event)
-            await self.releases.forget(head.name, head.namespace)
+            await self.releases.removal.forget(head.name, head.namespace)
 
     async def _remove(
         self, instance: Instance, head: Head, options: ReleaseOptions, patience: float
@@ -138,15 +138,16 @@ class InstanceRemover:
         if not reason and await self._has_lost_owner(head, options.marks):
             reason = "it was deleted with the policy Orphan"
         if not reason:
-            return await self.releases.tear_down(head.name, head.namespace, options, patience)
+            return await self.releases.removal.tear_down(head.name, head.namespace, options, patience)
         await self._note(instance)
-        left = await self.releases.abandon(head.name, head.namespace, options.marks)
+        left = await self.releases.removal.abandon(head.name, head.namespace, options.marks)
         return (KeptObject(f"objects ({left})", reason),) if left else ()
 
     async def _has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
         """Have the objects lost their owner? Records that cannot be read say nothing about that."""
         try:
-            return await self.releases.has_lost_owner(head, marks)
+            objects = await self.releases.read_manifest(head)
+            return await self.releases.removal.has_lost_owner(head, objects, marks)
         except ReleaseFailed:
             return False
 
@@ -198,12 +199,12 @@ class VanishedInstances:
         _log.info("purging the release of an instance that is gone", release=head.name)
         marks = ObjectMarks({ADDON_LABEL: head.name})
         options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED)
-        kept = await self.releases.tear_down(head.name, head.namespace, options)
+        kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
         stays = f"; what stays: {some([*map(str, kept)])}" if kept else ""
         message = f"the instance {head.name} is gone: removed{stays}"
         self.notices.publish(Notice(head.name, "ReleasePurged", message, bad=False))
         if kept:
-            await self.releases.forget(head.name, head.namespace)
+            await self.releases.removal.forget(head.name, head.namespace)
 
 
 def vanished(heads: Mapping[str, Head], cache: InstanceCache) -> list[Head]:

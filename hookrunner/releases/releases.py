@@ -1,4 +1,4 @@
-"""A module's objects in the cluster as a Helm release: installs, upgrades, rolls back, repairs and uninstalls.
+"""A module's objects in the cluster as a Helm release: installs, upgrades, rolls back and repairs.
 
     releases = Releases(client, discovery, watches, RecordSettings("secret", keep=10, home="addons"))
     heads = await releases.list_heads("kube-system")
@@ -14,12 +14,11 @@ overtaken; another `helm` would do the same to it.)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner.errors import KubeError, ReleaseFailed
-from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -27,16 +26,15 @@ from hookrunner.model.releases import (
     Adoption,
     DesiredRelease,
     Head,
-    KeptObject,
     ObjectDrift,
-    ObjectMarks,
     ReleaseOptions,
     ReleaseResult,
 )
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.history import corrected, find_earlier, leftovers, surplus, unfinished
 from hookrunner.releases.records.record import (
@@ -44,17 +42,15 @@ from hookrunner.releases.records.record import (
     ReleaseRevision,
     RevisionStatus,
     live_revisions,
-    now,
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
-from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore
+from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
+from hookrunner.releases.release_removal import ReleaseRemoval
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RolloutTools
-from hookrunner.releases.teardown import NamespaceContents, Teardown
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 _NO_OPTIONS = ReleaseOptions()
-_DELETING = "Deletion in progress (or silently failed)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +65,7 @@ class RecordSettings:
 
 class Releases:
     """The releases of one cluster. `kinds` resolves the kinds of their objects; the installer of CRDs adds to it.
+    `removal` removes them.
 
     Every method raises ReleaseFailed, which names the release, or KubeError if the records themselves cannot be read
     or written. Calls that change the same release wait for each other.
@@ -82,8 +79,9 @@ class Releases:
         ours, others = (
             RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])
         )
-        self._teardown = Teardown(client, self.kinds, NamespaceContents(client, discovery))
         self._store = ReleaseStore(ours, others, watches)
+        teardown = Teardown(client, self.kinds, NamespaceContents(client, discovery))
+        self.removal = ReleaseRemoval(self._store, self._tools, teardown)
         self._keep = records.keep
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
@@ -158,63 +156,6 @@ class Releases:
         await self._clean_history(release, options)
         return _head(release)
 
-    async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
-        """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook.
-
-        The record says `uninstalling` first and is deleted last, so that an interrupted uninstall can be repeated.
-        """
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return False
-            with _naming_release(release):
-                await self._delete_all(release, timeout)
-            return True
-
-    async def tear_down(
-        self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
-    ) -> tuple[KeptObject, ...]:
-        """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
-        stay on purpose. If there are any, the records stay too: nothing else knows of them, until `forget` is called.
-        A release that does not exist is torn down already. An interrupted teardown is repeated."""
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return ()
-            with _naming_release(release):
-                records = await self._mark_uninstalling(release)
-                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-                await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
-                kept = await self._teardown.delete(everything, identity, options, patience)
-                await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
-                if not kept:
-                    await self._delete_records(release)
-            return kept
-
-    async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
-        """Leave the objects of a release to their users, without our marks; how many there are. If there are any, the
-        records stay until `forget` is called."""
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return 0
-            with _naming_release(release):
-                records = await self._mark_uninstalling(release)
-                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-                left = await self._teardown.abandon(everything, identity, marks)
-                if not left:
-                    await self._delete_records(release)
-            return left
-
-    async def forget(self, name: str, namespace: str) -> None:
-        """Delete the records of a release of which only those objects are left that stay on purpose."""
-        async with self._store.hold(name, namespace) as release:
-            with _naming_release(release):
-                await self._delete_records(release)
-
-    async def has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
-        """Was the owner of its objects deleted so that they should stay, as far as their owner references show?"""
-        identity = ReleaseId(head.name, head.namespace)
-        ids = [object_id(obj, identity) for obj in await self.read_manifest(head)]
-        return await self._teardown.has_lost_owner(ids, identity, marks)
-
     async def repair(
         self, name: str, namespace: str, findings: Collection[ObjectDrift], options: ReleaseOptions
     ) -> int:
@@ -227,7 +168,7 @@ class Releases:
             missing = {(finding.kind, finding.namespace, finding.name) for finding in findings}
             everything = (await rollout.by_id([record])).values()
             objects = [obj for obj in everything if _key(obj, namespace) in missing or _key(obj, "") in missing]
-            with _naming_release(release):
+            with naming_release(release):
                 return await rollout.repair(self._tools, record, objects, options)
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
@@ -265,13 +206,13 @@ class Releases:
             # digest is the whole comparison, so it is always noted.
             ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
             if ours is None or not json_values.equal(noted.document, ours.document):
-                with _naming_release(release):
+                with naming_release(release):
                     await release.update(noted)
             return 0
         attempt = rollout.next_attempt(previous, desired)
         running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
-            with _naming_release(release):
+            with naming_release(release):
                 await running.try_out()
         try:
             return await self._roll_out(release, running)
@@ -283,7 +224,7 @@ class Releases:
     async def _roll_out(self, release: ReleaseHistory, running: ReleaseRollout) -> int:
         """Roll out a revision, or record why that failed."""
         attempt = running.attempt
-        with _naming_release(release):
+        with naming_release(release):
             await (release.update if attempt.known else release.create)(attempt.record)
             try:
                 await running.carry_out()
@@ -311,26 +252,6 @@ class Releases:
         await self._clean_history(release, desired.options)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 
-    async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
-        records = await self._mark_uninstalling(release)
-        await rollout.delete_all(self._tools, records, timeout)
-        await self._delete_records(release)
-
-    async def _mark_uninstalling(self, release: ReleaseHistory) -> tuple[ReleaseRecord, ...]:
-        """Record that the release is being deleted; the records whose objects may exist. Raises ReleaseFailed."""
-        records = (await release.read_previous()).records
-        if not records:
-            mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
-            raise ReleaseFailed(
-                f"its objects are unknown, because no revision can be read: delete them by hand, then {mend}"
-            )
-        await release.update(records[-1].with_status(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
-        return records
-
-    async def _delete_records(self, release: ReleaseHistory) -> None:
-        for revision in release.history:
-            await release.delete(revision)
-
     async def _clean_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
         """Leave only the head marked deployed, and keep no more revisions than configured."""
         await _all([self._correct_record(release, revision) for revision in leftovers(release.history)])
@@ -356,18 +277,6 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if result:
             raise result
-
-
-@contextmanager
-def _naming_release(release: ReleaseHistory) -> Iterator[None]:
-    """Add the release's name to every error."""
-    try:
-        yield
-    except (KubeError, ReleaseFailed) as error:
-        text = f"release {release.namespace}/{release.name}: {error}"
-        if isinstance(error, ReleaseFailed):
-            raise ReleaseFailed(text, error.brief, error.invalid, error.lacks_rights) from error
-        raise ReleaseFailed(text, error.brief, lacks_rights=refusals.lacks_rights(error)) from error
 
 
 def _head(release: ReleaseHistory) -> Head:

@@ -42,6 +42,7 @@ class Records(Releases):
     def __init__(self) -> None:
         self.latest: Head | None = None
         self.removed: list[str] = []
+        self.removal: Any = self
 
     async def read_head(self, name: str, namespace: str) -> Head | None:
         return self.latest
@@ -62,7 +63,10 @@ class Records(Releases):
     async def forget(self, name: str, namespace: str) -> None:
         self.removed.append(f"forgotten {namespace}/{name}")
 
-    async def has_lost_owner(self, head: Head, marks: Any) -> bool:
+    async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
+        return ()
+
+    async def has_lost_owner(self, head: Head, objects: Any, marks: Any) -> bool:
         return False
 
 

@@ -138,6 +138,7 @@ class Records(Releases):
         self.errors = [*errors]
         self.options = ReleaseOptions()
         self.kept: tuple[KeptObject, ...] = ()
+        self.removal: Any = self
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         return {**self.heads}

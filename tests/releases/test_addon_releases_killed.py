@@ -52,12 +52,12 @@ async def restore(releases: Releases, place: str) -> None:
 
 
 async def tear_down(releases: Releases, place: str) -> None:
-    assert await releases.tear_down("demo", place, options(place)) == ()
+    assert await releases.removal.tear_down("demo", place, options(place)) == ()
 
 
 async def abandon(releases: Releases, place: str) -> None:
-    await releases.abandon("demo", place, options(place).marks)
-    await releases.forget("demo", place)
+    await releases.removal.abandon("demo", place, options(place).marks)
+    await releases.removal.forget("demo", place)
 
 
 OLD, NEW = {"a": "1", "b": "1"}, {"a": "2", "c": "1"}

@@ -92,7 +92,7 @@ async def test_teardown_deletes_its_namespace_with_pods_and_leaves_claims(real: 
     inside = WEB | {"metadata": {"name": "web", "namespace": own}}
     desired = replace(addon("d1", space, inside), namespace=namespace, options=options)
     await started(real).reconcile(desired)
-    assert await started(real).tear_down("demo", namespace, options) == ()
+    assert await started(real).removal.tear_down("demo", namespace, options) == ()
     assert not await is_there(real, f"/api/v1/namespaces/{own}")
     assert not (await real.get(f"/api/v1/namespaces/{namespace}/secrets"))["items"]
 
@@ -102,7 +102,7 @@ async def test_claim_outlives_the_instance(real: Client, namespace: str) -> None
     claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     options = await terms(real, namespace)
     await started(real).reconcile(release(namespace, options, "d1", claim, configmap("a", x="1")))
-    (kept,) = await started(real).tear_down("demo", namespace, options)
+    (kept,) = await started(real).removal.tear_down("demo", namespace, options)
     assert kept.object == f"{namespace}/PersistentVolumeClaim/data"
     path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/data"
     assert not (await real.get(path))["metadata"].get("ownerReferences")

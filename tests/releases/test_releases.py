@@ -145,14 +145,14 @@ async def test_uninstall_deletes_all_objects_and_records(releases: Releases, wor
     await releases.reconcile(wanted("d1", A, B, hooks=(hook("last", "post-delete"),)))
     await releases.reconcile(wanted("d2", A, hooks=(hook("last", "post-delete"),)))
     world.writes()
-    assert await releases.uninstall("demo", "default")
+    assert await releases.removal.uninstall("demo", "default")
     first, second = (f"secrets/sh.helm.release.v1.demo.v{number}" for number in (1, 2))
     writes = ["DELETE configmaps/last", "PATCH configmaps/last"]
     expected = [f"PUT {second}", "DELETE configmaps/a", *writes, f"DELETE {first}", f"DELETE {second}"]
     assert [line for line in world.writes() if not line.endswith("configmaps/b")] == expected
     assert await world.history() == []
     assert sorted(await world.maps()) == ["last"]
-    assert not await releases.uninstall("demo", "default")
+    assert not await releases.removal.uninstall("demo", "default")
 
 
 async def test_unmanaged_is_recorded_once_and_left_alone_then(releases: Releases, world: World) -> None:

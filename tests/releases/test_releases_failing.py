@@ -149,7 +149,7 @@ async def test_release_with_unknown_objects_is_not_uninstalled(client: Client) -
     await started(client).reconcile(wanted("d1", A))
     await patched(client, {"data": {"release": "AAAA"}})
     with pytest.raises(ReleaseFailed, match="by hand, then kubectl delete secret -n default -l owner=helm,name=demo"):
-        await started(client).uninstall("demo", "default")
+        await started(client).removal.uninstall("demo", "default")
 
 
 async def test_a_record_without_its_labels_is_named_with_how_to_put_them_back(client: Client, world: World) -> None:

@@ -132,7 +132,7 @@ async def test_a_release_of_helm_is_taken_over_without_touching_pods(
     assert found["metadata"]["generation"] == 1
     assert (await real.get(f"/api/v1/namespaces/{namespace}/configmaps/a"))["data"] == {"x": "2"}
     assert [one["status"] for one in await stock.json("history", "demo")] == ["superseded", "deployed"]
-    await started(real).uninstall("demo", namespace)
+    await started(real).removal.uninstall("demo", namespace)
     assert await stock.json("list") == []
 
 

@@ -55,7 +55,7 @@ async def fail(releases: Releases, namespace: str) -> None:
 
 
 async def uninstall(releases: Releases, namespace: str) -> None:
-    await releases.uninstall("demo", namespace)
+    await releases.removal.uninstall("demo", namespace)
 
 
 async def roll_back(releases: Releases, namespace: str) -> None:

@@ -80,9 +80,9 @@ async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> l
             await asyncio.sleep(_SETTLED)
         lines = [f"{addon}/{name}: annotated with {UNMANAGED}=true"]
         for driver, home in await _homes(client, target.instance.unit):
-            releases, unit = _releases(client, driver, home), target.instance.unit
-            left = await releases.abandon(unit, home, marks_of(target.addon, target.instance))
-            await releases.forget(unit, home)
+            removal, unit = _releases(client, driver, home).removal, target.instance.unit
+            left = await removal.abandon(unit, home, marks_of(target.addon, target.instance))
+            await removal.forget(unit, home)
             lines.append(f"release {home}/{unit}: {left} objects left, records deleted")
         await remove_finalizer(client, target.addon, target.instance)
         return [*lines, f"{addon}/{name}: not managed any more"]

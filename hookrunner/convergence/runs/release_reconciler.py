@@ -117,7 +117,7 @@ class ReleaseReconciler:
 
     async def purge(self, head: Head) -> None:
         """Delete a release."""
-        await self._helm.releases.uninstall(head.name, head.namespace, self._settings.helm_timeout)
+        await self._helm.releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
     async def rollback(self, state: ModuleState, revision: int | None) -> Head:
         """Bring an earlier revision back, until the module's values or its chart change; an instance's until something

@@ -13,14 +13,15 @@ A record that cannot be read is reported once, and remembered for as long as it 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from hookrunner import log
-from hookrunner.errors import Denied, ReleaseFailed
+from hookrunner.errors import Denied, KubeError, ReleaseFailed
+from hookrunner.kube import refusals
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.model.events import ObjectSeen, Report, Synced
@@ -325,3 +326,15 @@ class _Reader:
             self._listed[seen.key] = revision
             return set()
         return {revision.name} if self._cache.observe(seen.change, revision) else set()
+
+
+@contextmanager
+def naming_release(release: ReleaseHistory) -> Iterator[None]:
+    """Add the release's name to every error."""
+    try:
+        yield
+    except (KubeError, ReleaseFailed) as error:
+        text = f"release {release.namespace}/{release.name}: {error}"
+        if isinstance(error, ReleaseFailed):
+            raise ReleaseFailed(text, error.brief, error.invalid, error.lacks_rights) from error
+        raise ReleaseFailed(text, error.brief, lacks_rights=refusals.lacks_rights(error)) from error

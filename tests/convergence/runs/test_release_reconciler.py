@@ -65,6 +65,7 @@ class Records(Releases):
         self.wanted: list[DesiredRelease] = []
         self.repaired: list[ObjectDrift] = []
         self.unreadable_ones: set[int] = set()
+        self.removal: Any = self
         self.takes, self.fails = 0.0, ""
         self.at_once = self.most_at_once = 0
 

@@ -65,7 +65,7 @@ async def test_only_changes_of_others_are_reported(client: Client, sandbox: Sand
         await until(lambda: sandbox.faults.watching("secrets") > 0)
         await releases.reconcile(wanted("d1", A))
         await releases.reconcile(wanted("d2", B))
-        await releases.uninstall("demo", "default")
+        await releases.removal.uninstall("demo", "default")
         await marked(client, "theirs")
         assert await first == "theirs"
 
@@ -122,7 +122,7 @@ async def test_changes_during_a_lost_watch_are_reported(client: Client, sandbox:
         first = asyncio.ensure_future(told(changes))
         await until(lambda: sandbox.faults.watching("secrets") > 0)
         lost = sandbox.faults.add(Fault("drop", "secrets"))
-        await started(client).uninstall("demo", "default")
+        await started(client).removal.uninstall("demo", "default")
         sandbox.faults.remove(lost)
         await sandbox.faults.expire("secrets")
         assert await first == "demo"
@@ -147,10 +147,10 @@ async def test_calls_about_one_release_wait_for_each_other(client: Client) -> No
 
 async def test_releases_that_no_task_holds_leave_no_locks(client: Client) -> None:
     releases = started(client)
-    await releases.uninstall("first", "default")
+    await releases.removal.uninstall("first", "default")
     before = _locks()
     for number in range(100):
-        assert not await releases.uninstall(f"r{number}", "default")
+        assert not await releases.removal.uninstall(f"r{number}", "default")
     assert _locks() == before
 
 

@@ -47,10 +47,10 @@ async def exists(client: Client, path: str) -> bool:
 
 async def tear_down(client: Client, patience: float = 5.0) -> list[str]:
     """As after a restart; what stays, as text. Repeated until that is known, it is the same."""
-    kept = await started(client).tear_down("demo", "default", OPTIONS, patience)
+    kept = await started(client).removal.tear_down("demo", "default", OPTIONS, patience)
     if kept:
-        assert await started(client).tear_down("demo", "default", OPTIONS, patience) == kept
-        await started(client).forget("demo", "default")
+        assert await started(client).removal.tear_down("demo", "default", OPTIONS, patience) == kept
+        await started(client).removal.forget("demo", "default")
     return [str(each) for each in kept]
 
 
@@ -59,12 +59,12 @@ async def test_all_objects_and_records_are_deleted_in_reverse_order(releases: Re
     last = replace(desired.rendered, hooks=(hook("last", "post-delete"),))
     await releases.reconcile(replace(desired, rendered=last))
     world.writes()
-    assert await releases.tear_down("demo", "default", OPTIONS) == ()
+    assert await releases.removal.tear_down("demo", "default", OPTIONS) == ()
     deleted = [line.rpartition("/")[2] for line in world.writes() if line.startswith("DELETE")]
     assert [name for name in deleted if name in ("a", "r", "ours")][-1] == "ours"
     assert not await exists(world.client, f"{SPACES}/ours")
     assert (await world.history(), sorted(await world.maps())) == ([], ["last"])
-    assert await releases.tear_down("demo", "default", OPTIONS) == ()
+    assert await releases.removal.tear_down("demo", "default", OPTIONS) == ()
 
 
 async def test_blocking_finalizer_is_named_and_the_teardown_continues_later(client: Client, world: World) -> None:
@@ -164,7 +164,7 @@ async def test_object_of_another_release_is_not_deleted(client: Client) -> None:
     await started(client).reconcile(addon("d1", A))
     theirs = {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", {}, theirs, MERGE))
-    assert await started(client).tear_down("demo", "default", OPTIONS) == (
+    assert await started(client).removal.tear_down("demo", "default", OPTIONS) == (
         KeptObject("default/ConfigMap/a", "it belongs to release default/other"),
     )
     assert (await client.get(f"{MAPS}/a"))["metadata"]["ownerReferences"]
@@ -182,9 +182,9 @@ async def test_missing_right_to_delete_is_named(client: Client, world: World) ->
 async def test_abandoned_objects_stay_without_marks_and_records(client: Client, world: World) -> None:
     await started(client).reconcile(addon("d1", A, ROLE, SPACE))
     for _ in range(2):
-        assert await started(client).abandon("demo", "default", OPTIONS.marks) == 3
-    await started(client).forget("demo", "default")
+        assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 3
+    await started(client).removal.forget("demo", "default")
     metadata = (await client.get(f"{MAPS}/a"))["metadata"]
     assert {"labels", "annotations", "ownerReferences"}.isdisjoint(key for key, value in metadata.items() if value)
     assert (await world.history(), sorted(await world.maps())) == ([], ["a"])
-    assert await started(client).abandon("demo", "default", OPTIONS.marks) == 0
+    assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 0

@@ -1,0 +1,106 @@
+"""Removes releases: their objects and records, or leaves the objects to their users.
+
+    await removal.uninstall("demo", "default")  # a module's
+    kept = await removal.tear_down("dns.default.x", "addons", options, patience)  # an instance's
+    await removal.forget("dns.default.x", "addons")  # only if something was kept
+
+A record says `uninstalling` first and is deleted last, so that what was interrupted is repeated by the next process.
+"""
+
+from collections.abc import Sequence
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.model.releases import Head, KeptObject, ObjectMarks, ReleaseOptions
+from hookrunner.releases import rollout
+from hookrunner.releases.manifest_objects import ReleaseId, object_id
+from hookrunner.releases.objects.teardown import Teardown
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
+from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
+from hookrunner.releases.rollout import RolloutTools
+from kubetypes.json_values import JSON
+
+_DELETING = "Deletion in progress (or silently failed)"
+
+
+class ReleaseRemoval:
+    """Removes releases of one cluster. Errors are as for `Releases`."""
+
+    def __init__(self, store: ReleaseStore, tools: RolloutTools, teardown: Teardown) -> None:
+        self._store = store
+        self._tools = tools
+        self._teardown = teardown
+
+    async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
+        """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return False
+            with naming_release(release):
+                await self._delete_all(release, timeout)
+            return True
+
+    async def tear_down(
+        self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
+    ) -> tuple[KeptObject, ...]:
+        """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
+        stay on purpose. If there are any, the records stay too: nothing else knows of them, until `forget` is called.
+        A release that does not exist is torn down already. An interrupted teardown is repeated."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return ()
+            with naming_release(release):
+                records = await self._mark_uninstalling(release)
+                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+                await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
+                kept = await self._teardown.delete(everything, identity, options, patience)
+                await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
+                if not kept:
+                    await self._delete_records(release)
+            return kept
+
+    async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
+        """Leave the objects of a release to their users, without our marks; how many there are. If there are any, the
+        records stay until `forget` is called."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return 0
+            with naming_release(release):
+                records = await self._mark_uninstalling(release)
+                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+                left = await self._teardown.abandon(everything, identity, marks)
+                if not left:
+                    await self._delete_records(release)
+            return left
+
+    async def forget(self, name: str, namespace: str) -> None:
+        """Delete the records of a release of which only those objects are left that stay on purpose."""
+        async with self._store.hold(name, namespace) as release:
+            with naming_release(release):
+                await self._delete_records(release)
+
+    async def has_lost_owner(self, head: Head, objects: Sequence[JSON], marks: ObjectMarks) -> bool:
+        """Was the owner of the objects of a release deleted so that they should stay, as far as their owner references
+        show?"""
+        identity = ReleaseId(head.name, head.namespace)
+        ids = [object_id(obj, identity) for obj in objects]
+        return await self._teardown.has_lost_owner(ids, identity, marks)
+
+    async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
+        records = await self._mark_uninstalling(release)
+        await rollout.delete_all(self._tools, records, timeout)
+        await self._delete_records(release)
+
+    async def _mark_uninstalling(self, release: ReleaseHistory) -> tuple[ReleaseRecord, ...]:
+        """Record that the release is being deleted; the records whose objects may exist. Raises ReleaseFailed."""
+        records = (await release.read_previous()).records
+        if not records:
+            mend = f"kubectl delete {release.kind.lower()} -n {release.namespace} -l owner=helm,name={release.name}"
+            raise ReleaseFailed(
+                f"its objects are unknown, because no revision can be read: delete them by hand, then {mend}"
+            )
+        await release.update(records[-1].with_status(RevisionStatus.UNINSTALLING, _DELETING, deleted=now()))
+        return records
+
+    async def _delete_records(self, release: ReleaseHistory) -> None:
+        for revision in release.history:
+            await release.delete(revision)
