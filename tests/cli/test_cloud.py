@@ -3,9 +3,12 @@
 import json
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
+import yaml
 
+from hookrunner.cli.cloud.cloud_clean import cloud_clean
 from hookrunner.cli.cloud.cloud_start import cloud_start
 from hookrunner.cli.start import given
 from hookrunner.model.cloud import (
@@ -19,6 +22,8 @@ from hookrunner.model.cloud import (
 )
 from hookrunner.settings import cloud_options
 from tests.fakes.command_line import Command, Endpoint
+
+MODULE = Path(__file__).parents[2] / "modules" / "060-cloud-controller-manager"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,20 @@ def test_a_wrong_command_line_is_refused(words: str, reason: str, command: Comma
 def test_clean_refuses_a_wrong_command_line(words: str, reason: str, command: Command) -> None:
     ended = command("cloud", "clean", *words.split())
     assert (ended.code, reason in ended.err) == (2, True)
+
+
+def test_module_gives_its_programs_flags_that_they_have() -> None:
+    """Its Job that cleans up, too."""
+    rendered = MODULE / "tests" / "clean.yaml"
+    found = set()
+    for obj in yaml.safe_load_all(rendered.read_text()):
+        template = (obj or {}).get("spec", {}).get("template")
+        for container in template["spec"]["containers"] if isinstance(template, dict) else ():
+            assert container["args"][0] == "cloud"
+            command, words = container["args"][1], container["args"][2:]
+            {"start": cloud_start, "clean": cloud_clean}[command].make_context(command, [*words])
+            found.add(command)
+    assert found == {"start", "clean"}
 
 
 def test_rbac_prints_objects_that_kubectl_applies(command: Command) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests import launcher
+from tests.cloud.scenarios.rights import granted_rights
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.operator import Operator
 from tests.flows.waiting import stays, until
@@ -80,7 +81,9 @@ class Replicas:
         return upstream_manager(directory, (*command, "--controllers=service", "--leader-elect=true", *ELECTION))
 
     def clean(self) -> int:
-        words = ["cloud", "clean", "--yes", "--reserve=60s", f"--kube-config={self.cluster.kubeconfig}", *self.flags]
+        """As a ServiceAccount with exactly what `cloud rbac` prints."""
+        kubeconfig, _ = granted_rights(self.cluster, self.cloud.parent, ("--controllers=service",))
+        words = ["cloud", "clean", "--yes", "--reserve=60s", f"--kube-config={kubeconfig}", *self.flags]
         ended = launcher.run(words, cwd=self.cloud.parent, env={**os.environ, **self.environ})
         assert ended.returncode == 0, ended.stderr
         return ended.returncode
