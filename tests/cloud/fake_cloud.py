@@ -87,6 +87,13 @@ class FakeCloud:
         known = self.instances.get(name) or InstanceAnswer(state)
         self.instances[name] = dataclasses.replace(known, state=state)
 
+    def edit(self, name: str, provider_id: str) -> None:
+        """Say another providerID of a machine."""
+        answer = self.instances[name]
+        assert answer.metadata
+        metadata = dataclasses.replace(answer.metadata, provider_id=provider_id)
+        self.instances[name] = dataclasses.replace(answer, metadata=metadata)
+
     def stop(self, name: str) -> None:
         """Shut a machine down."""
         self.say(name, InstanceState.SHUTDOWN)

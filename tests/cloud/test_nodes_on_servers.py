@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import NodeAddress
+from hookrunner.cloud.answers import InstanceState, NodeAddress
 from hookrunner.cloud.cloud_node import SHUTDOWN, UNINITIALIZED, read_node
 from hookrunner.cloud.node_informer import NODES, NodeInformer
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
@@ -33,7 +33,7 @@ from hookrunner.model.resources import ObjectReference
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Options, serving
 from tests.cloud.fake_cloud import FakeCloud
-from tests.cloud.node_samples import new_node
+from tests.cloud.node_samples import new_node, node
 from tests.controlplane.cluster import OwnCluster
 from tests.fakes.transports import all_closed
 from tests.flows.waiting import until
@@ -54,12 +54,12 @@ class World:
         self.nodes = NodeInformer(watches)
         self.writer = NodeWriter(self.client, self.nodes)
         parts = self.nodes, self.cloud, self.writer, NodeReports(self, self)
-        lifecycle = replace(LifecyclePolicy(), period=0.05, min_age=0.0)
+        self.lifecycle = LifecycleLoop(*parts, replace(LifecyclePolicy(), period=0.05, min_age=0.0))
         self.runs = (
             self.nodes.follow,
             InitializationLoop(*parts, InitializationPolicy()).run,
             AddressLoop(*parts, AddressPolicy(period=0.2)).run,
-            LifecycleLoop(*parts, lifecycle).run,
+            self.lifecycle.run,
         )
 
     def record(self, about: ObjectReference, event: EventLike) -> None:
@@ -107,6 +107,8 @@ async def test_life_of_nodes(world: World) -> None:
     await follow_addresses(world)
     await turn_off_and_on(world)
     await terminate(world)
+    await leave_alone(world)
+    await hold_and_release(world)
     await check_preconditions(world)
     for task in tasks:
         assert not task.done()
@@ -152,6 +154,39 @@ async def terminate(world: World) -> None:
     assert ("c", "DeletingNode") in world.reasons
     with pytest.raises(NotFound):
         await world.read("c")
+
+
+async def leave_alone(world: World) -> None:
+    """Nodes that are not ours, and metadata that the API server would refuse, or could never take back."""
+    for name in ("long", "other", "skipped"):
+        world.cloud.add(name, zone="z" * 64 if name == "long" else "")
+    world.cloud.edit("other", provider_id="other://1")
+    world.cloud.say("skipped", InstanceState.SKIP)
+    for name in ("long", "other", "skipped"):
+        await world.create(new_node(name))
+    await world.create(node("foreign", None, "other://2"))
+    await world.create(node("unclaimed", None))
+    await until(lambda: len({"long", "other"} & {name for name, _ in world.reasons}) == 2, "both Events")
+    assert {reason for name, reason in world.reasons if name in ("long", "other")} == {"InvalidInstanceMetadata"}
+    for name in ("long", "other", "skipped"):
+        live = read_node(await world.read(name))
+        assert (live.is_initialized, live.provider_id, live.addresses) == (False, "", ())
+
+
+async def hold_and_release(world: World) -> None:
+    """Of five Nodes of this cloud three are said to be gone: they stay until a person lets them go."""
+    for name in ("d", "e", "f"):
+        world.cloud.add(name)
+        await world.create(new_node(name, ready=False))
+    names = {"d", "e", "f"}
+    await until(lambda: all((live := world.nodes.get(name)) and live.is_initialized for name in names), "three more")
+    world.cloud.terminate(*names)
+    await until(lambda: {one.node for one in world.lifecycle.dump() if one.held} == names, "three held deletions")
+    assert all(world.nodes.get(name) for name in names)
+    assert set(world.lifecycle.release()) == names
+    await until(lambda: not any(world.nodes.get(name) for name in names), "their Nodes to go")
+    assert world.nodes.get("foreign")
+    assert world.nodes.get("unclaimed")
 
 
 async def check_preconditions(world: World) -> None:
