@@ -95,15 +95,25 @@ class Cloud:
 
     async def finish(self, grace: float) -> None:
         """Begin nothing more, wait for what is under way, at most so many seconds; give the lease back, end the
-        provider, write the last Events."""
+        provider, write the last Events. To cancel it ends everything at once."""
         self._terms.stop()
         self._provider.stop_asking()
-        if self._tasks and (self._elector is None or self._elector.is_leader):
-            await asyncio.wait(self._tasks[:1], timeout=grace)
+        try:
+            if self._tasks and (self._elector is None or self._elector.is_leader):
+                await asyncio.wait(self._tasks[:1], timeout=grace)
+        finally:
+            self._cancel()
+        await self.wait_for_end()
+        await self._events.write_rest(_LAST_EVENTS)
+
+    async def wait_for_end(self) -> None:
+        """End everything that has not ended, and wait for that: it uses connections that are about to be closed."""
+        self._cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._events.write_rest(_LAST_EVENTS)
 
     async def _follow_services(self) -> None:
         """Once the provider has answered: before that nothing is decided."""
@@ -202,8 +212,18 @@ async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Clou
     """The cloud controller manager for these settings. Closes its connections when it is left. Raises StartRefused for
     a provider that cannot be started."""
     program = find_program(settings)
+    async with _open_access(settings, parts) as access:
+        cloud = Cloud(settings, parts, program, access)
+        try:
+            yield cloud
+        finally:
+            await cloud.wait_for_end()
+
+
+@asynccontextmanager
+async def _open_access(settings: Settings, parts: Parts) -> AsyncIterator[ClusterAccess]:
     if not settings.leader_election.on:
-        yield Cloud(settings, parts, program, ClusterAccess(parts.kube.patcher, None))
+        yield ClusterAccess(parts.kube.patcher, None)
         return
     credentials, outage = Credentials(settings.kube, parts.kube.connection), parts.kube.patcher.outage
     loud = settings.kube.log_requests
@@ -211,7 +231,7 @@ async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Clou
         elector = make_elector(leases, settings.leader_election)
         meter = Requests(parts.metrics, "cloud")
         async with FencedClient(credentials, meter, lambda: elector.is_leader, outage, loud) as client:
-            yield Cloud(settings, parts, program, ClusterAccess(client, elector))
+            yield ClusterAccess(client, elector)
 
 
 def make_elector(client: Client, election: LeaderElectionSettings, reserve: float = 0.0) -> LeaderElector:

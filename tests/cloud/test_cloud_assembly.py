@@ -1,0 +1,192 @@
+"""The cloud controller manager put together: on a sandbox, with the simulated cloud as a real process."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.background import Background
+from hookrunner.cloud.cloud_assembly import Cloud, assemble_cloud
+from hookrunner.engine.assembly import Kube, Parts
+from hookrunner.errors import StartRefused
+from hookrunner.jq.program import Jq
+from hookrunner.kube import writes
+from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.watch import Watches
+from hookrunner.kube.writes import ObjectRef
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
+from hookrunner.model.resources import Resource
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.settings import Settings, cloud_alone, load
+from kubesandbox.sandbox import Sandbox
+from tests.cloud.node_samples import new_node
+from tests.flows.waiting import PATIENCE, until
+from tests.providers.provider_calls import PROVIDERS, run
+from tests.sandboxes import sandbox
+from tests.tables import each
+
+__all__ = ["sandbox"]
+
+SIMCLOUD = PROVIDERS / "simcloud"
+NODES, SERVICES = Resource("v1", "Node", "nodes", False), Resource("v1", "Service", "services", True)
+LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases", True)
+BALANCER = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+}
+
+
+@dataclass
+class World:
+    """A sandbox and a simulated cloud."""
+
+    sandbox: Sandbox
+    state: Path
+    client: Client
+
+    def settings(self, **flags: str) -> Settings:
+        given = {"cloud-provider": str(SIMCLOUD), "cloud-config": str(self.state), "tmp-dir": str(self.state.parent)}
+        return cloud_alone(load(given | {name.replace("_", "-"): text for name, text in flags.items()}, "", os.environ))
+
+    def simulate(self, *command: str) -> str:
+        """A command of the simulated cloud."""
+        return run(SIMCLOUD, self.state, *command)
+
+    async def create(self, obj: Any) -> None:
+        resource = NODES if obj["kind"] == "Node" else SERVICES
+        await writes.create(self.client, ObjectRef(resource, obj["metadata"].get("namespace", "")), obj)
+
+    async def read(self, resource: Resource, name: str, namespace: str = "") -> Any:
+        return await writes.read(self.client, ObjectRef(resource, namespace, name))
+
+    async def ingress(self) -> str:
+        """The address of the Service `web`, empty without one."""
+        status = (await self.read(SERVICES, "web", "default")).get("status") or {}
+        return "".join(entry["ip"] for entry in (status.get("loadBalancer") or {}).get("ingress") or ())
+
+    @asynccontextmanager
+    async def running(self, **flags: str) -> AsyncIterator[Cloud]:
+        """A replica."""
+        async with AsyncExitStack() as stack:
+            jq, metrics = await stack.enter_async_context(Jq()), Metrics("")
+            discovery = Discovery(self.client)
+            connection = Connection(self.sandbox.url)
+            kube = Kube(Watches(self.client, discovery, metrics, 75), discovery, self.client, connection)
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            background = Background(group)
+            stack.callback(background.stop)
+            parts = Parts(background, Children(Patience(kill=0.1)), jq, kube, metrics)
+            stack.push_async_callback(parts.children.stop, 0.0)
+            cloud = await stack.enter_async_context(assemble_cloud(self.settings(**flags), parts))
+            cloud.start(background)
+            yield cloud
+
+
+@pytest.fixture
+async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
+    settings = load({}, "", {}).kube
+    async with Client(Credentials(settings, Connection(sandbox.url)), Requests(Metrics(""))) as client:
+        yield World(sandbox, tmp_path / "cloud.json", client)
+
+
+async def test_a_stop_finishes_the_call_writes_its_answer_and_gives_the_lease_back(world: World) -> None:
+    world.simulate("delay", "--verb", "lb-ensure", "--seconds", "1")
+    async with world.running() as cloud:
+        await world.create(BALANCER)
+        await until(lambda: cloud.status.dump().services, "the call to begin")
+        assert await world.ingress() == ""
+        await cloud.finish(PATIENCE)
+        assert await world.ingress() == "198.18.0.1"
+        lease = await world.read(LEASES, "cloud-controller-manager", "kube-system")
+        assert lease["spec"]["holderIdentity"] == ""
+
+
+async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: World) -> None:
+    async with world.running() as first:
+        await until(lambda: first.status.dump().leads, "the first to lead")
+        async with world.running() as second:
+            await until(lambda: second.status.dump().leader, "the second to see the first")
+            await until(lambda: second.status.conditions()["provider"] == (True, ""), "its provider to answer")
+            await world.create(new_node("worker-1"))
+            await until(lambda: _state(first, "worker-1") == "initialized", "the first to act")
+            began = asyncio.get_running_loop().time()
+            await first.finish(PATIENCE)
+            await world.create(new_node("worker-2"))
+            await until(lambda: _state(second, "worker-2") == "initialized", "the second to act")
+            assert asyncio.get_running_loop().time() - began < 3
+
+
+async def test_without_election_it_acts_alone(world: World) -> None:
+    async with world.running(leader_elect="false") as cloud:
+        await world.create(new_node("worker-1"))
+        await until(lambda: _state(cloud, "worker-1") == "initialized", "the Node to be initialised")
+        assert cloud.status.conditions()["leader"] == (True, "this replica leads")
+        await cloud.finish(1)
+
+
+async def test_a_provider_that_begins_late_makes_it_ready_late(world: World) -> None:
+    world.simulate("fail", "--verb", "capabilities", "--code", "exit", "--times", "1")
+    async with world.running() as cloud:
+        await world.create(new_node("worker-1"))
+        await until(lambda: "capabilities" in cloud.status.conditions()["provider"][1], "the failure to be shown")
+        assert not cloud.status.conditions()["provider"][0]
+        await until(lambda: cloud.status.conditions()["provider"] == (True, ""), "the provider to answer")
+        await until(lambda: _state(cloud, "worker-1") == "initialized", "the Node to be initialised")
+
+
+async def test_routes_without_networks_are_refused_where_they_are_asked_for(world: World) -> None:
+    async with world.running(configure_cloud_routes="true") as cloud:
+        await until(
+            lambda: "--cluster-cidr" in cloud.status.conditions()["provider"][1], "the missing flag to be named"
+        )
+        assert not cloud.status.conditions()["provider"][0]
+
+
+def _directory(place: Path) -> str:
+    return str(place)
+
+
+def _plain_file(place: Path) -> str:
+    (place / "plain").write_text("#!/bin/sh\n")
+    return str(place / "plain")
+
+
+def _without_interpreter(place: Path) -> str:
+    file = Path(_plain_file(place))
+    file.write_text("#!/nowhere/python\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+@each(
+    ("provider", "reason"),
+    [
+        (lambda place: f"{place}/missing", "missing"),
+        (_directory, "directory"),
+        (_plain_file, "chmod"),
+        (_without_interpreter, "/nowhere/python"),
+        (lambda place: "mine", "there is no such provider in"),
+    ],
+)
+async def test_a_provider_that_cannot_be_started_is_refused(
+    provider: Callable[[Path], str], reason: str, world: World, tmp_path: Path
+) -> None:
+    with pytest.raises(ExceptionGroup) as refused:
+        async with world.running(cloud_provider=provider(tmp_path), providers_dir=str(tmp_path)):
+            pass
+    assert refused.group_contains(StartRefused, match=reason)
+
+
+def _state(cloud: Cloud, node: str) -> str:
+    return next((shown.state for shown in cloud.status.dump().nodes if shown.name == node), "")
