@@ -21,9 +21,9 @@ from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
 
 SIMCLOUD = PROVIDERS / "simcloud"
-ELECTION = (
-    "--leader-elect-lease-duration=6s",
-    "--leader-elect-renew-deadline=5s",
+ELECTION = (  # a replica that gets no CPU for some seconds goes on leading
+    "--leader-elect-lease-duration=10s",
+    "--leader-elect-renew-deadline=8s",
     "--leader-elect-retry-period=1s",
 )
 SERVICES = "/api/v1/namespaces/default/services"
