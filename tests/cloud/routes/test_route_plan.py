@@ -4,6 +4,9 @@ from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hookrunner.cloud.answers import CloudRoute
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks, normalize_cidr
 from hookrunner.cloud.routes.route_plan import (
@@ -207,3 +210,24 @@ def test_changes_of_nodes_that_begin_a_pass(after: Any, with_addresses: bool, ex
     assert changes_routes(projected(ONE), projected(after), with_addresses) is expected
     assert changes_routes(None, projected(after), with_addresses)
     assert changes_routes(projected(ONE), None, with_addresses)
+
+
+NETWORKS = st.sampled_from((V4_1, V4_2, V6_1, "0a00:0100::/24", "192.168.7.0/24", "junk"))
+NAMED = st.sampled_from(("a", "b", "c"))
+SOME_NODES = st.dictionaries(NAMED, st.lists(NETWORKS, max_size=2), max_size=3)
+SOME_ROUTES = st.lists(st.builds(route, NAMED | st.just(""), NETWORKS, st.just("10.0.9.9"), st.booleans()), max_size=6)
+
+
+@given(SOME_NODES, SOME_ROUTES, st.booleans(), st.sampled_from((OURS, UPSTREAM)))
+def test_second_pass_finds_nothing_to_do(
+    nodes: dict[str, list[str]], routes: list[CloudRoute], with_addresses: bool, policy: RoutePolicy
+) -> None:
+    known = nodes_of(with_networks(name, *cidrs, address="10.0.1.1") for name, cidrs in nodes.items())
+    first = plan_routes(RouteView(known, routes, with_addresses), policy)
+    after = [one for one in routes if one not in first.delete] + [*first.create]
+    second = plan_routes(RouteView(known, after, with_addresses), policy)
+    assert (second.create, second.delete) == ((), ())
+    assert all(ClusterNetworks(CLUSTER).cover(one.destination_cidr) for one in first.delete)
+    if any(nodes.values()) and policy is OURS:
+        wanted = {normalize_cidr(cidr) for cidrs in nodes.values() for cidr in cidrs}
+        assert {cidr for _, cidr in find_routed(first, ())} == wanted
