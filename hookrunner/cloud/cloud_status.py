@@ -212,13 +212,7 @@ class CloudReports:
 
     def _services(self) -> Iterator[CloudServiceDump]:
         for loop in self._service_loop():
-            for key, record in loop.records.items():
-                namespace, _, name = key.partition("/")
-                service = self._of.services.get(key)
-                ingress = tuple(entry.ip or entry.hostname for entry in service.ingress) if service else ()
-                state = "invalid" if record.refused else "failed" if record.problem else "pending"
-                state = "elsewhere" if record.is_elsewhere else "synced" if record.is_settled else state
-                yield CloudServiceDump(namespace, name, state, ingress, one_line(record.problem), record.again)
+            yield from loop.describe()
 
     def _backing_off(self) -> _Samples:
         for name, loop in self._of.terms.loops.items():

@@ -162,13 +162,15 @@ def manager(cluster: OwnCluster, state: Path, directory: Path) -> Iterator[subpr
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("HOOKRUNNER_", "KUBE"))}
     environment["TMPDIR"] = str(directory)
     with (directory / "manager.log").open("wb") as log:
-        command = [sys.executable, *words, f"--kube-config={cluster.kubeconfig}"]
+        places = (f"--kube-config={cluster.kubeconfig}", f"--debug-unix-socket={directory / 'socket'}")
+        command = [sys.executable, *words, *places]
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
     try:
         yield process
     finally:
         process.terminate()
-        assert process.wait(60) == 0
+        code = process.wait(60)
+    assert code == 0, f"it ended with {code}; its log is {directory / 'manager.log'}"
 
 
 def live(crowd: Crowd, pid: int, seconds: float) -> list[Usage]:

@@ -146,6 +146,23 @@ def has_other_backends(record: BalancerRecord, nodes: tuple[CloudNode, ...]) -> 
     return record.is_settled and record.backends != identify_backends(nodes)
 
 
+def name_state(service: CloudService | None, record: BalancerRecord, policy: ServicePolicy) -> str:
+    """How far it is, for a person: synced, pending, failed, invalid, elsewhere or deleting; empty for a Service that
+    needs nothing."""
+    wanted = service is not None and wants_balancer(service, policy)
+    if not wanted and record.service is None and not (service and needs_cleanup(service, policy)):
+        return ""
+    if record.refused is not None:
+        return "invalid"
+    if record.problem:
+        return "failed"
+    if service is None or not wanted or service.is_deleting:
+        return "deleting"
+    if record.is_elsewhere:
+        return "elsewhere"
+    return "synced" if record.is_settled else "pending"
+
+
 def identify_attempt(service: CloudService) -> JSON:
     """What an answer of the provider is about: another attempt can only end otherwise if this changes."""
     return compared_fields(service), service.type, service.is_deleting

@@ -13,6 +13,7 @@ import asyncio
 import dataclasses
 import time
 import zlib
+from collections.abc import Iterator
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
@@ -29,6 +30,7 @@ from hookrunner.cloud.services.service_decisions import (
     decide_service,
     has_other_backends,
     identify_attempt,
+    name_state,
     needs_sync,
 )
 from hookrunner.cloud.services.service_informer import ServiceInformer
@@ -42,6 +44,8 @@ from hookrunner.cloud.services.service_reports import (
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import HookrunnerError, KubeError
 from hookrunner.kube.back_off import exponential
+from hookrunner.model.cloud import CloudServiceDump
+from hookrunner.model.status import one_line
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Seconds of the back-off, as upstream."""
@@ -75,6 +79,16 @@ class ServiceLoop:
     def backing_off(self) -> int:
         """The number of Services whose last attempt failed."""
         return self._queue.backing_off
+
+    def describe(self) -> Iterator[CloudServiceDump]:
+        """How far each Service is that has a load balancer, should have one, or had one."""
+        keys = {service.key for service in self._services} | self.records.keys()
+        for key in sorted(keys):
+            service, record = self._services.get(key), self._recall(key)
+            if state := name_state(service, record, self._policy):
+                namespace, _, name = key.partition("/")
+                ingress = tuple(entry.ip or entry.hostname for entry in service.ingress) if service else ()
+                yield CloudServiceDump(namespace, name, state, ingress, one_line(record.problem), record.again)
 
     async def run(self) -> None:
         """Keep load balancers until `stop`."""

@@ -24,7 +24,9 @@ HEALED = 2000
 Step: TypeAlias = tuple[object, ...]
 
 NAME = st.sampled_from(NAMES)
-FAILURES = st.tuples(st.just("fail"), st.sampled_from((ENSURE, UPDATE, DELETE)), st.sampled_from(ErrorCode))
+CODES = sorted(set(ErrorCode) - {ErrorCode.IMPLEMENTED_ELSEWHERE})
+"""Who says that load balancers are deleted elsewhere keeps those that are here."""
+FAILURES = st.tuples(st.just("fail"), st.sampled_from((ENSURE, UPDATE, DELETE)), st.sampled_from(CODES))
 STEPS = st.one_of(
     st.tuples(st.sampled_from(("create", "annotate", "delete", "plain", "wanted", "rip", "replace")), NAME),
     st.tuples(st.sampled_from(("add node", "drop node")), st.sampled_from(("a", "b", "c"))),

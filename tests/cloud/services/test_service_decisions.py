@@ -14,6 +14,7 @@ from hookrunner.cloud.services.service_decisions import (
     decide_service,
     has_other_backends,
     identify_attempt,
+    name_state,
     needs_cleanup,
     needs_sync,
     needs_update,
@@ -186,3 +187,25 @@ def test_load_balancer_has_upstreams_default_name() -> None:
     assert named.balancer_name == "a1234567890abcdef1234567890abcde"
     assert not projected(kept()).is_deleting
     assert projected(kept()).finalizers == (CLEANUP_FINALIZER,)
+
+
+@each(
+    ("document", "record", "expected"),
+    [
+        (service(kind="ClusterIP"), UNSEEN, ""),
+        (service(loadBalancerClass="example.com/theirs"), UNSEEN, ""),
+        (FOREIGN, UNSEEN, ""),
+        (None, UNSEEN, ""),
+        (service(), UNSEEN, "pending"),
+        (kept(), settled(kept()), "synced"),
+        (kept(), replace(settled(kept()), is_elsewhere=True), "elsewhere"),
+        (kept(), BalancerRecord(projected(kept()), problem="down"), "failed"),
+        (kept(), BalancerRecord(projected(kept()), problem="no such size", refused="this"), "invalid"),
+        (kept(deletionTimestamp=DELETED), UNSEEN, "deleting"),
+        (kept(kind="ClusterIP"), settled(kept()), "deleting"),
+        (None, settled(kept()), "deleting"),
+        (None, BalancerRecord(projected(kept()), problem="down"), "failed"),
+    ],
+)
+def test_state_is_named_for_a_person(document: Any, record: BalancerRecord, expected: str) -> None:
+    assert name_state(document and projected(document), record, OURS) == expected

@@ -256,6 +256,8 @@ async def test_invalid_service_is_one_event_and_no_attempt_before_it_changes(wor
         world.api.put(node("c"))
         await world.rest(10_000)
         assert (world.asked(ENSURE), world.asked(UPDATE), loop.backing_off) == (1, 0, 0)
+        (shown,) = loop.describe()
+        assert (shown.state, shown.reason, shown.again) == ("invalid", "Invalid: no such size", 0.0)
         assert world.said.reasons().count("SyncLoadBalancerFailed") == 1
         world.cloud.fail(ENSURE, INVALID, times=0)
         world.change({"metadata": {"annotations": {"size": "large"}}})
