@@ -96,16 +96,13 @@ async def test_after_the_end_calls_under_way_go_on_and_all_others_are_refused_at
     running = asyncio.create_task(table.call("running", "lane"))
     await asyncio.sleep(0.5)
     gate.pause(3600)
-    waiting = [
-        asyncio.create_task(table.call(name, lane))
-        for name, lane in (("paused", ""), ("queued", ""), ("in lane", "lane"))
-    ]
+    waiting = [asyncio.create_task(table.call(name)) for name in ("paused", "queued")]
+    waiting.append(asyncio.create_task(table.call("in lane", "lane")))
     await asyncio.sleep(0.1)
     gate.close()
+    waiting.append(asyncio.create_task(table.call("late")))
     await asyncio.wait([*waiting, running])
     assert asyncio.get_running_loop().time() == 1
-    errors = [
-        task.exception() for task in (*waiting, asyncio.create_task(table.call("late"))) if await asyncio.wait([task])
-    ]
+    errors = [task.exception() for task in waiting]
     assert [error.code for error in errors if isinstance(error, ProviderError)] == [ErrorCode.PENDING] * 4
     assert (running.exception(), table.began) == (None, {"running": 0})
