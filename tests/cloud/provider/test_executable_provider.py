@@ -139,6 +139,32 @@ async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
     assert {code for _, code in cloud.metrics.calls} == {"OK"}
 
 
+SERVED = """#!{python}
+import os
+from hookrunner.provider import InvalidError, run, verb
+
+@verb
+def routes_list(params):
+    return {{"routes": [{{"destinationCIDR": "10.0.0.0/24", "name": str(os.getpid())}}]}}
+
+@verb
+def routes_apply(params):
+    raise InvalidError("not today")
+
+run("served")
+"""
+
+
+async def test_a_program_in_python_stays_and_answers_all_questions(cloud: Cloud) -> None:
+    cloud.program.write_text(SERVED.format(python=sys.executable))
+    async with cloud.provider() as provider:
+        assert provider.capabilities.serve
+        first, second = await provider.list_routes(), await provider.list_routes()
+        with pytest.raises(ProviderError, match="Invalid: not today"):
+            await provider.apply_routes([], [])
+    assert first == second
+
+
 async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:
     throttled = {"error": {"code": "Throttled", "message": "slow down", "retryAfterSeconds": 0.4}}
     cloud.answer(lb_get=throttled, routes_list={"result": {"routes": []}})
