@@ -89,7 +89,7 @@ class StatusViews:
             state["background"] = self._background.condition()
         for part in (self._engine, self._webhooks, self._modules, self._addons, self._cloud):
             if part:
-                state |= {name: _both(state.get(name), new) for name, new in part.conditions().items()}
+                state |= {name: combine_conditions(state.get(name), new) for name, new in part.conditions().items()}
         return self._conditions.of(state)
 
     def converge(self) -> ConvergeDump:
@@ -121,7 +121,7 @@ class StatusViews:
         return self._engine.snapshots(hook) if self._engine else None
 
 
-def _both(known: tuple[bool, str] | None, new: tuple[bool, str]) -> tuple[bool, str]:
+def combine_conditions(known: tuple[bool, str] | None, new: tuple[bool, str]) -> tuple[bool, str]:
     """One condition of two parts that call it the same."""
     if known is None:
         return new

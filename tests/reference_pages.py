@@ -7,6 +7,7 @@ from pathlib import Path
 from hookrunner.metrics.names import rows
 from hookrunner.options import PREDECESSORS, TEXT, Option
 from hookrunner.settings import options
+from hookrunner.settings.upstream_flags import UPSTREAM_FLAGS
 from kubetypes import bounds
 from tests.provider_reference import providers_page
 
@@ -29,6 +30,15 @@ The variables `KUBECONFIG`, `TZ`, `TMPDIR` and the proxy variables have their us
 
 | flag | variables | default | under `--compat` | what |
 |---|---|---|---|---|
+"""
+
+UPSTREAM = """\
+
+## Flags of upstream's cloud controller manager
+
+`hookrunner cloud start` has the rows above whose text begins with "Cloud", and those of the cluster, the HTTP servers,
+the log and the sandbox. It also accepts these flags of upstream's manager, which have no meaning here, with a warning
+that says why: {flags}.
 """
 
 BOUNDS = """\
@@ -74,7 +84,14 @@ def settings_page() -> str:
         for option in options()
     )
     bounded = _table((row.what, bounds.in_units(row.size), f"{row.values:,}") for row in bounds.EVERY)
-    return SETTINGS + settings + BOUNDS.format(depth=bounds.DEPTH, digits=bounds.DIGITS) + bounded
+    flags = ", ".join(f"`--{option.flag}`" for option in UPSTREAM_FLAGS)
+    return (
+        SETTINGS
+        + settings
+        + UPSTREAM.format(flags=flags)
+        + BOUNDS.format(depth=bounds.DEPTH, digits=bounds.DIGITS)
+        + bounded
+    )
 
 
 def _under_compat(option: Option) -> str:

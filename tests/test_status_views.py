@@ -3,7 +3,7 @@
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import ConvergeDump
-from hookrunner.status_views import StatusViews
+from hookrunner.status_views import StatusViews, combine_conditions
 
 
 def test_before_hooks_are_loaded_nothing_is_ready_and_every_view_is_empty() -> None:
@@ -12,3 +12,10 @@ def test_before_hooks_are_loaded_nothing_is_ready_and_every_view_is_empty() -> N
     assert (condition.name, condition.ready, condition.message) == ("hooks", False, "hooks are being loaded")
     assert (views.queues(), views.hooks(), views.snapshots("a"), views.modules()) == ([], [], None, None)
     assert views.converge() == ConvergeDump()
+
+
+def test_two_parts_that_call_a_condition_the_same_are_one() -> None:
+    ready, lost, news = (True, ""), (False, "Nodes: no route"), (True, "a message")
+    assert combine_conditions(None, lost) == lost
+    assert combine_conditions(ready, lost) == lost
+    assert combine_conditions(lost, news) == (False, "Nodes: no route; a message")

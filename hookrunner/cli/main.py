@@ -195,8 +195,9 @@ def cloud() -> None:
 
     \b
     hookrunner cloud start --sandbox --seed docs/cloud-demo.yaml --cloud-provider simcloud   no cluster, no cloud
+    hookrunner new provider my-cloud && hookrunner cloud check ./my-cloud                    begin with one that works
     hookrunner cloud start --cloud-provider ./my-cloud                                       your cloud
-    hookrunner cloud rbac --cloud-provider ./my-cloud                                        its rights
+    hookrunner cloud status                                                                  what it waits for, and why
     """
 
 

@@ -45,6 +45,7 @@ from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.controllers.leader_election import LeaderElector, new_identity
 from hookrunner.controllers.lease import LeaseLock, LeaseTimes
 from hookrunner.engine.assembly import Parts
+from hookrunner.hooks import writable
 from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Credentials
 from hookrunner.metrics.recorders import Requests
@@ -210,8 +211,9 @@ class ClusterAccess:
 @asynccontextmanager
 async def assemble_cloud(settings: Settings, parts: Parts) -> AsyncIterator[Cloud]:
     """The cloud controller manager for these settings. Closes its connections when it is left. Raises StartRefused for
-    a provider that cannot be started."""
+    a provider that cannot be started, or that every user may change: it gets the secrets of a cloud."""
     program = find_program(settings)
+    await asyncio.to_thread(writable.check, program.executable, settings.hooks)
     async with _open_access(settings, parts) as access:
         cloud = Cloud(settings, parts, program, access)
         try:

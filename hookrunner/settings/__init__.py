@@ -124,7 +124,7 @@ def cloud_options() -> Iterator[Option]:
     yield COMPAT
     for group in (*_OF_CLOUD, *_OF_EVERY_START):
         yield from options_of(group).values()
-    yield options_of(HooksSettings)["tmp_dir"]
+    yield from (options_of(HooksSettings)[name] for name in ("tmp_dir", "on_writable"))
     yield options_of(EngineSettings)["shutdown_grace"]
     yield from UPSTREAM_FLAGS
 

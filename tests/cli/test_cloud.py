@@ -139,7 +139,7 @@ def test_status_shows_what_holds_things_up(command: Command, endpoint: Endpoint)
 provider  sim (instances, routes)
           Throttled: 429 of the cloud
           paused for 1m: the cloud throttles
-leader    other_1
+leader    other_1; ask it for deletions and Services
 loop      cloud-node-controller
 loop      service-lb-controller: services is forbidden
 objects   2 Nodes, 1 Services

@@ -169,6 +169,12 @@ def _without_interpreter(place: Path) -> str:
     return str(file)
 
 
+def _open_to_all(place: Path) -> str:
+    file = Path(_plain_file(place))
+    file.chmod(0o777)
+    return str(file)
+
+
 @each(
     ("provider", "reason"),
     [
@@ -176,6 +182,7 @@ def _without_interpreter(place: Path) -> str:
         (_directory, "directory"),
         (_plain_file, "chmod"),
         (_without_interpreter, "/nowhere/python"),
+        (_open_to_all, "other users may change"),
         (lambda place: "mine", "there is no such provider in"),
     ],
 )

@@ -91,7 +91,8 @@ def _head(state: JSON, now: float) -> str:
         lines.append(f"          {provider['problem']}")
     if provider["paused_until"] > now:
         lines.append(f"          paused for {age(provider['paused_until'] - now)}: the cloud throttles")
-    lines.append(f"leader    {'this replica' if state['leads'] else state['leader'] or 'none that is known'}")
+    elsewhere = f"{state['leader']}; ask it for deletions and Services" if state["leader"] else "none that is known"
+    lines.append(f"leader    {'this replica' if state['leads'] else elsewhere}")
     lines += [f"loop      {name}{': ' + problem if problem else ''}" for name, problem in state["loops"]]
     counted = {kind: len(state[kind]) for kind in ("nodes", "services")}
     return "\n".join([*lines, f"objects   {counted['nodes']} Nodes, {counted['services']} Services"])
