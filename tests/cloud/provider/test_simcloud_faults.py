@@ -25,8 +25,8 @@ pytestmark = pytest.mark.nightly
 SIMCLOUD = PROVIDERS / "simcloud"
 WORKERS = ["worker-1", "worker-2", "worker-3"]
 HARMLESS = {"process": {"child", "strangers"}, "serve": {"child", "strangers", "two-documents"}}
-"""Misbehaviours that spoil no entry of ours, by the way of asking: a second document on a line of its own comes after
-the answer. `all-gone` is well formed: the loops must not believe it."""
+"""Misbehaviours that spoil no entry of a worker, by the way of asking: of two documents on two lines the first is the
+answer. `all-gone` is well formed: the loops must not believe it."""
 
 
 class Quiet:
