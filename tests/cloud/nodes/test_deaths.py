@@ -99,6 +99,7 @@ async def live_twice(dies_at: int, delivered: bool, is_upstream: bool) -> tuple[
     return end_state(second), writes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_upstream", [False, True], ids=["default", "upstream"])
 async def test_death_at_any_write_leads_to_the_same_end(is_upstream: bool) -> None:
     expected, writes = await live_twice(-1, delivered=True, is_upstream=is_upstream)

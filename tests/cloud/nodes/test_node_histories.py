@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import looptime
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.errors import Conflict, Denied, Unreachable
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.fake_cloud import FakeCloud
@@ -36,9 +38,14 @@ NAMES = "abcd"
 DOWN = ProviderError(ErrorCode.UNAVAILABLE, "down")
 STEPS = (
     *("vanish", "vanish", "vanish", "start", "start", "terminate", "stop", "unsure", "skip", "silent", "ready"),
-    *("anew", "down", "slow", "lost", "heal"),
+    *("anew", "down", "slow", "lost", "heal", "conflict", "forbidden", "cut"),
 )
-"""What may happen to a machine, a Node, the cloud or the watch."""
+"""What may happen to a machine, a Node, the cloud, the watch or a write."""
+REFUSALS = {
+    "conflict": Conflict(409, "Conflict", "stale"),
+    "forbidden": Denied(403, "Forbidden", "no", raw="no"),
+    "cut": Unreachable("cut"),
+}
 
 
 class NotingCloud(FakeCloud):
@@ -100,6 +107,10 @@ class HistoryWorld(NodeWorld):
             case "silent" | "ready" if self.api.has("Node", name):
                 status = "True" if step == "ready" else "Unknown"
                 self.api.change("Node", name, {"status": {"conditions": [{"type": "Ready", "status": status}]}})
+            case "conflict" | "forbidden" | "cut":
+                for path in (f"/nodes/{name}", f"/nodes/{name}/status"):
+                    self.api.refuse("PATCH", path, REFUSALS[step], times=3)
+                self.api.refuse("DELETE", f"/nodes/{name}", REFUSALS[step], times=3)
             case "anew":
                 self.register(name)
             case _:
@@ -148,6 +159,7 @@ async def live_through(history: list[tuple[str, str, int]]) -> HistoryWorld:
     return world
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES), st.integers(0, 15)), max_size=30))
 def test_any_history_of_nodes_ends_as_the_machines_are(history: list[tuple[str, str, int]]) -> None:
     with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:

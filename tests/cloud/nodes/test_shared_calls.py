@@ -105,6 +105,7 @@ async def test_node_at_which_the_program_chokes_costs_the_others_nothing_from_th
         assert world.uninitialized(["later"]) == []
 
 
+@pytest.mark.slow
 async def test_minute_with_nodes_that_are_not_ready_costs_few_calls() -> None:
     """500 Nodes, 5 of them not ready: 6 passes about their lives, 6 about addresses."""
     world = World()
