@@ -186,7 +186,7 @@ _FLOOR = (
     Row("CPU time for them: client, API server, etcd", "modules_cpu", Unit.SECONDS),
     Row("how many", "modules_count", Unit.COUNT),
     Row("the same with a dry run of each object before the first write of its module", "tried", Unit.SECONDS),
-    Row("ratio: what dry runs cost whoever sends them", "tried_ratio", Unit.TIMES),
+    Row("ratio: what dry runs cost any client", "tried_ratio", Unit.TIMES),
     Row("CPU time", "tried_cpu", Unit.SECONDS),
     Row("ratio", "tried_cpu_ratio", Unit.TIMES),
     Row("how many", "tried_count", Unit.COUNT),
