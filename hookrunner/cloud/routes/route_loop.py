@@ -151,25 +151,26 @@ class RouteLoop:
     ) -> None:
         """Say of each Node whether it has its routes. One Node that cannot be written does not hold up the others."""
         limit, routed = asyncio.Semaphore(_WRITES_AT_ONCE), find_routed(plan, failed)
-        async with asyncio.TaskGroup() as group:
-            for node in nodes:
-                is_routed = decide_routed(node, plan, routed)
-                if is_routed is not None:
-                    group.create_task(self._write_condition(node, is_routed, limit))
+        wanted = [(node, decide_routed(node, plan, routed)) for node in nodes]
+        writes = [self._write_condition(node, is_routed, limit) for node, is_routed in wanted if is_routed is not None]
+        if problems := [problem for problem in await asyncio.gather(*writes) if problem]:
+            self.problem = problems[0]
+            _log.warn("conditions of Nodes cannot be written", nodes=len(problems), error=problems[0])
 
-    async def _write_condition(self, node: CloudNode, is_routed: bool, limit: asyncio.Semaphore) -> None:
+    async def _write_condition(self, node: CloudNode, is_routed: bool, limit: asyncio.Semaphore) -> str:
+        """Write the condition of a Node if it differs; why it could not be written, empty if it could."""
         latest = self._nodes.get(node.name)
         if latest is None or latest.uid != node.uid:
-            return
+            return ""
         condition = decide_condition(latest.network_unavailable, is_routed, self._policy.keeps_foreign_condition)
         if condition is None:
-            return
+            return ""
         try:
             async with limit:
                 await write_condition(self._client, latest, condition)
         except KubeError as error:
-            self.problem = f"Node {node.name}: {error}"
-            _log.warn("condition of a Node cannot be written", node=node.name, error=error)
+            return f"Node {node.name}: {error}"
+        return ""
 
 
 async def _is_set(event: asyncio.Event, until: float) -> bool:
