@@ -12,7 +12,9 @@ from simcloud_lib.frame import answer_request
 from simcloud_lib.state import changing_state, read_state
 from simcloud_lib.verbs import ANSWERS
 
-from hookrunner.cloud.answers import CloudVerb
+from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
+from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_results import read_instances
 from tests.providers.provider_calls import PROVIDERS, ask, node, request, service
 
 SIMCLOUD = PROVIDERS / "simcloud"
@@ -120,6 +122,24 @@ def test_a_misbehaviour_changes_the_answer(what: str) -> None:
     asked = request("instances", {"nodes": [node("worker-1"), node("worker-2")], "want": ["state"]})
     proper = json.loads(answer_request(asked))
     assert spoil([{"what": what}], asked, proper) != json.dumps(proper).encode()
+
+
+@pytest.mark.parametrize("what", sorted(MISBEHAVIOURS.keys() - {"exit", "crash", "child", "all-gone"}))
+def test_no_misbehaviour_says_that_a_machine_is_gone(what: str) -> None:
+    """Exit codes and signals are no answers whatever was printed; `all-gone` says so of everything, and is held."""
+    asked = request("instances", {"nodes": [node("worker-1"), node("worker-2")], "want": ["state", "metadata"]})
+    spoiled = spoil([{"what": what}], asked, json.loads(answer_request(asked)))
+    assert "notFound" not in states_read(spoiled)
+
+
+def states_read(printed: bytes) -> list[str]:
+    """What hookrunner takes from this text: the state of each Node, or the code of the error."""
+    try:
+        result = read_result(printed, CloudVerb.INSTANCES, "r1")
+        answers = read_instances(result, ["worker-1", "worker-2"], frozenset(Want))
+    except ProviderError as error:
+        return [error.code.value]
+    return [answer.state.value for answer in answers.values()]
 
 
 def test_the_page_names_each_misbehaviour_and_command() -> None:

@@ -1,10 +1,12 @@
 """What only a process can do wrong: end badly, hang, flood, leave something behind. And: what ships is checked."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from simcloud_lib.state import first_state
 
 from hookrunner.cloud.answers import CloudVerb
 from hookrunner.cloud.checks.instance_checks import nodes_of
@@ -74,7 +76,7 @@ async def broken_rules(probe: Probe, *names: str, writes: bool = True) -> dict[s
 @pytest.mark.slow
 async def test_simcloud_keeps_all_rules(tmp_path: Path) -> None:
     cloud = tmp_path / "cloud.json"
-    cloud.write_text("")
+    cloud.write_text(json.dumps(first_state() | {"capabilities": {"features": {"serve": True}}}))
     probe = probe_of(PROVIDERS / "simcloud", CLOUD_CONFIG=str(cloud))
     assert await broken_rules(probe, "worker-1", "worker-2") == {}
 
