@@ -232,7 +232,7 @@ MODULES = (
 ADDONS = (
     Group("install", install, _INSTALL, ours=True),
     Group("many", many.many, _MANY, ours=True),
-    Group("floor", floor, _FLOOR, ours=True),
+    Group("floor", floor, _FLOOR, rounds=1, ours=True),
     Group("status", many.status, _STATUS, ours=True),
     Group("memory", many.memory, _MANY_MEMORY, rounds=1, ours=True),
 )

@@ -18,7 +18,8 @@ from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
 _CALM = 0.25
-"""Seconds without the end of another rollout until the objects of all that have ended are watched."""
+"""Seconds without the end of another rollout until the objects of all that have ended are watched. Their records are
+read then, which the next change of a value needs: it should find them in memory if it comes soon after a start."""
 
 _MOST_PAUSES = 12
 """So often that time may begin again: at most three seconds until the first of them is watched."""
@@ -119,32 +120,32 @@ class DriftTracker:
         """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch
         reports anything: each object that a watch has shown before it is tracked has to be read."""
         while True:
-            for settled, objects in await self._next_batch():
+            batch = await self._next_batch()
+            manifests = [await self._read_objects(settled) for settled in batch]
+            for settled, objects in zip(batch, manifests, strict=True):
                 if objects is None:
                     self._settled.put_nowait(settled)
                 else:
                     self._begin(settled, objects)
 
-    async def _next_batch(self) -> list[tuple[_Settled, tuple[JSON, ...] | None]]:
-        """The releases that came to rest, with their objects. Those are read while others still run: the next change of
-        a value, which may come soon after a start, finds the records in memory."""
-        batch = [await self._read_objects(await self._settled.get())]
+    async def _next_batch(self) -> list[_Settled]:
+        batch = [await self._settled.get()]
         for _ in range(_MOST_PAUSES):
             await asyncio.sleep(_CALM)
             if self._settled.empty():
                 break
-            batch += [await self._read_objects(self._settled.get_nowait()) for _ in range(self._settled.qsize())]
+            batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
         return batch
 
-    async def _read_objects(self, settled: _Settled) -> tuple[_Settled, tuple[JSON, ...] | None]:
-        """What a release consists of, None if that cannot be read now."""
+    async def _read_objects(self, settled: _Settled) -> tuple[JSON, ...] | None:
+        """What the release consists of, None if that cannot be read now."""
         if settled.objects is not None:
-            return settled, settled.objects
+            return settled.objects
         try:
-            return settled, await self._releases.read_manifest(settled.head)
+            return await self._releases.read_manifest(settled.head)
         except (KubeError, ReleaseFailed) as error:
             _log.debug("objects cannot be watched yet", module=settled.module.name, error=str(error))
-            return settled, None
+            return None
 
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
         module, head, options = settled.module, settled.head, settled.options

@@ -35,7 +35,6 @@ class Records(Releases):
         self.error: Exception | None = None
         self.may_list_all = True
         self.listed = 0
-        self.read: list[str] = []
 
     def _answer(self) -> None:
         if self.error:
@@ -61,7 +60,6 @@ class Records(Releases):
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         self._answer()
-        self.read.append(head.name)
         return ({"of": head.revision, "metadata": {}},)
 
 
@@ -160,18 +158,6 @@ async def test_releases_that_come_to_rest_one_after_another_are_tracked_at_once(
     await asyncio.sleep(0.4)
     keeping.cancel()
     assert (sizes[:15], len(watched.objects)) == ([0] * 14 + [15], 20)
-
-
-async def test_record_of_a_release_at_rest_is_read_before_others_have_come_to_rest() -> None:
-    """A change soon after a start finds it in memory."""
-    records, watched = Records(), Watched()
-    tracker = DriftTracker(records, watched)
-    keeping = asyncio.create_task(tracker.keep())
-    for name in "abcd":
-        tracker.track(module(name, 1), head(name), OPTIONS)
-        await asyncio.sleep(0.2)
-    keeping.cancel()
-    assert (records.read, watched.objects) == ([*"abcd"], {})
 
 
 async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_once() -> None:
