@@ -7,7 +7,7 @@ which the program chokes or hangs costs the others nothing.
 
 A program that fails at every Node is away, not choking: two Nodes of a failed call are asked about alone first, and
 only if one of them is answered the call is halved. Otherwise an outage would cost two calls for each Node, in place of
-three for all.
+three for all. While it is away, each round begins with one Node, and ends there as long as that is not answered.
 """
 
 import asyncio
@@ -77,7 +77,8 @@ class InstanceBatches:
         self._most = most
         self._batch, self._alone = _WaitingQuestions(), _WaitingQuestions()
         self._aside: set[str] = set()
-        self._is_answering = False
+        self._is_answering: bool | None = None
+        """Did the last round have an answer? None before the first."""
 
     @property
     def aside(self) -> AbstractSet[str]:
@@ -125,22 +126,33 @@ class InstanceBatches:
         return self._alone if node.name in self._aside else self._batch
 
     async def _ask_round(self, questions: list[_Question]) -> None:
-        was_answering, self._is_answering = self._is_answering, True
-        error = await _attempt(self._ask_cloud, questions)
-        if error is None:
-            return
-        if error.code not in _ABOUT_ALL and len(questions) > 1:
-            error = await self._probe(questions) or await self._ask_halves(questions)
-        elif error.code not in _ABOUT_ALL and was_answering:
-            self._aside.add(questions[0].node.name)
-        self._is_answering = error is None
+        error: ProviderError | None = None
+        if self._is_answering is False and len(questions) > 1:
+            error = await self._probe(questions, 1)
+        error = error or await self._ask_all(questions)
         if error:
             _settle(questions, error)
+        if not (error and error.code in _ABOUT_ALL):
+            self._is_answering = error is None
 
-    async def _probe(self, questions: list[_Question]) -> ProviderError | None:
-        """Ask about a few Nodes alone: None if one of them is answered, else why not."""
+    async def _ask_all(self, questions: list[_Question]) -> ProviderError | None:
+        """One call, and more if it fails; an error that concerns all that have no answer after it."""
+        open_questions = [question for question in questions if not question.answer.done()]
+        error = await _attempt(self._ask_cloud, open_questions) if open_questions else None
+        if error is None or error.code in _ABOUT_ALL:
+            return error
+        if len(open_questions) < len(questions):  # the program has answered in this round
+            return await self._ask_halves(open_questions)
+        if len(questions) > 1:
+            return await self._probe(questions, _PROBES) or await self._ask_halves(questions)
+        if self._is_answering:
+            self._aside.add(questions[0].node.name)
+        return error
+
+    async def _probe(self, questions: list[_Question], number: int) -> ProviderError | None:
+        """Ask about so many Nodes alone: None if one of them is answered, else why not."""
         error: ProviderError | None = None
-        for question in random.sample(questions, min(_PROBES, len(questions))):
+        for question in random.sample(questions, min(number, len(questions))):
             error = await _attempt(self._ask_cloud, [question])
             if error is None or error.code in _ABOUT_ALL:
                 break

@@ -174,8 +174,25 @@ async def test_an_outage_costs_few_calls_and_sets_nothing_aside() -> None:
         assert set(states(await asked.ask(numbered(500), STATE)).values()) == {ErrorCode.UNAVAILABLE}
         assert [len(call) for call in cloud.calls] == [500, 1, 1]
         assert asked.aside == set()
+        await asked.ask(numbered(500), STATE)
+        assert [len(call) for call in cloud.calls] == [500, 1, 1, 1]
         cloud.bad = set()
         assert set(states(await asked.ask(numbered(500), STATE)).values()) == {"running"}
+        await asked.ask(numbered(500), STATE)
+        assert [len(call) for call in cloud.calls] == [500, 1, 1, 1, 1, 499, 500]
+
+
+async def test_after_an_outage_a_bad_node_is_set_aside_as_before() -> None:
+    cloud = Cloud()
+    async with batches(cloud) as asked:
+        cloud.bad = {"a", "b"}
+        assert set(states(await asked.ask(nodes("a", "b"), STATE)).values()) == {ErrorCode.UNAVAILABLE}
+        cloud.bad = {"a"}
+        for _ in range(20):
+            answers = states(await asked.ask(nodes("a", "b"), STATE))
+            if asked.aside:
+                break
+    assert (answers, asked.aside) == ({"a": ErrorCode.UNAVAILABLE, "b": "running"}, {"a"})
 
 
 @pytest.mark.parametrize("code", [ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED])
