@@ -9,7 +9,7 @@ import click
 from hookrunner import settings
 from hookrunner.cli.output import echo
 from hookrunner.errors import BadSetting
-from hookrunner.options import PATHS, UNLESS_NO, YES_NO, Option, options_of
+from hookrunner.options import PATHS, YES_NO, Option, options_of
 from hookrunner.safe_files import require_directory
 from hookrunner.settings import SandboxSettings, Settings
 
@@ -24,7 +24,7 @@ def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
     about = [option.variables[0]] + [f"default: {option.default}"] * bool(option.default)
     names = [f"--{name}" for name in (option.flag, *option.also, *also)]
     text = f"{option.text} [{'; '.join(about)}]"
-    if option.kind in (YES_NO, UNLESS_NO):  # without a value it means yes
+    if option.kind.metavar == YES_NO.metavar:  # without a value it means yes
         return click.Option(names, metavar="[=BOOL]", is_flag=False, flag_value="true", help=text, hidden=option.hidden)
     many = option.kind is PATHS
     return click.Option(names, metavar=option.kind.metavar, multiple=many, help=text, hidden=option.hidden)

@@ -38,6 +38,7 @@ MODULE = Path(__file__).parents[2] / "modules" / "060-cloud-controller-manager"
             },
         ),
         (["--v=4"], {"v": "4"}),
+        (["--configure-cloud-routes", "--leader-elect"], {"configure-cloud-routes": "true", "leader-elect": "true"}),
         (["-v", "4"], {"v": "4"}),
         (["--controllers", "*,-route", "--secure-port=0"], {"controllers": "*,-route", "secure-port": "0"}),
     ],
