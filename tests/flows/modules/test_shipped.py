@@ -23,7 +23,10 @@ KEYS = {
     "node-local-dns": "nodeLocalDns",
     "ingress-nginx": "ingressNginx",
     "kubernetes-dashboard": "kubernetesDashboard",
+    "cloud-controller-manager": "cloudControllerManager",
 }
+ANYWHERE = {"cloudControllerManager": "deploy: {mode: deployment}"}
+"""There are no control planes for its DaemonSet."""
 COREDNS = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
 API_SERVER = {
     "metadata": {"name": "kubernetes"},
@@ -44,7 +47,7 @@ async def shipped(world: World) -> World:
     (world.directory / "modules").symlink_to(ROOT / "modules")
     await world.ask("POST", "/api/v1/namespaces/default/services?story=yes", API_SERVER)
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
-    values = {key: (ROOT / "values" / f"{name}.yaml").read_text() for name, key in KEYS.items()}
+    values = {key: (ROOT / "values" / f"{name}.yaml").read_text() for name, key in KEYS.items()} | ANYWHERE
     await world.configure(**flags, **values)
     await world.start()
     return world
@@ -64,7 +67,7 @@ async def test_all_shipped_modules_run_together(shipped: World) -> None:
     """They are installed, get another value, are left alone at a restart, and go away."""
     parts = ("auth", "api", "web", "metrics-scraper", "gateway")
     names = ["ingress-nginx-controller", *(f"kubernetes-dashboard-{part}" for part in parts)]
-    names += ["metrics-server", "coredns", "node-local-dns"]
+    names += ["metrics-server", "coredns", "node-local-dns", "cloud-controller-manager"]
     await shipped.until(lambda: workloads(shipped), dict.fromkeys(names, True), "all workloads to be ready")
     assert await shipped.releases() == sorted(f"{name}.v1 deployed" for name in KEYS)
     service = await shipped.ask("GET", "/api/v1/namespaces/kube-system/services/kube-dns", None)
@@ -92,6 +95,8 @@ async def test_all_shipped_modules_run_together(shipped: World) -> None:
     assert await workloads(shipped) == {}
     for namespace in ("ingress-nginx", "kubernetes-dashboard"):
         assert await shipped.ask("GET", f"/api/v1/namespaces/{namespace}", None) is not None
+    kept = await shipped.ask("GET", "/api/v1/namespaces/kube-system/events/cloud-controller-manager-kept", None)
+    assert kept["reason"] == "LoadBalancersKept"
 
 
 @pytest.fixture
@@ -108,7 +113,9 @@ async def _enable(real: World) -> None:
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
     here = f"namespace: {real.namespace}\n"
     harmless = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
-    await real.configure(**flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless)
+    await real.configure(
+        **flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless, **ANYWHERE
+    )
 
 
 async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_control_plane(everything: World) -> None:
