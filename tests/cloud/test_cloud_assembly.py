@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings, cloud_alone, load
 from kubesandbox.sandbox import Sandbox
+from kubesandbox.store import Key
 from tests.cloud.node_samples import new_node
 from tests.flows.waiting import PATIENCE, until
 from tests.providers.provider_calls import PROVIDERS, run
@@ -54,6 +55,8 @@ class World:
     sandbox: Sandbox
     state: Path
     client: Client
+    children: list[Children] = field(default_factory=list)
+    """The processes of each replica."""
 
     def settings(self, **flags: str) -> Settings:
         given = {"cloud-provider": str(SIMCLOUD), "cloud-config": str(self.state), "tmp-dir": str(self.state.parent)}
@@ -75,6 +78,12 @@ class World:
         status = (await self.read(SERVICES, "web", "default")).get("status") or {}
         return "".join(entry["ip"] for entry in (status.get("loadBalancer") or {}).get("ingress") or ())
 
+    def is_asked(self) -> bool:
+        """Does the provider run for the Service `web`? Its finalizer is written directly before."""
+        service = self.sandbox.store.get(Key("services", "default", "web"))
+        kept = service is not None and service.json()["metadata"].get("finalizers")
+        return bool(kept and any(map(len, self.children)))
+
     @asynccontextmanager
     async def running(self, **flags: str) -> AsyncIterator[Cloud]:
         """A replica."""
@@ -87,6 +96,7 @@ class World:
             background = Background(group)
             stack.callback(background.stop)
             parts = Parts(background, Children(Patience(kill=0.1)), jq, kube, metrics)
+            self.children.append(parts.children)
             stack.push_async_callback(parts.children.stop, 0.0)
             cloud = await stack.enter_async_context(assemble_cloud(self.settings(**flags), parts))
             cloud.start(background)
@@ -104,7 +114,7 @@ async def test_a_stop_finishes_the_call_writes_its_answer_and_gives_the_lease_ba
     world.simulate("delay", "--verb", "lb-ensure", "--seconds", "1")
     async with world.running() as cloud:
         await world.create(BALANCER)
-        await until(lambda: cloud.status.dump().services, "the call to begin")
+        await until(world.is_asked, "the call to begin")
         assert await world.ingress() == ""
         await cloud.finish(PATIENCE)
         assert await world.ingress() == "198.18.0.1"
