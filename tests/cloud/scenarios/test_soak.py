@@ -49,8 +49,9 @@ class Fleet:
 
     def _change_nodes(self) -> None:
         if len(self.nodes) < NODES:
-            name = f"n-{next(self.numbers)}"
-            self.nodes[name] = Scene(name, node(name))
+            number = next(self.numbers)
+            name, network = f"n-{number}", f"10.244.{number // 16 % 256}.{number % 16 * 16}/28"
+            self.nodes[name] = Scene(name, node(name, podCIDRs=[network]))
             self.world.make([self.nodes[name]])
         else:
             name = self.random.choice(sorted(self.nodes))
@@ -66,16 +67,18 @@ class Fleet:
             self.world.change(self.services.pop(name), Step(spec=None))
 
     def agrees(self, cluster: OwnCluster) -> bool:
-        """Are there exactly these Nodes, initialised, and exactly these Services, each with its load balancer?"""
+        """Are there exactly these Nodes, initialised and each with its route, and exactly these Services, each with its
+        load balancer?"""
         nodes = _items(cluster, "/api/v1/nodes")
         ready = {obj["metadata"]["name"] for obj in nodes if obj["spec"].get("providerID")}
         balanced = {obj["metadata"]["name"] for obj in _services(cluster) if obj["status"]["loadBalancer"]}
-        cloud = json.loads(self.world.state.read_text())["loadBalancers"].values()
+        cloud = json.loads(self.world.state.read_text())
         known = {f"{NAMESPACE}/{name}" for name in self.services}
         return (
             ready == set(self.nodes) == {obj["metadata"]["name"] for obj in nodes}
             and balanced == set(self.services)
-            and sorted(balancer["service"] for balancer in cloud) == sorted(known)
+            and sorted(balancer["service"] for balancer in cloud["loadBalancers"].values()) == sorted(known)
+            and sorted(route["targetNode"] for route in cloud["routes"]) == sorted(self.nodes)
         )
 
 
