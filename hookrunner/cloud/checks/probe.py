@@ -14,8 +14,10 @@ from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, find_answer_problem
 from hookrunner.cloud.provider.wire_answers import read_result
 from hookrunner.cloud.provider.wire_requests import CallRequest
+from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
+_SHOWN = 200
 _MOST_HANGS = 3
 """Calls without an end after which nothing else is asked: each takes a minute."""
 
@@ -108,7 +110,9 @@ def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0) -> 
         problem = AnswerProblem("deadline", f"{request.verb} had not ended after {request.deadline:g} s")
         return CallReply(request, printed, seconds, problem)
     if printed.ending:
-        text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error"
+        last = printed.stderr.strip().rpartition("\n")[2]
+        log = f"; the end of its log: {printable_text(last[:_SHOWN])}" if last else ""
+        text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error{log}"
         return CallReply(request, printed, seconds, AnswerProblem("exit-code", text))
     if broken := find_answer_problem(printed.stdout, request.verb, request.request_id):
         return CallReply(request, printed, seconds, AnswerProblem(broken.rule, f"{request.verb}: {broken.text}"))

@@ -31,6 +31,7 @@ def probe_of(executable: Path, timeout: float = 60.0, **environment: str) -> Pro
     ("script", "rule", "message"),
     [
         ("exit 3", "exit-code", "ended with exit status 3"),
+        ("no-such-program", "exit-code", "the end of its log: "),
         ("kill -9 $$", "exit-code", "ended with killed by SIGKILL"),
         ("sleep 60", "deadline", "had not ended after 0.5 s"),
         ("trap '' TERM; cat >/dev/null; head -c 20000000 /dev/zero | tr '\\0' x", "one-document", "more than 16 MiB"),
