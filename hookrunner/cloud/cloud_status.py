@@ -19,6 +19,7 @@ from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
+from hookrunner.errors import KubeError
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.cloud import (
@@ -127,8 +128,13 @@ class CloudReports:
         return [name for loop in self._lifecycle() for name in loop.release()]
 
     async def find_orphans(self) -> Sequence[OrphanDump]:
-        """Load balancers of the cloud without a Service. Raises ProviderError."""
+        """Load balancers of the cloud without a Service. Raises ProviderError; KubeError while not all Services are
+        known, for then each would look like an orphan."""
         listed = await self._of.provider.list_load_balancers()
+        if not self._of.services.is_current:
+            raise KubeError(
+                f"orphans cannot be told from others: {self._of.services.obstacle or 'Services are listed'}"
+            )
         services = {service.uid: service for service in self._of.services}
         orphans = []
         for balancer in listed:

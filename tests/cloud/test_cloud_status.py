@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ListedLoadBalancer, ProviderError
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
@@ -16,6 +16,7 @@ from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.errors import KubeError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
 from tests.cloud.node_samples import new_node, node
@@ -47,14 +48,15 @@ class Shown:
         self.obstacle = ""
         self.condition = (True, "")
         self.calls = Calls()
-        services = ServiceInformer(self.world.api)
+        self.services = ServiceInformer(self.world.api)
+        self.balancers: tuple[ListedLoadBalancer, ...] = ()
         self.terms = LeaderTerms(self._wait, lambda: self.world.cloud.capabilities, self._loops)
         sources = CloudSources(
             path="/providers/sim",
             provider=self,
             leadership=self.leading,
             nodes=self.world.nodes,
-            services=services,
+            services=self.services,
             terms=self.terms,
             obstacle=lambda: self.obstacle,
             watches_services=lambda: False,
@@ -65,8 +67,8 @@ class Shown:
     def capabilities(self) -> CloudCapabilities:
         return self.world.cloud.capabilities
 
-    async def list_load_balancers(self) -> tuple[()]:
-        raise ProviderError(ErrorCode.NOT_IMPLEMENTED, "no list")
+    async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]:
+        return self.balancers
 
     async def _wait(self) -> CloudCapabilities:
         return self.capabilities
@@ -150,6 +152,31 @@ async def test_a_lost_watch_makes_it_unready() -> None:
     assert shown.reports.conditions()["watches"] == (False, "Nodes: the nodes have not been listed")
     async with shown.running() as reports:
         assert reports.conditions()["watches"] == (True, "")
+
+
+async def test_load_balancers_without_a_service_are_orphans() -> None:
+    shown = Shown()
+    live = shown.world.api.put(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"namespace": "default", "name": "web"},
+            "spec": {"type": "LoadBalancer"},
+        }
+    )
+    shown.balancers = (
+        ListedLoadBalancer("lb-1", "default/web", live["metadata"]["uid"]),
+        ListedLoadBalancer("lb-2", "default/web", "an older one"),
+        ListedLoadBalancer("lb-3", "default/gone", "gone"),
+    )
+    with pytest.raises(KubeError, match="orphans cannot be told"):
+        await shown.reports.find_orphans()
+    async with shown.world.running(shown.services.follow):
+        await asyncio.sleep(1)
+        assert [(orphan.name, orphan.reason) for orphan in await shown.reports.find_orphans()] == [
+            ("lb-2", "the Service of this name is another one"),
+            ("lb-3", "the Service does not exist"),
+        ]
 
 
 async def test_calls_are_shown_with_their_codes() -> None:

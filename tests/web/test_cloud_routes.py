@@ -1,6 +1,7 @@
 """The cloud on the debug endpoint."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -19,12 +20,13 @@ DUMP = CloudDump(
 class Shown:
     """A cloud with one orphan, whose list of load balancers can fail."""
 
-    def __init__(self, fails: bool = False) -> None:
+    def __init__(self, fails: bool = False, leads: bool = True) -> None:
         self.fails = fails
+        self.leads = leads
         self.held = ["a", "b"]
 
     def dump(self) -> CloudDump:
-        return DUMP
+        return replace(DUMP, leads=self.leads)
 
     def release(self) -> Sequence[str]:
         held, self.held = self.held, []
@@ -60,6 +62,7 @@ async def test_release_names_what_it_lets_go(browse: Browse) -> None:
         (Shown(fails=True), "GET", "/cloud/orphans", 500, "NotImplemented: lb-list is unknown"),
         (None, "GET", "/cloud/status", 404, "there is no cloud: none was asked for"),
         (None, "POST", "/cloud/release", 404, "there is no cloud"),
+        (Shown(leads=False), "POST", "/cloud/release", 409, "this replica does not lead and holds no deletion: ask me"),
     ],
 )
 async def test_answers(browse: Browse, cloud: Shown | None, method: str, path: str, status: int, text: str) -> None:

@@ -44,6 +44,10 @@ def cloud_routes(find: FindCloud) -> list[web.RouteDef]:
         return answer(asdict(pages().dump()), format_of(request.match_info["format"]))
 
     async def release(_request: web.Request) -> web.Response:
+        state = pages().dump()
+        if not state.leads:
+            leader = state.leader or "another one"
+            raise web.HTTPConflict(text=f"this replica does not lead and holds no deletion: ask {leader}")
         return answer({"released": list(pages().release())}, "json")
 
     async def orphans(request: web.Request) -> web.Response:
