@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable
 from pathlib import Path
 
+from hookrunner.cloud.provider.wire_answers import ANSWER
 from hookrunner.metrics.names import rows
 from hookrunner.options import PREDECESSORS, TEXT, Option
 from hookrunner.settings import options
@@ -83,7 +84,7 @@ def settings_page() -> str:
         )
         for option in options()
     )
-    bounded = _table((row.what, bounds.in_units(row.size), f"{row.values:,}") for row in bounds.EVERY)
+    bounded = _table((row.what, bounds.in_units(row.size), f"{row.values:,}") for row in (*bounds.EVERY, ANSWER))
     flags = ", ".join(f"`--{option.flag}`" for option in UPSTREAM_FLAGS)
     return (
         SETTINGS
