@@ -99,6 +99,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.settled: Head | None = None
         self.given_up = GivenUp()
         self._is_blocked = False
+        self._orphaned = instance if instance.is_orphaned else None
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
         self._patching: PatchEffects | None = None
         self._unmatched = unmatched_before(instance.status)
@@ -122,8 +123,11 @@ class InstanceBlueprint(OwnBlueprint):
         return self.prepared.version.version if self.prepared else ""
 
     def update(self, instance: Instance) -> None:
-        """The object has changed."""
+        """The object has changed. That it was deleted with the policy Orphan is remembered: the finalizer that says so
+        is gone within a second."""
         self.instance = instance
+        if instance.is_orphaned:
+            self._orphaned = instance
 
     async def prepare(self) -> None:
         """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
@@ -241,7 +245,7 @@ class InstanceBlueprint(OwnBlueprint):
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
         options, remover = self.options(ReleaseOptions()), self._parts.remover
-        await remover.remove(self.instance, head, options, patience)
+        await remover.remove(self._orphaned or self.instance, head, options, patience)
 
     @property
     def _ready(self) -> PreparedBuild:

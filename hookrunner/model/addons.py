@@ -244,6 +244,11 @@ class Instance:
         return bool(self.document["metadata"].get("deletionTimestamp"))
 
     @property
+    def is_orphaned(self) -> bool:
+        """Has someone deleted it with the policy Orphan, and has the garbage collector not taken note of it yet?"""
+        return self.is_deleting and ORPHAN in self.finalizers
+
+    @property
     def annotations(self) -> Mapping[str, str]:
         """The annotations; do not change them."""
         return self.document["metadata"].get("annotations") or {}

@@ -82,7 +82,8 @@ class Served(ClusterCapabilities):
 @dataclass
 class World:
     """The addon `dns` with the versions 1.0 and 2.0 in a directory; the channel leads to 1.0. `status` is that of the
-    instance as it was written last, `marked` counts the finalizers that were set."""
+    instance as it was written last, `marked` counts the finalizers that were set; a deletion with the policy Orphan
+    needs a `client`."""
 
     directory: Path
     addon: Addon = field(
@@ -96,6 +97,7 @@ class World:
     marked: int = 0
     reported: list[str] = field(default_factory=list)
     events: EventServer = field(default_factory=EventServer)
+    client: Any = None
 
     def put(self, version: str, **files: str) -> None:
         """A package, which the channel leads to from now on."""
@@ -118,7 +120,6 @@ class World:
         async def look_around(_addon: Addon) -> GateWorld:
             return self.gates
 
-        no_client: Any = None
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
         return BlueprintParts(
             store=self.store,
@@ -129,7 +130,7 @@ class World:
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
             terms=BuildTerms(namespace="home"),
             remover=InstanceRemover(
-                self.records, no_client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
+                self.records, self.client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
             ),
             mark=mark,
             look_around=look_around,

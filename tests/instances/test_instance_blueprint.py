@@ -17,11 +17,12 @@ from hookrunner.errors import (
     RunPostponed,
 )
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
-from hookrunner.model.addons import Requirements
+from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
 from kubetypes.json_values import JSON
 from tests.instances.blueprint_world import KEPT, MAP, UNIT, World
 from tests.instances.samples import instance
+from tests.instances.test_removal import Server
 
 PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
 ELSEWHERE = PATCH | {"metadata": {"name": "b"}}
@@ -275,6 +276,18 @@ async def test_deletion_policy_says_what_becomes_of_objects(
     (event,) = world.events.bodies
     assert (event["reason"], event["message"], event["type"]) == ("Kept", str(kept), "Normal")
     assert event["involvedObject"]["uid"] == "u-1"
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_policy_orphan_is_remembered_when_the_garbage_collector_is_quicker(is_new: bool, world: World) -> None:
+    """Objects in other namespaces than the instance's have no owner reference whose loss would tell of it."""
+    world.client = Server(None)
+    deleted: dict[str, JSON] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["orphan", FINALIZER]}
+    blueprint = world.blueprint(instance(**deleted) if is_new else instance())
+    blueprint.update(instance(**deleted))
+    blueprint.update(instance(**deleted | {"finalizers": [FINALIZER]}))
+    await blueprint.uninstall(head())
+    assert world.records.removed == [f"abandoned home/{UNIT}", f"forgotten home/{UNIT}"]
 
 
 async def test_preview_is_what_the_next_run_makes_and_changes_nothing(world: World) -> None:
