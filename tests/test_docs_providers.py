@@ -76,7 +76,7 @@ async def test_a_provider_on_the_page_works(example: Example, tmp_path: Path) ->
     runner = ProcessRunner(program, {"PATH": path}, Children(Patience()))
     probe = Probe(runner, "kubernetes", 60.0)
     nodes = tuple(nodes_of(["worker-1"]))
-    outcomes = await check_provider(probe, CheckOptions(nodes))
+    outcomes = [outcome async for outcome in check_provider(probe, CheckOptions(nodes))]
     assert [outcome for outcome in outcomes if outcome.status in (RuleStatus.BROKEN, RuleStatus.DOUBTFUL)] == []
     reply = await probe.ask(CloudVerb.INSTANCES, instances_params(nodes, BOTH))
     (answer,) = read_instances(reply.result(), ["worker-1"], BOTH).values()

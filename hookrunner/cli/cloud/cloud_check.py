@@ -1,7 +1,7 @@
 """`hookrunner cloud check`: every rule of the wire format, kept or broken by a provider."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 import click
@@ -11,7 +11,14 @@ from hookrunner.cli.output import Color, echo, echo_json, echo_styled, style
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
-from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
+from hookrunner.cloud.checks.provider_check import (
+    FORM_RULES,
+    RULES,
+    CheckOptions,
+    RuleOutcome,
+    RuleStatus,
+    check_provider,
+)
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -22,6 +29,7 @@ _COLORS: Mapping[RuleStatus, Color] = {
     RuleStatus.DOUBTFUL: "yellow",
 }
 _WIDTH = max(map(len, RuleStatus))
+_RULE_WIDTH = max(len(name) for name in (*(rule.name for rule in RULES), *FORM_RULES))
 
 
 @click.command("check")
@@ -46,30 +54,44 @@ def cloud_check(program: ProviderProgram, named: tuple[str, ...], writes: bool, 
     """
     options = CheckOptions(tuple(read_nodes(named)), writes, program.masked)
     with quiet():
-        outcomes = run_to_end(_check(program, options))
+        outcomes = run_to_end(_check(program, options, _show if output == "text" else lambda _: None))
     if output == "json":
         echo_json([asdict(outcome) for outcome in outcomes])
     else:
-        echo_styled("\n".join(_lines(outcomes)))
+        for outcome in outcomes:
+            _show_skipped(outcome)
         echo(f"{program.name}: {_counted(outcomes)}", err=True)
     return int(any(outcome.status is RuleStatus.BROKEN for outcome in outcomes))
 
 
-async def _check(program: ProviderProgram, options: CheckOptions) -> list[RuleOutcome]:
+async def _check(
+    program: ProviderProgram, options: CheckOptions, show: Callable[[RuleOutcome], None]
+) -> list[RuleOutcome]:
+    """Every outcome, after it was shown."""
     runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
-    return await check_provider(Probe(runner, program.cluster, program.timeout), options)
+    outcomes = []
+    async for outcome in check_provider(Probe(runner, program.cluster, program.timeout), options):
+        show(outcome)
+        outcomes.append(outcome)
+    return outcomes
 
 
-def _lines(outcomes: Sequence[RuleOutcome]) -> Iterator[str]:
-    """A line for each rule; those that could not be checked come last."""
-    width = max(len(outcome.rule) for outcome in outcomes)
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.status is RuleStatus.SKIPPED):
-        status = style(f"{outcome.status:{_WIDTH}}", _COLORS.get(outcome.status))
-        if outcome.status is RuleStatus.SKIPPED:
-            yield f"{status}  {outcome.rule:{width}}  {style('; '.join(outcome.texts))}"
-        else:
-            yield f"{status}  {outcome.rule:{width}}  {outcome.claim}"
-            yield from (f"{'':{_WIDTH}}  {'':{width}}    {style(text)}" for text in outcome.texts)
+def _show(outcome: RuleOutcome) -> None:
+    """Print a rule that was checked."""
+    if outcome.status is not RuleStatus.SKIPPED:
+        echo_styled(f"{_head(outcome)}  {outcome.claim}")
+        for text in outcome.texts:
+            echo_styled(f"{'':{_WIDTH + _RULE_WIDTH + 6}}{style(text)}")
+
+
+def _show_skipped(outcome: RuleOutcome) -> None:
+    """Print a rule that was not checked; these come last, because they are not news."""
+    if outcome.status is RuleStatus.SKIPPED:
+        echo_styled(f"{_head(outcome)}  {style('; '.join(outcome.texts))}")
+
+
+def _head(outcome: RuleOutcome) -> str:
+    return f"{style(f'{outcome.status:{_WIDTH}}', _COLORS.get(outcome.status))}  {outcome.rule:{_RULE_WIDTH}}"
 
 
 def _counted(outcomes: Sequence[RuleOutcome]) -> str:

@@ -6,6 +6,7 @@ reply.result()                                          # or raises QuestionFail
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from uuid import uuid4
@@ -69,18 +70,20 @@ class CallReply:
         return self.value
 
 
+@dataclass(frozen=True, slots=True)
 class Probe:
-    """Asks one provider. `replies` has all calls; `timeout` are the seconds of each."""
+    """Asks one provider. `timeout` are the seconds of a call, `timeouts` those of verbs that have their own; `replies`
+    gets all calls."""
 
-    def __init__(self, runner: ProviderRunner, cluster: str, timeout: float) -> None:
-        self.runner = runner
-        self.timeout = timeout
-        self.replies: list[CallReply] = []
-        self._cluster = cluster
+    runner: ProviderRunner
+    cluster: str
+    timeout: float
+    timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
+    replies: list[CallReply] = field(default_factory=list)
 
     def request(self, verb: CloudVerb, params: JSON) -> CallRequest:
         """A new question."""
-        return CallRequest(verb, uuid4().hex, self.timeout, self._cluster, params)
+        return CallRequest(verb, uuid4().hex, self.timeouts.get(verb, self.timeout), self.cluster, params)
 
     async def ask(self, verb: CloudVerb, params: JSON) -> CallReply:
         """One call, one process."""
@@ -88,14 +91,14 @@ class Probe:
             raise QuestionFailed("it was not asked, because other calls did not end in time")
         request = self.request(verb, params)
         began = time.monotonic()
-        printed = await self.runner.run(verb, request.text, self.timeout)
+        printed = await self.runner.run(verb, request.text, request.deadline)
         reply = read_reply(request, printed, time.monotonic() - began)
         self.replies.append(reply)
         return reply
 
     async def ask_while_pending(self, verb: CloudVerb, params: JSON) -> CallReply:
         """Ask again as long as the answer is `Pending`, until the time of a call is over."""
-        end = asyncio.get_running_loop().time() + self.timeout
+        end = asyncio.get_running_loop().time() + self.timeouts.get(verb, self.timeout)
         while (reply := await self.ask(verb, params)).code is ErrorCode.PENDING:
             assert reply.error
             if asyncio.get_running_loop().time() + reply.error.retry_after > end:

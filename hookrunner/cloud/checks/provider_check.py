@@ -1,11 +1,12 @@
 """A provider checked as a whole: every rule, and how each of all calls was answered.
 
-    outcomes = await check_provider(probe, CheckOptions(nodes, writes=False))
+    async for outcome in check_provider(probe, CheckOptions(nodes, writes=False)):
+        ...
 
 What a rule asks is in the files beside this one. Rules about the form of answers hold for all calls together.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -66,15 +67,21 @@ class CheckOptions:
     mask: Callable[[str], str] = field(default=lambda text: text)
 
 
-async def check_provider(probe: Probe, options: CheckOptions) -> list[RuleOutcome]:
-    """All rules in a fixed order, those of form at the end. No text shows a secret."""
+async def check_provider(probe: Probe, options: CheckOptions) -> AsyncIterator[RuleOutcome]:
+    """All rules in a fixed order, each as soon as it is checked, those of form at the end. No text shows a secret."""
+    async for outcome in _check_rules(probe, options):
+        yield replace(outcome, texts=tuple(map(options.mask, outcome.texts)))
+
+
+async def _check_rules(probe: Probe, options: CheckOptions) -> AsyncIterator[RuleOutcome]:
     capabilities, outcome = await _ask_capabilities(probe)
-    outcomes = [outcome]
-    for rule in RULES if capabilities else ():
-        assert capabilities
-        outcomes.append(await _check_rule(rule, CheckSubject(probe, capabilities, options.nodes), options))
-    every = [*outcomes, *_form_outcomes(probe, options)]
-    return [replace(outcome, texts=tuple(map(options.mask, outcome.texts))) for outcome in every]
+    yield outcome
+    if capabilities:
+        subject = CheckSubject(replace(probe, timeouts=capabilities.timeouts), capabilities, options.nodes)
+        for rule in RULES:
+            yield await _check_rule(rule, subject, options)
+    for outcome in _form_outcomes(probe, options):
+        yield outcome
 
 
 async def _ask_capabilities(probe: Probe) -> tuple[CloudCapabilities | None, RuleOutcome]:

@@ -66,7 +66,7 @@ def executable(directory: Path, script: str) -> Path:
 
 
 async def broken_rules(probe: Probe, *names: str, writes: bool = True) -> dict[str, tuple[str, ...]]:
-    outcomes = await check_provider(probe, CheckOptions(tuple(nodes_of(list(names))), writes))
+    outcomes = [outcome async for outcome in check_provider(probe, CheckOptions(tuple(nodes_of(list(names))), writes))]
     return {
         outcome.rule: outcome.texts
         for outcome in outcomes

@@ -19,7 +19,7 @@ async def checked(provider: SampleProvider, *, nodes: bool = True, writes: bool 
     options = CheckOptions(
         tuple(nodes_of(list(MACHINES))) if nodes else (), writes, lambda text: text.replace(SECRET, "***")
     )
-    return await check_provider(Probe(provider, "kubernetes", 60.0), options)
+    return [outcome async for outcome in check_provider(Probe(provider, "kubernetes", 60.0), options)]
 
 
 def wrong(outcomes: list[RuleOutcome]) -> dict[str, tuple[str, ...]]:
@@ -346,6 +346,22 @@ async def test_each_mistake_is_found_by_its_own_message(how: str) -> None:
     provider, rule, message = BROKEN[how]
     found = wrong(await checked(provider))
     assert any(message in text for text in found.get(rule, ())), json.dumps(found, indent=1)
+
+
+async def test_a_verb_has_the_time_that_the_provider_says() -> None:
+    class Slow(SampleProvider):
+        times: ClassVar[dict[str, float]] = {}
+
+        def capabilities(self, params: Any) -> Any:
+            limits = {"timeoutSeconds": {"lb-ensure": 600}}
+            return {"result": {**super().capabilities(params)["result"], "limits": limits}}
+
+        async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
+            self.times[argument] = timeout
+            return await super().run(argument, given, timeout)
+
+    await checked(Slow())
+    assert (Slow.times["lb-ensure"], Slow.times["lb-get"]) == (600, 60)
 
 
 async def test_a_report_shows_no_secret() -> None:
