@@ -177,11 +177,20 @@ def changed_fields(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple
     `applied` is the object as it was sent, `metadata` that of the live object.
     """
     entries = [entry for entry in metadata.get("managedFields") or () if _is_permitted(entry)]
-    ends = [_WHOLE if entry["operation"] == "Apply" else _PERHAPS for entry in entries]
+    is_whole = _is_untouched(metadata)
+    ends = [_WHOLE if is_whole or entry["operation"] == "Apply" else _PERHAPS for entry in entries]
     sets = [_mark_ends(entry["fieldsV1"], end) for entry, end in zip(entries, ends, strict=True)]
     nothing: Fields = {}
     ours = reduce(union, sets, nothing)
     return tuple(pointers.text(path) for path in _edited(_comparable(applied), ours, live, ()))
+
+
+def _is_untouched(metadata: JSON) -> bool:
+    """Has nobody but us written the object, or more of it than its status? Who takes a part of a map or a list has an
+    entry of its own. Who only removes parts has none, but raises the generation; of kinds without one, the API server
+    leaves out what is empty then, and with it the field."""
+    writers = [entry for entry in metadata.get("managedFields") or () if not entry.get("subresource")]
+    return metadata.get("generation", 1) == 1 and all(entry.get("manager") == MANAGER for entry in writers)
 
 
 def _is_permitted(entry: JSON) -> bool:

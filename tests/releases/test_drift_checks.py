@@ -19,9 +19,9 @@ def obj(spec: JSON, kind: str = "Deployment", **more: JSON) -> JSON:
     return {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec} | more
 
 
-def found(applied: JSON, live: JSON, *entries: JSON) -> tuple[str, ...]:
+def found(applied: JSON, live: JSON, *entries: JSON, generation: int = 1) -> tuple[str, ...]:
     """With the whole object, which is read only if metadata alone tells something."""
-    metadata = {"name": "x", "managedFields": list(entries)}
+    metadata = {"name": "x", "generation": generation, "managedFields": list(entries)}
     changed = changed_fields(applied, metadata, live | {"metadata": live["metadata"] | metadata})
     assert changed_fields(applied, metadata) or not changed
     return changed
@@ -120,19 +120,31 @@ def test_items_of_lists_are_found_by_their_keys(live: JSON, ours: JSON, changed:
 
 
 @each(
-    ("operation", "fields", "live", "changed"),
+    ("operation", "generation", "live", "changed"),
     [
-        ("Apply", {"f:args": {}}, {"args": ["mutated"]}, ()),
-        ("Update", {"f:args": {}}, {"args": ["a"]}, ()),
-        ("Update", {"f:args": {}}, {"args": ["b"]}, ("/spec/args",)),
-        ("Update", {"f:args": {}}, {}, ("/spec/args",)),
+        ("Apply", 2, {"args": ["mutated"]}, ()),
+        ("Update", 1, {"args": ["mutated"]}, ()),
+        ("Update", 2, {"args": ["a"]}, ()),
+        ("Update", 2, {"args": ["b"]}, ("/spec/args",)),
+        ("Update", 2, {}, ("/spec/args",)),
     ],
 )
-def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared(
-    operation: str, fields: JSON, live: JSON, changed: tuple[str, ...]
+def test_a_list_that_was_applied_is_ours_and_one_that_was_created_is_compared_once_it_has_changed(
+    operation: str, generation: int, live: JSON, changed: tuple[str, ...]
 ) -> None:
-    ours = entry({"f:spec": fields}, operation=operation)
-    assert found(obj({"args": ["a"]}), obj(live), ours) == changed
+    ours = entry({"f:spec": {"f:args": {}}}, operation=operation)
+    assert found(obj({"args": ["a"]}), obj(live), ours, generation=generation) == changed
+
+
+def test_an_object_that_another_client_has_written_is_compared_whatever_its_generation() -> None:
+    """Kinds such as Role have none."""
+    ours, others = (
+        entry({"f:spec": {"f:args": {}}}, operation="Update"),
+        entry({"f:spec": {}}, "kubectl-edit", "Update"),
+    )
+    status = entry({"f:status": {}}, "kube-controller-manager", "Update", "status")
+    assert found(obj({"args": ["a"]}), obj({"args": ["b"]}), ours, others) == ("/spec/args",)
+    assert found(obj({"args": ["a"]}), obj({"args": ["b"]}), ours, status) == ()
 
 
 def test_created_map_may_have_no_field_of_ours() -> None:
