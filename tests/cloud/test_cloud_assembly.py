@@ -40,6 +40,8 @@ __all__ = ["sandbox"]
 SIMCLOUD = PROVIDERS / "simcloud"
 NODES, SERVICES = Resource("v1", "Node", "nodes", False), Resource("v1", "Service", "services", True)
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases", True)
+PATIENT = {"leader-elect-lease-duration": "1h", "leader-elect-renew-deadline": "30m"}
+"""A lease that is not given back is never taken over here."""
 BALANCER = {
     "apiVersion": "v1",
     "kind": "Service",
@@ -60,6 +62,7 @@ class World:
 
     def settings(self, **flags: str) -> Settings:
         given = {"cloud-provider": str(SIMCLOUD), "cloud-config": str(self.state), "tmp-dir": str(self.state.parent)}
+        given |= PATIENT
         return cloud_alone(load(given | {name.replace("_", "-"): text for name, text in flags.items()}, "", os.environ))
 
     def simulate(self, *command: str) -> str:
@@ -130,12 +133,9 @@ async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: 
             await until(lambda: second.status.conditions()["provider"] == (True, ""), "its provider to answer")
             await world.create(new_node("worker-1"))
             await until(lambda: _state(first, "worker-1") == "initialized", "the first to act")
-            began = asyncio.get_running_loop().time()
             await first.finish(PATIENCE)
             await world.create(new_node("worker-2"))
             await until(lambda: _state(second, "worker-2") == "initialized", "the second to act")
-            took = asyncio.get_running_loop().time() - began
-            assert took < 12, "the lease would have run out after 15 s; how soon it is, benchmarks measure"
 
 
 async def test_without_election_it_acts_alone(world: World) -> None:
