@@ -1,9 +1,11 @@
 """Natural batches in virtual time: who shares a call, what a bad Node costs the others, what an outage costs."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -212,3 +214,43 @@ async def test_a_caller_that_gives_up_harms_no_other() -> None:
         other = asyncio.create_task(asked.ask(nodes("a"), STATE))
         gone.cancel()
         assert states(await other) == {"a": "running"}
+
+
+class Clocked(Cloud):
+    """Says in each answer when its call began."""
+
+    async def ask(self, asked: Sequence[CloudNode], want: AbstractSet[Want]) -> Mapping[str, InstanceAnswer]:
+        began = asyncio.get_running_loop().time()
+        answers = await super().ask(asked, want)
+        return {name: replace(answer, message=str(began)) for name, answer in answers.items()}
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_random_histories_answer_every_question_afterwards_and_heal(seed: int) -> None:
+    """No answer is of a call that began before its question; at most one Node is asked about beside a batch."""
+    chance = random.Random(seed)
+    cloud, every = Clocked(), numbered(12)
+    names = [node.name for node in every]
+
+    async def caller() -> None:
+        for _ in range(10):
+            await asyncio.sleep(chance.uniform(0, 20))
+            asked_at = asyncio.get_running_loop().time()
+            some = chance.sample(every, chance.randint(1, len(every)))
+            answers = await asked.ask(some, STATE)
+            assert answers.keys() == {node.name for node in some}
+            times = [float(one.message) for one in answers.values() if isinstance(one, InstanceAnswer)]
+            assert all(began >= asked_at for began in times)
+
+    async def trouble() -> None:
+        for _ in range(8):
+            await asyncio.sleep(chance.uniform(0, 30))
+            cloud.bad = set(chance.choice([[], names, chance.sample(names, 2), chance.sample(names, 1)]))
+            cloud.hanging = set(chance.choice([[], [], chance.sample(names, 1)]))
+
+    async with batches(cloud, most=chance.choice([1, 5, 500])) as asked:
+        await asyncio.gather(trouble(), *(caller() for _ in range(4)))
+        cloud.bad, cloud.hanging = set(), set()
+        await asyncio.gather(*(asked.ask([node], STATE) for node in every))
+        assert states(await asked.ask(every, STATE)) == dict.fromkeys(names, "running")
+    assert (asked.aside, cloud.most_running <= 2) == (set(), True)
