@@ -175,6 +175,42 @@ MUTATIONS = (
         "tests/convergence/test_turns.py",
     ),
     Mutation(
+        "hookrunner/controllers/leader_election.py",
+        "began + self.timing.renew_deadline",
+        "_now() + self.timing.duration",
+        "tests/controllers/test_leader_election.py",
+    ),
+    Mutation(
+        "hookrunner/controllers/lease.py",
+        "self.since if same else now",
+        "self.since",
+        "tests/controllers/test_lease.py",
+    ),
+    Mutation(
+        "hookrunner/controllers/work_queue.py",
+        "if key in self._running:",
+        "if key in self._waiting:",
+        "tests/controllers/test_work_queue.py",
+    ),
+    Mutation(
+        "hookrunner/kube/client.py",
+        'if call.method != "GET" and not self._leads():',
+        "if not self._leads:",
+        "tests/kube/test_client.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "if claim.gone < policy.confirmations:",
+        "if claim.gone < policy.confirmations - 1:",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "most = max(1.0, policy.max_ratio * len(nodes))",
+        "most = len(nodes)",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
         "hookrunner/hooks/patches.py",
         "if key in _FLAGS and not was_json",
         "if key in _FLAGS",
