@@ -30,6 +30,14 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
+def test_new_provider_says_what_to_do_next(command: Command, tmp_path: Path) -> None:
+    begun = command("new", "provider", "rack", "--lang", "python", "--dir", str(tmp_path))
+    assert begun.code == 0
+    assert f"hookrunner cloud check {tmp_path}/rack " in begun.out
+    again = command("new", "provider", "rack", "--dir", str(tmp_path))
+    assert (again.code, "is there already" in again.err) == (2, True)
+
+
 @pytest.mark.slow
 def test_check_says_that_a_new_provider_is_right(command: Command, provider: Path) -> None:
     checked = command("cloud", "check", str(provider), "--node", "worker-1")

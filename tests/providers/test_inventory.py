@@ -170,6 +170,11 @@ def test_an_address_is_free_only_when_the_command_has_withdrawn_it(tmp_path: Pat
             "machines: [{name: a, decommissioned: 'no'}]",
             "machines[0].decommissioned: it must be true or false, not 'no'",
         ),
+        ("machines: [{mac: 52:54:00:12:34:56}]", "machines[0].mac: it must be a text, not"),
+        ("machines: [{label: {slot: 7}}]", "machines[0].label.slot: it must be a text, not 7; put it in quotes"),
+        ("machines: [{name: a, labels: x}]", "machines[0].labels: it must be a mapping"),
+        ("machines: [{name: a, addresses: [10.0.0.1]}]", "machines[0].addresses: it must be a mapping"),
+        ("machines: [a]", "machines[0]: it must be a mapping"),
         ("machines: [{name: a}, {name: b, id: a}]", "two machines have the id 'a'"),
         ("machines: [{name: a, addresses: {InternalIP: nowhere}}]", "'nowhere' does not appear to be an IPv4 or IPv6"),
         (
