@@ -6,16 +6,17 @@
     drift.pause(identity)                               # while the release is being written
 
 One watch of metadata for each kind that any tracked release has, restricted to what Helm manages; all releases share
-it. Live objects are kept by name only. A watch event is only a hint: it may be late, or the object may have lost the
-label by which it is watched. So every suspected object is read before drift is reported. Changed objects are read a
-moment later, so that several changes cost one read; `drift_checks` says when, and which changes count.
+it. Live objects are kept by name only (`present_objects.py`). A watch event is only a hint: it may be late, or the
+object may have lost the label by which it is watched. So every suspected object is read before drift is reported.
+Changed objects are read a moment later, so that several changes cost one read; `drift_checks` says when, and which
+changes count.
 
 Never tracked: Helm hooks, which come and go; Jobs that delete themselves; certificate requests, which the cluster
 deletes.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,46 +27,20 @@ from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
-from hookrunner.model.events import Report, Synced, WatchLost
+from hookrunner.model.events import ObjectSeen, Synced, WatchLost
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
 from hookrunner.releases.objects.object_marks import IGNORE
+from hookrunner.releases.present_objects import PresentObjects
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
-
-
-class PresentObjects:
-    """Which objects of one kind a metadata-only watch shows; their keys only. `synced`: others do not exist."""
-
-    def __init__(self, kind: str) -> None:
-        self.synced = False
-        self._kind = kind
-        self._keys: set[ObjectKey] = set()
-        self._informer = Informer(self._keys)
-
-    def has(self, namespace: str, name: str) -> bool:
-        """Does the object exist? The namespace does not matter for kinds without namespaces."""
-        return any(ObjectKey(any_namespace, self._kind, name) in self._keys for any_namespace in (namespace, ""))
-
-    def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
-        """Yield the facts of a batch of the watch, each after it was noted here."""
-        for fact in self._informer.facts(reports):
-            match fact:
-                case Added(seen) | Modified(seen):
-                    self._keys.add(seen.key)
-                case Deleted(key):
-                    self._keys.discard(key)
-                case Synced():
-                    self.synced = True
-            yield fact
-
 
 Kind: TypeAlias = tuple[str, str]
 """apiVersion and kind, as manifests have them."""
@@ -207,7 +182,7 @@ class Drift:
             if present.synced and not present.has(tracked_id.namespace, tracked_id.name):
                 self._recheck.add(tracked_id, _WATCH_DELAY)
             elif present.synced and release.changes_matter:
-                self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+                self._catch_up(tracked_id, present)
 
     def pause(self, identity: ReleaseId) -> None:
         """Report nothing of a release until it is tracked again."""
@@ -263,8 +238,7 @@ class Drift:
         """Add the objects to recheck because of a fact of the watch."""
         match fact:
             case Added(seen) | Modified(seen):
-                for tracked_id in self._tracked.named(kind, seen.key):
-                    self._handle_metadata(tracked_id, seen.obj["metadata"])
+                self._handle_object(self._tracked.named(kind, seen.key), seen, present)
             case Deleted(key):
                 for tracked_id in self._tracked.named(kind, key):
                     self._handle_metadata(tracked_id, None)
@@ -275,6 +249,21 @@ class Drift:
             case WatchLost(brief=False):  # the kind itself may be gone
                 for tracked_id in self._tracked.of(kind):
                     self._recheck.add(tracked_id)
+
+    def _handle_object(self, ids: Sequence[ObjectId], seen: ObjectSeen, present: PresentObjects) -> None:
+        """Handle an object that the watch has shown, which is tracked by these ids."""
+        for tracked_id in ids:
+            self._handle_metadata(tracked_id, seen.obj["metadata"])
+        if not ids:
+            present.remember(seen.key, seen.obj["metadata"], _now())
+
+    def _catch_up(self, tracked_id: ObjectId, present: PresentObjects) -> None:
+        """Handle what the watch has shown of an object before it was tracked; read the object if that is not known."""
+        metadata = present.recall(tracked_id.namespace, tracked_id.name, _now())
+        if metadata is None:
+            self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+        else:
+            self._handle_metadata(tracked_id, metadata)
 
     def _handle_metadata(self, tracked_id: ObjectId, metadata: JSON | None) -> None:
         """Handle an object's metadata from the watch, None if it was deleted."""

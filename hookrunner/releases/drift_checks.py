@@ -186,7 +186,7 @@ def changed_fields(applied: JSON, metadata: JSON, live: JSON = _UNSEEN) -> tuple
 
 
 def _is_untouched(metadata: JSON) -> bool:
-    """Has nobody but us written the object, or more of it than its status? Who takes a part of a map or a list has an
+    """Has no other client written the object, or only its status? Who takes a part of a map or a list has an
     entry of its own. Who only removes parts has none, but raises the generation; of kinds without one, the API server
     leaves out what is empty then, and with it the field."""
     writers = [entry for entry in metadata.get("managedFields") or () if not entry.get("subresource")]

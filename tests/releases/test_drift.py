@@ -102,6 +102,25 @@ async def test_one_watch_of_metadata_for_each_kind_serves_all_releases(watched: 
     assert await watched.after(0.1) == ["default/ConfigMap/b"]
 
 
+async def test_objects_shown_before_they_are_tracked_are_read_only_if_they_were_changed_or_seen_long_ago(
+    watched: Watched, sandbox: Sandbox
+) -> None:
+    watched.follow(MAP, mode="repair")
+    await watched.after(1)
+    maps = {name: made("ConfigMap", name, data={"color": "red"}) for name in ("old", "same", "edited")}
+    await watched.world.apply(maps["old"])
+    await watched.after(11)
+    await watched.world.apply(maps["same"])
+    await watched.world.apply(maps["edited"])
+    await watched.world.edit(maps["edited"], {"data": {"color": "blue"}})
+    await watched.after(2)
+    sandbox.faults.requests.clear()
+    watched.drift.track(watched.world.identity._replace(name="other"), maps.values(), "repair")
+    assert await watched.after(5) == ["default/ConfigMap/edited /data/color"]
+    read = [name for name in maps if any(f"/configmaps/{name}" in line for line in sandbox.faults.requests)]
+    assert read == ["old", "edited"]
+
+
 async def test_objects_that_a_release_has_just_made_are_not_missing(watched: Watched) -> None:
     """The watch is behind: it learns of them later than we."""
     await watched.world.apply(MAP)
