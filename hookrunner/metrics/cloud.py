@@ -33,17 +33,19 @@ class CloudMetrics(Rows):
         "{}cloud_node_init_seconds", (), "Time from a Node's creation to its initialisation.", _DELAYS
     )
     cloud_node_delete_candidates = gauge(
-        "{}cloud_node_delete_candidates", (), "Nodes whose machines are said to be gone, not yet often enough."
+        "{}cloud_node_delete_candidates", (), "Nodes whose machines are said to be gone."
     )
     cloud_node_deletes = counter(
         "{}cloud_node_deletes_total",
         ("result",),
-        "Nodes whose machines are gone: deleted, failed, dry-run or vanished.",
+        "Nodes whose machines are gone: deleted, failed or dry-run.",
     )
     cloud_node_deletes_held = gauge(
         "{}cloud_node_deletes_held", (), "Nodes that are not deleted because too many are gone at once."
     )
-    cloud_services = gauge("{}cloud_services", ("state",), "Services that are looked after: synced, pending or failed.")
+    cloud_services = gauge(
+        "{}cloud_services", ("state",), "Services that are looked after: synced, pending, failed, invalid or elsewhere."
+    )
     cloud_service_syncs = counter(
         "{}cloud_service_syncs_total", ("result",), "Syncs of Services: ok, or the code of the error."
     )

@@ -55,8 +55,8 @@ class DeletionDump:
 
 @dataclass(frozen=True, slots=True)
 class CloudServiceDump:
-    """A Service that is looked after. `state`: synced, pending, failed, invalid, elsewhere or deleting; `again` when it
-    is tried again."""
+    """A Service that is looked after. `state`: synced, pending, failed, invalid or elsewhere; `again` when it is tried
+    again."""
 
     namespace: str
     name: str
