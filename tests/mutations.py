@@ -279,6 +279,66 @@ MUTATIONS = (
         "",
         "tests/convergence/test_turn_dispatcher.py",
     ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "else InstanceState.UNKNOWN",
+        "else InstanceState.NOT_FOUND",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "if claim.gone < policy.confirmations:",
+        "if claim.gone + 1 < policy.confirmations:",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "if policy.needs_witness and not any(",
+        "if policy.needs_witness and not nodes and not any(",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle.py",
+        "if unreleased > most:",
+        "if unreleased > len(nodes):",
+        "tests/cloud/nodes/test_lifecycle.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle_loop.py",
+        "if not (asked and self._nodes.is_current):",
+        "if not asked:",
+        "tests/cloud/nodes/test_lifecycle_loop.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle_loop.py",
+        "return self._provider.capabilities.owns(node.provider_id)",
+        "return True",
+        "tests/cloud/nodes/test_lifecycle_loop.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/lifecycle_loop.py",
+        "(live := self._writer.latest(node.name)) and live.uid == node.uid]",
+        "(live := self._writer.latest(node.name))]",
+        "tests/cloud/nodes/test_lifecycle_loop.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/node_writer.py",
+        "DeleteOptions(uid=node.uid, version=node.version, timeout",
+        "DeleteOptions(timeout",
+        "tests/cloud/nodes/test_lifecycle_loop.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/node_writer.py",
+        "_of_version(patch, node.version), _OPTIONS",
+        "patch, _OPTIONS",
+        "tests/cloud/nodes/test_initialization_loop.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/nodes/initialization.py",
+        "if metadata.provider_id and not capabilities.owns(metadata.provider_id):",
+        "if not metadata.provider_id:",
+        "tests/cloud/nodes/test_initialization.py",
+    ),
 )
 
 

@@ -175,6 +175,21 @@ async def test_watch_that_is_lost_during_the_call_decides_nothing(world: World) 
     assert world.left() == "ab"
 
 
+async def test_answer_during_which_the_watch_was_lost_counts_for_nothing(world: World) -> None:
+    world.add("a", "b")
+    world.get_sick("a")
+    world.cloud.terminate("a")
+    world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
+    await asyncio.sleep(17)
+    world.api.cluster.tell(WatchLost("refused", brief=True))
+    await asyncio.sleep(4)
+    world.api.cluster.tell(WatchRestored())
+    await asyncio.sleep(31)
+    assert (world.left(), len(world.cloud.calls)) == ("ab", 4)
+    await asyncio.sleep(15)
+    assert world.left() == "b"
+
+
 async def test_node_made_anew_between_answer_and_deletion_stays(world: World) -> None:
     def make_anew(call: ApiCall) -> None:
         if call.method == "DELETE" and world.live()["metadata"]["uid"] == "u-1":
@@ -187,6 +202,19 @@ async def test_node_made_anew_between_answer_and_deletion_stays(world: World) ->
     await asyncio.sleep(45)
     assert world.live()["metadata"]["uid"] == "u-2"
     assert "DeletingNodeFailed" not in world.reasons()
+
+
+async def test_answer_about_its_predecessor_does_not_count_for_a_node(world: World) -> None:
+    world.add("b")
+    world.api.put(node("a", None, "sim://a", uid="u-1"))
+    world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
+    await asyncio.sleep(32)
+    world.api.delete("Node", "a")
+    world.api.put(node("a", None, "sim://a", uid="u-2"))
+    await asyncio.sleep(38)
+    assert (world.left(), len(world.cloud.calls)) == ("ab", 5)
+    await asyncio.sleep(12)
+    assert world.left() == "b"
 
 
 async def test_node_that_changes_before_its_deletion_is_looked_at_again(world: World) -> None:
