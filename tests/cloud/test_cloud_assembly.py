@@ -125,6 +125,20 @@ async def test_a_stop_finishes_the_call_writes_its_answer_and_gives_the_lease_ba
         assert lease["spec"]["holderIdentity"] == ""
 
 
+async def test_a_stop_that_is_hurried_ends_a_call_that_hangs(world: World) -> None:
+    world.simulate("hang", "--verb", "lb-ensure")
+    async with asyncio.timeout(PATIENCE):
+        async with world.running() as cloud:
+            await world.create(BALANCER)
+            await until(world.is_asked, "the call to begin")
+            stopping = asyncio.create_task(cloud.finish(PATIENCE * 2))
+            await asyncio.sleep(0.1)
+            stopping.cancel()
+            await asyncio.wait([stopping])
+        assert stopping.cancelled()
+        assert await world.ingress() == ""
+
+
 async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: World) -> None:
     async with world.running() as first:
         await until(lambda: first.status.dump().leads, "the first to lead")
