@@ -339,6 +339,30 @@ MUTATIONS = (
         "if not metadata.provider_id:",
         "tests/cloud/nodes/test_initialization.py",
     ),
+    Mutation(
+        "hookrunner/cloud/checks/instance_checks.py",
+        "if answer.state is InstanceState.NOT_FOUND:",
+        "if answer.state is InstanceState.SHUTDOWN:",
+        "tests/cloud/checks/test_provider_check.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/checks/probe.py",
+        ">= _MOST_HANGS",
+        "> 10 ** 6",
+        "tests/cloud/checks/test_provider_check.py",
+    ),
+    Mutation(
+        "hookrunner/cloud/checks/route_checks.py",
+        "if made := await _find(subject, route):",
+        "if made := list[CloudRoute]():",
+        "tests/cloud/checks/test_provider_check.py",
+    ),
+    Mutation(
+        "providers/inventory",
+        'if machine.get("decommissioned"):',
+        'if machine.get("decommissioned") or not node.get("ready"):',
+        "tests/providers/test_inventory.py",
+    ),
 )
 
 
