@@ -129,7 +129,7 @@ async def test_node_that_comes_during_a_slow_call_is_not_lost(world: BalancerWor
     async with world.run_loop():
         await world.rest(5 if slow is ENSURE else 20)
         world.api.put(node("c"))
-        await world.rest(5)
+        await world.rest(3)
         world.api.put(node("d"))
         await world.rest(50)
         assert world.backends() == ("a", "b", "c", "d")

@@ -204,6 +204,12 @@ async def test_finalizer_of_others_that_comes_meanwhile_is_kept(world: BalancerW
         assert sorted(world.finalizers()) == ["example.com/other", CLEANUP_FINALIZER]
 
 
+async def test_cleanup_leaves_finalizers_of_others(world: BalancerWorld) -> None:
+    world.api.put(service(kind="ClusterIP", finalizers=["example.com/other", CLEANUP_FINALIZER, "example.com/more"]))
+    async with world.run_loop():
+        assert world.finalizers() == ["example.com/other", "example.com/more"]
+
+
 async def test_missing_right_is_named_and_heals_by_itself(world: BalancerWorld) -> None:
     text = 'services "web" is forbidden: User "me" cannot patch resource "services/status" in API group ""'
     world.api.refuse("PATCH", STATUS, Denied(403, "Forbidden", text, raw=text), times=2)
