@@ -14,6 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cloud_mutations import CLOUD_MUTATIONS
+
 ROOT = Path(__file__).parents[1]
 QUICK = ("--hypothesis-profile=quick", "-m", "not cluster and not story and not slow and not nightly and not soak")
 
@@ -175,88 +177,10 @@ MUTATIONS = (
         "tests/convergence/test_turns.py",
     ),
     Mutation(
-        "hookrunner/cloud/services/service_decisions.py",
-        "if old and (service is None or service.uid != old.uid):",
-        "if old and service is None:",
-        "tests/cloud/services/test_service_decisions.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/services/service_decisions.py",
-        "(is_ours(service, policy) or not policy.spares_other_classes)",
-        "True",
-        "tests/cloud/services/test_service_decisions.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/services/balancer_actions.py",
-        "return await self._writer.add_finalizer(service)",
-        "return True",
-        "tests/cloud/services/test_service_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/services/service_loop.py",
-        "if has_other_backends(self.records[key], select_backends(self._nodes)):",
-        "if False:",
-        "tests/cloud/services/test_balancer_nodes.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/services/service_writer.py",
-        "if finalizer != CLEANUP_FINALIZER]",
-        "if False]",
-        "tests/cloud/services/test_service_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/routes/route_plan.py",
-        "if policy.needs_networks and not any(node.pod_cidrs for node in view.nodes):",
-        "if False:",
-        "tests/cloud/routes/test_route_plan.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/routes/route_plan.py",
-        "    elif is_ours:\n        draft.delete",
-        "    else:\n        draft.delete",
-        "tests/cloud/routes/test_route_plan.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/routes/route_loop.py",
-        "self._wanted.clear()",
-        "pass",
-        "tests/cloud/routes/test_route_loop.py",
-    ),
-    Mutation(
-        "hookrunner/controllers/leader_election.py",
-        "began + self.timing.renew_deadline",
-        "_now() + self.timing.duration",
-        "tests/controllers/test_leader_election.py",
-    ),
-    Mutation(
-        "hookrunner/controllers/lease.py",
-        "self.since if same else now",
-        "self.since",
-        "tests/controllers/test_lease.py",
-    ),
-    Mutation(
-        "hookrunner/controllers/work_queue.py",
-        "if key in self._running:",
-        "if key in self._waiting:",
-        "tests/controllers/test_work_queue.py",
-    ),
-    Mutation(
         "hookrunner/kube/client.py",
         'if call.method != "GET" and not self._leads():',
         "if not self._leads:",
         "tests/kube/test_client.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "if claim.gone < policy.confirmations:",
-        "if claim.gone < policy.confirmations - 1:",
-        "tests/cloud/nodes/test_lifecycle.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "most = max(1.0, policy.max_ratio * len(nodes))",
-        "most = len(nodes)",
-        "tests/cloud/nodes/test_lifecycle.py",
     ),
     Mutation(
         "hookrunner/hooks/patches.py",
@@ -327,90 +251,7 @@ MUTATIONS = (
         "",
         "tests/convergence/test_turn_dispatcher.py",
     ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "else InstanceState.UNKNOWN",
-        "else InstanceState.NOT_FOUND",
-        "tests/cloud/nodes/test_lifecycle.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "if claim.gone < policy.confirmations:",
-        "if claim.gone + 1 < policy.confirmations:",
-        "tests/cloud/nodes/test_lifecycle.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "if policy.needs_witness and not any(",
-        "if policy.needs_witness and not nodes and not any(",
-        "tests/cloud/nodes/test_lifecycle.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle.py",
-        "if unreleased > most:",
-        "if unreleased > len(nodes):",
-        "tests/cloud/nodes/test_lifecycle.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle_loop.py",
-        "if not (asked and self._nodes.is_current):",
-        "if not asked:",
-        "tests/cloud/nodes/test_lifecycle_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle_loop.py",
-        "return self._provider.capabilities.owns(node.provider_id)",
-        "return True",
-        "tests/cloud/nodes/test_lifecycle_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/lifecycle_loop.py",
-        "(live := self._writer.latest(node.name)) and live.uid == node.uid]",
-        "(live := self._writer.latest(node.name))]",
-        "tests/cloud/nodes/test_lifecycle_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/node_writer.py",
-        "DeleteOptions(uid=node.uid, version=node.version, timeout",
-        "DeleteOptions(timeout",
-        "tests/cloud/nodes/test_lifecycle_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/node_writer.py",
-        "_of_version(patch, node.version), _OPTIONS",
-        "patch, _OPTIONS",
-        "tests/cloud/nodes/test_initialization_loop.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/nodes/initialization.py",
-        "if metadata.provider_id and not capabilities.owns(metadata.provider_id):",
-        "if not metadata.provider_id:",
-        "tests/cloud/nodes/test_initialization.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/checks/instance_checks.py",
-        "if answer.state is InstanceState.NOT_FOUND:",
-        "if answer.state is InstanceState.SHUTDOWN:",
-        "tests/cloud/checks/test_provider_check.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/checks/probe.py",
-        ">= _MOST_HANGS",
-        "> 10 ** 6",
-        "tests/cloud/checks/test_provider_check.py",
-    ),
-    Mutation(
-        "hookrunner/cloud/checks/route_checks.py",
-        "if made := await _find(subject, route):",
-        "if made := list[CloudRoute]():",
-        "tests/cloud/checks/test_provider_check.py",
-    ),
-    Mutation(
-        "providers/inventory",
-        'if machine.get("decommissioned"):',
-        'if machine.get("decommissioned") or not node.get("ready"):',
-        "tests/providers/test_inventory.py",
-    ),
+    *(Mutation(*row) for row in CLOUD_MUTATIONS),
 )
 
 
