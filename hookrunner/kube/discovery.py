@@ -282,8 +282,17 @@ class ClusterCapabilities:
         async with aclosing(self._watches.open(selection)) as batches:
             async for reports in batches:
                 # Only the list shows what was created between the first read and the list.
-                if any(_is_news(report) for report in reports):
+                if any(map(_is_news, reports)) or (WatchRestored() in reports and await self._has_new_version()):
                     self._invalidate()
+
+    async def _has_new_version(self) -> bool:
+        """Has the API server come back with another version? If not, what it serves is not read again: it may not list
+        all of it yet."""
+        try:
+            version = (await self._client.get("/version"))["gitVersion"]
+        except KubeError:
+            return True
+        return self._last is None or version != self._last.kube_version
 
     def _invalidate(self) -> None:
         self.forget()
@@ -341,5 +350,5 @@ def _names_in(group: JSON) -> Iterator[str]:
 
 
 def _is_news(report: Report) -> bool:
-    """May the report mean a change? Objects in a list do not; the end of the list does, and that of an outage."""
-    return isinstance(report, Synced | WatchRestored) or (isinstance(report, ObjectSeen) and report.change is not None)
+    """May the report mean a change? Objects in a list do not; the end of the list does."""
+    return isinstance(report, Synced) or (isinstance(report, ObjectSeen) and report.change is not None)

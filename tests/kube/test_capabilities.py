@@ -69,6 +69,9 @@ async def test_upgrade_of_the_cluster_is_noticed_when_its_api_server_is_back() -
         before = await known.get()
         following = asyncio.ensure_future(known.follow(0))
         await settle()
+        cluster.tell(WatchRestored())
+        await asyncio.sleep(10)
+        assert api.requests[-1].path == "/version", "nothing else is asked while the version is the same"
         client.version = "v9.9.9"
         cluster.tell(WatchRestored())
         async with asyncio.timeout(600):
