@@ -255,11 +255,11 @@ class Drift:
         for tracked_id in ids:
             self._handle_metadata(tracked_id, seen.obj["metadata"])
         if not ids:
-            present.remember(seen.key, seen.obj["metadata"], _now())
+            present.remember(seen.key, seen.obj["metadata"])
 
     def _catch_up(self, tracked_id: ObjectId, present: PresentObjects) -> None:
         """Handle what the watch has shown of an object before it was tracked; read the object if that is not known."""
-        metadata = present.recall(tracked_id.namespace, tracked_id.name, _now())
+        metadata = present.recall(tracked_id.namespace, tracked_id.name)
         if metadata is None:
             self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
         else:

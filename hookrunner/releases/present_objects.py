@@ -2,13 +2,14 @@
 
     present = PresentObjects("ConfigMap")
     for fact in present.facts(reports): ...
-    present.remember(key, metadata, now)
-    present.recall("default", "settings", now)      # None if it was not shown lately
+    present.remember(key, metadata)
+    present.recall("default", "settings")       # None if it was not shown lately
 
 Of most objects only the keys are kept: a cluster has many that no release tracks. But while many releases are made,
 the watch shows the objects of each a moment before they are tracked; remembered until then, they need not be read.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
 
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
@@ -19,18 +20,19 @@ from kubetypes.json_values import JSON
 _REMEMBERED_FOR = 10.0
 """Seconds: longer than it takes until a release that was written is tracked."""
 
-_MOST = 1000
-"""Objects that are remembered: some kilobytes each."""
+_MOST = 300
+"""Objects that are remembered, about ten kilobytes each: as many as are written in that time."""
 
 
 class PresentObjects:
-    """Which objects exist, by their keys. `synced`: others do not exist. `now` are seconds of one clock."""
+    """Which objects exist, by their keys. `synced`: others do not exist."""
 
     def __init__(self, kind: str) -> None:
         self.synced = False
         self._kind = kind
         self._keys: set[ObjectKey] = set()
         self._recent: dict[ObjectKey, tuple[float, JSON]] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._informer = Informer(self._keys)
 
     def has(self, namespace: str, name: str) -> bool:
@@ -50,15 +52,20 @@ class PresentObjects:
                     self.synced = True
             yield fact
 
-    def remember(self, key: ObjectKey, metadata: JSON, now: float) -> None:
-        """Keep the metadata of an object that is not tracked yet."""
+    def remember(self, key: ObjectKey, metadata: JSON) -> None:
+        """Keep the metadata of an object that is not tracked yet; not of the first list, which may be long."""
+        if not self.synced:
+            return
+        until = asyncio.get_running_loop().time() + _REMEMBERED_FOR
         self._recent.pop(key, None)  # the order is that of the times
-        self._recent[key] = now, metadata
-        self._forget_old(now)
+        self._recent[key] = until, metadata
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_at(until, self._forget_old)
+        if len(self._recent) > _MOST:
+            del self._recent[next(iter(self._recent))]
 
-    def recall(self, namespace: str, name: str, now: float) -> JSON | None:
+    def recall(self, namespace: str, name: str) -> JSON | None:
         """The metadata of an object as the watch has shown it last, if that was lately; it is forgotten then."""
-        self._forget_old(now)
         for key in self._possible_keys(namespace, name):
             if known := self._recent.pop(key, None):
                 return known[1]
@@ -68,9 +75,9 @@ class PresentObjects:
         """Those with and without the namespace: a manifest does not tell whether its kind has namespaces."""
         return (ObjectKey(any_namespace, self._kind, name) for any_namespace in (namespace, ""))
 
-    def _forget_old(self, now: float) -> None:
-        while self._recent:
-            key = next(iter(self._recent))
-            if len(self._recent) <= _MOST and self._recent[key][0] >= now - _REMEMBERED_FOR:
-                return
-            del self._recent[key]
+    def _forget_old(self) -> None:
+        """Forget what has been remembered for long enough; again when the next one has."""
+        loop = asyncio.get_running_loop()
+        self._recent = {key: known for key, known in self._recent.items() if known[0] > loop.time()}
+        until = next((until for until, _ in self._recent.values()), None)
+        self._timer = None if until is None else loop.call_at(until, self._forget_old)

@@ -1,8 +1,15 @@
-"""What is remembered of objects that a watch shows before they are tracked."""
+"""What is remembered of objects that a watch shows before they are tracked, in virtual time."""
 
+import asyncio
+
+import pytest
+
+from hookrunner.model.events import Synced
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.present_objects import PresentObjects
 from kubetypes.json_values import JSON
+
+pytestmark = pytest.mark.looptime
 
 KEY = ObjectKey("default", "ConfigMap", "a")
 
@@ -11,24 +18,37 @@ def metadata(version: int) -> JSON:
     return {"resourceVersion": str(version)}
 
 
-def test_the_latest_state_is_recalled_once_whatever_namespace_a_manifest_names() -> None:
+def listed() -> PresentObjects:
     present = PresentObjects("ConfigMap")
-    present.remember(KEY, metadata(1), 0.0)
-    present.remember(KEY, metadata(2), 1.0)
-    assert [present.recall("default", "a", 2.0), present.recall("default", "a", 2.0)] == [metadata(2), None]
-    present.remember(KEY._replace(namespace=""), metadata(3), 3.0)
-    assert present.recall("default", "a", 3.0) == metadata(3)
+    assert [*present.facts([Synced("1")])] == [Synced("1")]
+    return present
 
 
-def test_nothing_is_remembered_for_long() -> None:
+async def test_the_latest_state_is_recalled_once_whatever_namespace_a_manifest_names() -> None:
+    present = listed()
+    present.remember(KEY, metadata(1))
+    present.remember(KEY, metadata(2))
+    assert [present.recall("default", "a"), present.recall("default", "a")] == [metadata(2), None]
+    present.remember(KEY._replace(namespace=""), metadata(3))
+    assert present.recall("default", "a") == metadata(3)
+
+
+async def test_nothing_is_remembered_for_long() -> None:
+    present = listed()
+    for name in "abc":
+        present.remember(KEY._replace(name=name), metadata(1))
+        await asyncio.sleep(4)
+    assert [present.recall("default", name) for name in "abc"] == [None, metadata(1), metadata(1)]
+    present.remember(KEY, metadata(2))
+    await asyncio.sleep(10.1)
+    assert present.recall("default", "a") is None
+
+
+async def test_a_long_list_is_not_kept_and_of_many_changes_the_last() -> None:
     present = PresentObjects("ConfigMap")
-    present.remember(KEY, metadata(1), 0.0)
-    assert present.recall("default", "a", 10.1) is None
-
-
-def test_a_list_of_many_objects_is_not_kept() -> None:
-    present = PresentObjects("ConfigMap")
-    for number in range(1500):
-        present.remember(KEY._replace(name=f"m{number}"), metadata(number), 0.0)
-    known = [number for number in range(1500) if present.recall("default", f"m{number}", 1.0)]
-    assert known == [*range(500, 1500)]
+    present.remember(KEY, metadata(1))
+    assert present.recall("default", "a") is None
+    present = listed()
+    for number in range(500):
+        present.remember(KEY._replace(name=f"m{number}"), metadata(number))
+    assert [number for number in range(500) if present.recall("default", f"m{number}")] == [*range(200, 500)]
