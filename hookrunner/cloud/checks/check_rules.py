@@ -34,12 +34,16 @@ class CheckSubject:
     nodes: tuple[CloudNode, ...] = ()
 
     async def ask_instances(self, nodes: Sequence[CloudNode]) -> dict[str, InstanceAnswer]:
-        """Answers about Nodes, by name. Raises QuestionFailed."""
-        reply = await self.probe.ask(CloudVerb.INSTANCES, instances_params(nodes, BOTH))
-        try:
-            return read_instances(reply.result(), [node.name for node in nodes], BOTH)
-        except ProviderError as error:
-            raise QuestionFailed(error.reason) from None
+        """Answers about Nodes, by name; never more in one question than the provider takes. Raises QuestionFailed."""
+        answers: dict[str, InstanceAnswer] = {}
+        for first in range(0, len(nodes), self.capabilities.max_batch):
+            batch = nodes[first : first + self.capabilities.max_batch]
+            reply = await self.probe.ask(CloudVerb.INSTANCES, instances_params(batch, BOTH))
+            try:
+                answers |= read_instances(reply.result(), [node.name for node in batch], BOTH)
+            except ProviderError as error:
+                raise QuestionFailed(error.reason) from None
+        return answers
 
 
 Check = Callable[[CheckSubject], Awaitable[list[str]]]

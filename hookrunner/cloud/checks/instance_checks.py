@@ -23,7 +23,7 @@ async def _check_no_nodes(subject: CheckSubject) -> list[str]:
 
 
 async def _check_complete(subject: CheckSubject) -> list[str]:
-    nodes = [*subject.nodes, *made_up_nodes(min(_MANY, subject.capabilities.max_batch) - len(subject.nodes))]
+    nodes = [*subject.nodes, *made_up_nodes(_MANY)][: min(_MANY, subject.capabilities.max_batch)]
     reply = await subject.probe.ask(CloudVerb.INSTANCES, instances_params(nodes, BOTH))
     entries = reply.result().get("instances")
     if not isinstance(entries, list):

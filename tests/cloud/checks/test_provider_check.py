@@ -364,6 +364,18 @@ async def test_a_verb_has_the_time_that_the_provider_says() -> None:
     assert (Slow.times["lb-ensure"], Slow.times["lb-get"]) == (600, 60)
 
 
+async def test_no_question_is_larger_than_the_provider_takes() -> None:
+    class Narrow(SampleProvider):
+        def capabilities(self, params: Any) -> Any:
+            return {"result": {**super().capabilities(params)["result"], "limits": {"maxBatch": 1}}}
+
+        def instances(self, params: Any) -> Any:
+            assert len(params["nodes"]) <= 1
+            return super().instances(params)
+
+    assert wrong(await checked(Narrow())) == {}
+
+
 async def test_a_report_shows_no_secret() -> None:
     found = wrong(await checked(spoiling(stdout=f"GET /?token={SECRET}".encode())))
     assert "GET /?token=***" in found["one-document"][0]
