@@ -38,8 +38,9 @@ class LeaseServer:
         return cast(Client, _Connection(self, trouble))
 
     def put(self, holder: str, seconds: int = 15, **spec: Any) -> None:
-        """Another manager's write."""
-        record = {"holderIdentity": holder, "leaseDurationSeconds": seconds, "leaseTransitions": 4} | spec
+        """Another manager's write, at a time of its own: a record that is equal to an old one was never renewed."""
+        record = {"holderIdentity": holder, "leaseDurationSeconds": seconds, "leaseTransitions": 4}
+        record |= {"renewTime": f"2026-01-01T00:00:00.{self.version:06}Z"} | spec
         metadata = {"namespace": "kube-system", "name": "cloud-controller-manager"}
         self._store({"metadata": metadata, "spec": record})
 
