@@ -85,6 +85,10 @@ class FakeApi:
         """Refuse the next requests of this method whose path ends so."""
         self._refusals += [_Refusal(method, path_end, error)] * times
 
+    def accept_all(self) -> None:
+        """Refuse nothing from now on."""
+        self._refusals.clear()
+
     def written(self, method: str = "PATCH") -> list[str]:
         """The last parts of the paths of all writes of a method but Events: `nodes/a`, `nodes/a/status`."""
         paths = [call.path for call in self.calls if call.method == method and "/events" not in call.path]

@@ -154,6 +154,7 @@ async def live_through(history: list[tuple[str, str, int]]) -> HistoryWorld:
             world.take_step(step, name)
             await asyncio.sleep(seconds)
         world.break_or_heal("heal")
+        world.api.accept_all()
         world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
         await asyncio.sleep(1800)
     return world
