@@ -1,5 +1,6 @@
 """Which release owns an object; objects are adopted only if no such release exists any more."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from hookrunner.model.resources import Resource
 from hookrunner.releases import manifest_objects
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.objects.object_owners import FRESH
 from hookrunner.releases.records.record_storage import Driver
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -198,9 +200,10 @@ async def test_many_orphans_of_one_release_cost_one_request(applier: ManifestApp
     many = [configmap(f"m{number}") for number in range(30)]
     await applier.apply(many, OLD, {}, OPTIONS)
     sandbox.faults.requests.clear()
+    began = time.monotonic()
     assert await applier.apply(many, NEW, {}, ADOPT) == Counts(changed=30)
     looks = [line for line in sandbox.faults.requests if "/namespaces/old/" in line]
-    assert len(looks) == 2
+    assert len(looks) <= 2 * (1 + (time.monotonic() - began) // FRESH)  # more than once only on a busy machine
 
 
 async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applier: ManifestApplier, client: Client) -> None:

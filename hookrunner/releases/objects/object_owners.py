@@ -26,7 +26,7 @@ from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 _NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 _OWNERS_LOG = log.get("releases.owners")
 
-_FRESH = 2.0
+FRESH = 2.0
 """Seconds for which an answer is cached: hundreds of objects may name the same owner."""
 
 
@@ -116,7 +116,7 @@ class ReleaseOwners:
         without the right to list records, or another KubeError."""
         now, answer = asyncio.get_running_loop().time, self._answers[owner]
         async with answer.asking:
-            if now() - answer.asked_at >= _FRESH:
+            if now() - answer.asked_at >= FRESH:
                 answer.record = await self._look_up(owner)
                 answer.asked_at = now()
             return answer.record
