@@ -52,8 +52,6 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import LeaderElectionSettings, Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
-_LAST_EVENTS = 2.0
-"""Seconds for Events that wait at the end."""
 _NO_CIDR = (
     "--cluster-cidr: it is missing, and the provider has routes; give the networks of Pods, or "
     "--configure-cloud-routes=false"
@@ -105,7 +103,7 @@ class Cloud:
         finally:
             self._cancel()
         await self.wait_for_end()
-        await self._events.write_rest(_LAST_EVENTS)
+        await self._events.write_rest()
 
     async def wait_for_end(self) -> None:
         """End everything that has not ended, and wait for that: it uses connections that are about to be closed."""

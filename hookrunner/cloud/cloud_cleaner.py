@@ -46,8 +46,6 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 
-_LAST_EVENTS = 2.0
-"""Seconds for Events that wait at the end."""
 _log = log.get("cloud.clean")
 
 
@@ -108,7 +106,7 @@ class CloudCleaner:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                await parts.events.write_rest(_LAST_EVENTS)
+                await parts.events.write_rest()
 
     async def _clean(self, pause: float) -> None:
         """Take everything away, after a pause."""

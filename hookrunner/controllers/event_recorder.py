@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from hookrunner import log
-from hookrunner.errors import Denied, KubeError, NotFound
+from hookrunner.errors import KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
@@ -33,6 +33,8 @@ from hookrunner.model.timestamps import rfc3339
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 
+LAST_EVENTS = 2.0
+"""Seconds at the end of a process for Events that wait."""
 LONGEST = 1024
 """Characters of a message."""
 NAMESPACE_OF_CLUSTER = "default"
@@ -196,7 +198,7 @@ class EventRecorder:
             while self._threads and self._forgotten_at <= loop.time():
                 self._forget_first()
 
-    async def write_rest(self, within: float) -> None:
+    async def write_rest(self, within: float = LAST_EVENTS) -> None:
         """Write what waits at once, at the end of a program, for at most so many seconds. `write` must not run."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -268,7 +270,7 @@ class EventRecorder:
         return _Posted(ObjectRef(_EVENTS, namespace, name), message, count)
 
     def _log(self, key: _Key, error: KubeError) -> None:
-        explained = refusals.explain_rights(error, "write Events", _RULE) if isinstance(error, Denied) else error
+        explained = refusals.explain_rights(error, "write Events", _RULE)
         level = "debug" if self._is_refused else "warn"
         _log.log(level, "an Event cannot be written", reason=key.reason, about=key.about.name, error=explained)
 

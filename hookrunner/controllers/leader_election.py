@@ -26,7 +26,7 @@ from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.controllers.lease import LEASES, LeaseLock, LeaseTimes, SeenLease, claimed, released, reserved
-from hookrunner.errors import AlreadyExists, Conflict, Denied, HookrunnerError, KubeError, NotFound
+from hookrunner.errors import AlreadyExists, Conflict, HookrunnerError, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
@@ -215,11 +215,10 @@ class LeaderElector:
 
     def _note(self, error: KubeError) -> None:
         """Keep and log why the Lease cannot be read or written, once for each reason."""
-        if isinstance(error, Denied):
-            error = refusals.explain_rights(error, f"use the Lease {self._name}", *_RULES)
-        if str(error) != self.problem:
-            self.problem = str(error)
-            _log.warn("lease cannot be read or written", lease=self._name, error=error)
+        explained = refusals.explain_rights(error, f"use the Lease {self._name}", *_RULES)
+        if str(explained) != self.problem:
+            self.problem = str(explained)
+            _log.warn("lease cannot be read or written", lease=self._name, error=explained)
 
     async def _release(self, reserve: float) -> None:
         """Give the Lease back if it is ours, or keep it from others for some seconds. A failure only makes others

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.addons.status_conditions import make_status
 from hookrunner.engine.run_gate import Notifier
-from hookrunner.errors import Conflict, Denied, KubeError, NotFound
+from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
@@ -188,7 +188,7 @@ class StatusWriter:
     def _complain(self, report: _Report, error: KubeError) -> None:
         """Log that statuses cannot be written, once until one can."""
         rule = refusals.rbac_rule(report.addon.object.resource, ["patch"], "status")
-        explained = refusals.explain_rights(error, "write statuses", rule) if isinstance(error, Denied) else error
+        explained = refusals.explain_rights(error, "write statuses", rule)
         level = "debug" if self._refused else "warn"
         _log.log(level, "status cannot be written", instance=report.instance.unit, error=explained)
         self._refused = True

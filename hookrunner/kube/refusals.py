@@ -20,14 +20,17 @@ import re
 import ssl
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
 import aiohttp
 
 from hookrunner import redaction
-from hookrunner.errors import ApiError, Denied
+from hookrunner.errors import ApiError, Denied, KubeError
 from hookrunner.kube.credentials import Connection
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
+
+_Error = TypeVar("_Error", bound=KubeError)
 
 _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
 """In the server's words. Quotas, admission and a Namespace that is going answer with 403, too."""
@@ -50,9 +53,9 @@ def lacks_rights(error: BaseException) -> bool:
     return isinstance(error, Denied) and is_forbidden(error) and _NO_RIGHT.search(error.raw) is not None
 
 
-def explain_rights(error: Denied, what: str, *rules: str) -> Denied:
+def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights."""
-    if not lacks_rights(error):
+    if not (isinstance(error, Denied) and lacks_rights(error)):
         return error
     message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({error})"
     return Denied(error.status, error.reason, message, raw=error.raw)

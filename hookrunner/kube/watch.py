@@ -297,7 +297,7 @@ class _Watch:
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
         """The error; for a missing right with all verbs that a watch needs."""
-        if not (isinstance(error, Denied) and self._resource):
+        if not self._resource:
             return error
         plural = self._resource.plural
         return refusals.explain_rights(

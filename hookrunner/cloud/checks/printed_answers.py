@@ -7,8 +7,7 @@ import re
 from typing import NamedTuple
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.provider.wire_answers import ANSWER, read_result
-from hookrunner.printable import printable
+from hookrunner.cloud.provider.wire_answers import ANSWER, read_result, shortened
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
@@ -55,14 +54,15 @@ def _noise(text: str) -> str:
         return ""
     begin = text.find("{")
     if begin < 0:
-        return f"its output is not JSON: '{_shortened(text)}'; messages belong on standard error"
+        return f"its output is not JSON: '{shortened(text, _SHOWN)}'; messages belong on standard error"
     if before := text[:begin].strip():
-        return f"'{_shortened(before)}' stands before the JSON document; messages belong on standard error"
+        return f"'{shortened(before, _SHOWN)}' stands before the JSON document; messages belong on standard error"
     for line_end in (match.start() for match in re.finditer(r"\}\s*\S", text)):
         if _is_json(text[: line_end + 1].encode()):
-            return f"'{_shortened(text[line_end + 1 :].strip())}' stands behind the JSON document; print one document"
+            behind = shortened(text[line_end + 1 :].strip(), _SHOWN)
+            return f"'{behind}' stands behind the JSON document; print one document"
     if text.count("{") + text.count("[") > text.count("}") + text.count("]"):
-        return f"its JSON document ends too early, after '{_shortened(text[-_SHOWN:])}'"
+        return f"its JSON document ends too early, after '{shortened(text[-_SHOWN:], _SHOWN)}'"
     return ""
 
 
@@ -95,8 +95,3 @@ def _is_json(text: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _shortened(text: str) -> str:
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"

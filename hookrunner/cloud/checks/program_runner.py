@@ -3,17 +3,17 @@
 import os
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.cloud.checks.probe import Printed
+from hookrunner.cloud.provider.provider_program import provider_command
 from hookrunner.cloud.provider.wire_answers import ANSWER
 from hookrunner.errors import HookFailed
-from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 from hookrunner.process.leader import processes
 from hookrunner.process.output import OutputStream, WholeOutput
 
-_KILL_AFTER = 2.0
 _MOST_LINES = 2000
 
 
@@ -27,15 +27,8 @@ class ProcessRunner:
 
     async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
         answer, log = WholeOutput(ANSWER.size + 1), _LogLines()
-        command = Command(
-            argv=(str(self._executable), argument),
-            cwd=self._executable.parent,
-            env=self._environment,
-            timeout=timeout,
-            keep_stderr=0,
-            kill_after=_KILL_AFTER,
-            stdin=given,
-        )
+        command = provider_command(self._executable, self._environment, argument, given, timeout)
+        command = replace(command, leaves_nothing=False)  # it is looked at first
         try:
             end = await self._children.run(command, log, answer)
         except HookFailed as error:

@@ -23,7 +23,7 @@ from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_labels import synced_labels
 from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
-from hookrunner.errors import Denied, KubeError
+from hookrunner.errors import KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
@@ -137,7 +137,7 @@ class AddressLoop:
             if live and self._policy.syncs_labels:
                 await self._writer.patch(live, lambda node: self._label_patch(node, metadata, last))
         except KubeError as error:
-            explained = refusals.explain_rights(error, "update Nodes", *_RULES) if isinstance(error, Denied) else error
+            explained = refusals.explain_rights(error, "update Nodes", *_RULES)
             self.problem = f"Node {node.name}: {explained}"
             _log.warn("node cannot be updated", node=node.name, error=explained)
         else:

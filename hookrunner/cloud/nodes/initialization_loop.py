@@ -32,7 +32,7 @@ from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
-from hookrunner.errors import Denied, HookrunnerError, KubeError
+from hookrunner.errors import HookrunnerError, KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
@@ -108,7 +108,7 @@ class InitializationLoop:
             elif node:
                 return await self._ask(node)
         except KubeError as error:
-            explained = refusals.explain_rights(error, _PURPOSE, *_RULES) if isinstance(error, Denied) else error
+            explained = refusals.explain_rights(error, _PURPOSE, *_RULES)
             self.problems[name] = str(explained)
             raise explained from None
         return None

@@ -34,7 +34,7 @@ from hookrunner.cloud.nodes.lifecycle import (
 from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import ObjectEvent
-from hookrunner.errors import Conflict, Denied, KubeError
+from hookrunner.errors import Conflict, KubeError
 from hookrunner.kube import refusals
 from hookrunner.model.cloud import DeletionDump
 from hookrunner.model.status import some
@@ -160,7 +160,7 @@ class LifecycleLoop:
             self._reports.meter.node_deleted("deleted")
 
     def _fail_deletion(self, node: CloudNode, error: KubeError) -> None:
-        self.problem = _explain(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"]))
+        self.problem = str(refusals.explain_rights(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"])))
         _log.warn("node cannot be deleted", node=node.name, error=self.problem)
         self._reports.record(
             node, ObjectEvent("DeletingNodeFailed", f"Failed deleting node {node.name}: {self.problem}")
@@ -199,7 +199,7 @@ class LifecycleLoop:
             async with self._slots:
                 await self._writer.patch(node, patch_of)
         except KubeError as error:
-            self.problem = _explain(error, "taint Nodes", refusals.rbac_rule(NODES, ["patch"]))
+            self.problem = str(refusals.explain_rights(error, "taint Nodes", refusals.rbac_rule(NODES, ["patch"])))
             _log.warn("taints of a node cannot be written", node=node.name, error=self.problem)
             return False
         return True
@@ -211,7 +211,3 @@ def _adding(taints: Collection[Taint]) -> _PatchOf:
 
 def _why(node: CloudNode) -> str:
     return f"node {node.name} because it does not exist in the cloud provider"
-
-
-def _explain(error: KubeError, purpose: str, rule: str) -> str:
-    return str(refusals.explain_rights(error, purpose, rule) if isinstance(error, Denied) else error)

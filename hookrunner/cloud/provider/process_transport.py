@@ -8,18 +8,14 @@ later SIGKILL; what it leaves behind in its group is killed. Whatever is not exi
 from typing import Protocol
 
 from hookrunner import log
-from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
 from hookrunner.cloud.provider.wire_answers import ANSWER, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
-from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 from hookrunner.process.output import SHOWN, OutputStream, WholeOutput
 
 _log = log.get("cloud.provider")
-
-KILL_AFTER = 2.0
-"""Seconds from SIGTERM to SIGKILL."""
 
 
 class Transport(Protocol):
@@ -39,18 +35,12 @@ class ProcessTransport:
 
     async def exchange(self, request: CallRequest) -> bytes:
         answer = WholeOutput(ANSWER.size)
-        command = Command(
-            argv=(str(self._program.executable), request.verb),
-            cwd=self._program.executable.parent,
-            env=self._program.environment,
-            timeout=request.deadline,
-            keep_stderr=0,
-            kill_after=KILL_AFTER,
-            stdin=request.text,
-            leaves_nothing=True,
+        program = self._program
+        command = provider_command(
+            program.executable, program.environment, request.verb, request.text, request.deadline
         )
         try:
-            end = await self._children.run(command, ProviderLog(self._program, request.verb), answer)
+            end = await self._children.run(command, ProviderLog(program, request.verb), answer)
         except HookFailed as error:
             raise unavailable(str(error)) from None
         if answer.is_over:

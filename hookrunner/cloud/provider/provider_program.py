@@ -12,10 +12,13 @@ from typing import NamedTuple
 
 from hookrunner import redaction
 from hookrunner.errors import StartRefused
+from hookrunner.process.child import Command
 from hookrunner.process.children import why_not_startable
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud import CloudSettings
 
+KILL_AFTER = 2.0
+"""Seconds from SIGTERM to SIGKILL."""
 CALL_TIMEOUT = 60.0
 """Seconds of a call, unless the provider has `limits.timeoutSeconds`."""
 _PASSED = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -51,6 +54,23 @@ class ProviderProgram:
         except OSError:
             return None
         return FileFingerprint(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def provider_command(
+    executable: Path, environment: Mapping[str, str], argument: str, stdin: bytes | int, timeout: float | None = None
+) -> Command:
+    """A run of the program in its own directory. Its standard error is not kept, and what it leaves behind in its group
+    is killed. `stdin` and `timeout` as in `Command`."""
+    return Command(
+        argv=(str(executable), argument),
+        cwd=executable.parent,
+        env=environment,
+        timeout=timeout,
+        keep_stderr=0,
+        kill_after=KILL_AFTER,
+        stdin=stdin,
+        leaves_nothing=True,
+    )
 
 
 class FileFingerprint(NamedTuple):

@@ -13,13 +13,12 @@ from typing import Self
 
 from hookrunner import log
 from hookrunner.cloud.answers import ProviderError
-from hookrunner.cloud.provider.process_transport import KILL_AFTER, ProviderLog
-from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.process_transport import ProviderLog
+from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
 from hookrunner.cloud.provider.wire_answers import ANSWER, read_request_id, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import exponential
-from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 
 _log = log.get("cloud.provider")
@@ -202,17 +201,10 @@ class ServeSession:
         self._overdue.clear()
 
     async def _run_process(self, children: Children) -> None:
-        command = Command(
-            argv=(str(self._program.executable), "serve"),
-            cwd=self._program.executable.parent,
-            env=self._program.environment,
-            keep_stderr=0,
-            kill_after=KILL_AFTER,
-            stdin=self._read_end,
-            leaves_nothing=True,
-        )
+        program = self._program
+        command = provider_command(program.executable, program.environment, "serve", self._read_end)
         try:
-            end = await children.run(command, ProviderLog(self._program, "serve"), self)
+            end = await children.run(command, ProviderLog(program, "serve"), self)
         except HookFailed as error:
             self.reason = str(error)
         else:

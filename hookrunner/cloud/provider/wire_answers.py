@@ -63,9 +63,9 @@ def read_error(error: JSON) -> ProviderError:
     code, message = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, None)
     if not isinstance(code, str) or not code:
         return unavailable("an 'error' needs a 'code', for example Unavailable")
-    said = _shortened(message) if isinstance(message, str) and message else "without a message"
+    said = shortened(message) if isinstance(message, str) and message else "without a message"
     if code not in set(ErrorCode):
-        return unavailable(f"{said} (unknown code {_shortened(code)})")
+        return unavailable(f"{said} (unknown code {shortened(code)})")
     return _with_retry(ErrorCode(code), said, error.get("retryAfterSeconds"))
 
 
@@ -94,7 +94,7 @@ def _read_object(text: bytes) -> dict[str, JSON]:
         answer = json_values.loads(text, ANSWER)
         json.loads(text, object_pairs_hook=_unique_keys)
     except ValueError as error:
-        raise unavailable(f"its standard output is not one JSON object: {_shortened(str(error))}") from None
+        raise unavailable(f"its standard output is not one JSON object: {shortened(str(error))}") from None
     if not isinstance(answer, dict):
         raise unavailable(f"its standard output must be one JSON object, not {redaction.kind(answer)}")
     return answer
@@ -118,6 +118,7 @@ def _which(answer: Mapping[str, JSON]) -> str:
     return "both" if "result" in answer else "neither"
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str, longest: int = _LONGEST_MESSAGE) -> str:
+    """What a program says, as one printable line of at most so many characters."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}…"
+    return line if len(line) <= longest else f"{line[:longest]}…"

@@ -243,8 +243,6 @@ class ConfigObject:
 
     def _explained(self, error: KubeError) -> KubeError:
         """The error; for a missing right with all rights that are needed."""
-        if not isinstance(error, Denied):
-            return error
         return refusals.explain_rights(error, f"read and write {self}", refusals.rbac_rule(self._resource, _VERBS))
 
     def _contents(self, obj: JSON) -> Contents:
