@@ -12,6 +12,8 @@ from benchmarks.programs import LIMIT, Running, TookTooLong
 
 _LOOK = 0.02
 """Seconds between two looks at what no watch shows."""
+_QUIET = 0.2
+"""Seconds without work before something is created."""
 
 Judge: TypeAlias = Callable[[Any], bool]
 """Is an object as it should be?"""
@@ -41,6 +43,24 @@ async def see(events: AsyncIterator[bytes], names: Collection[str], enough: Judg
     if missing:
         raise TookTooLong(f"not as it was to be after {LIMIT:g} s: {', '.join(sorted(missing))}")
     return time.perf_counter()
+
+
+async def seconds_and_writes(cluster: Cluster, path: str, obj: Any, enough: Judge) -> tuple[float, int]:
+    """Create an object of a collection after a quiet moment; seconds until a watch has shown it so that it is enough,
+    and how often it was written until then. Raises TookTooLong."""
+    name, shown = obj["metadata"]["name"], 0
+
+    def count(seen: Any) -> bool:
+        nonlocal shown
+        shown += seen["metadata"]["name"] == name
+        return enough(seen)
+
+    await asyncio.sleep(_QUIET)
+    version = (await cluster.read(f"{path}?limit=1"))["metadata"]["resourceVersion"]
+    began = time.perf_counter()
+    watching = asyncio.create_task(see(cluster.watch_path(path, version), {name}, count))
+    await cluster.post(path, obj)
+    return await watching - began, shown - 1
 
 
 async def exists(cluster: Cluster, path: str, operator: Running) -> None:

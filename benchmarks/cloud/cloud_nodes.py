@@ -4,12 +4,11 @@ import asyncio
 import itertools
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from benchmarks.cloud.clouds import Cloud, is_initialized, managing, node
 from benchmarks.programs import Program
 from benchmarks.scenarios import Bed, Figures
-from benchmarks.watching import see
+from benchmarks.watching import seconds_and_writes, see
 
 _NODES = "/api/v1/nodes"
 _SOON = 1.0
@@ -47,28 +46,11 @@ async def _one_by_one(bed: Bed, program: Program, serve: bool) -> Figures:
     with managing(program, cloud, bed.cluster.kubeconfig):
         await is_up(bed, cloud)
         for name in names:
-            seconds, writes = await _create(bed, name)
+            seconds, writes = await seconds_and_writes(bed.cluster, _NODES, node(name), is_initialized)
             figures["seconds"].append(seconds)
             figures["writes"].append(writes)
     await remove_nodes(bed)
     return figures
-
-
-async def _create(bed: Bed, name: str) -> tuple[float, int]:
-    """Seconds until it is initialised; how often it was written until then."""
-    written = 0
-
-    def enough(obj: Any) -> bool:
-        nonlocal written
-        written += obj["metadata"]["name"] == name
-        return is_initialized(obj)
-
-    await asyncio.sleep(0.2)
-    version = (await bed.cluster.read(f"{_NODES}?limit=1"))["metadata"]["resourceVersion"]
-    began = time.perf_counter()
-    watching = asyncio.create_task(see(bed.cluster.watch_path(_NODES, version), {name}, enough))
-    await bed.cluster.post(_NODES, node(name))
-    return await watching - began, written - 1
 
 
 async def steady_nodes(bed: Bed, program: Program) -> Figures:
@@ -121,7 +103,7 @@ async def handover(bed: Bed, program: Program) -> Figures:
     lease = f"--leader-elect-resource-name=benchmark-{time.time_ns()}"
     elect = ("--leader-elect=true", lease)
     with managing(program, second, bed.cluster.kubeconfig, *elect) as leader:
-        await _create(bed, names[0])
+        await seconds_and_writes(bed.cluster, _NODES, node(names[0]), is_initialized)
         with managing(program, cloud, bed.cluster.kubeconfig, *elect):
             await asyncio.sleep(2 * _SOON)
             began = time.perf_counter()

@@ -1,6 +1,5 @@
 """Services of type LoadBalancer, one at a time and many at once; and what is kept of many Nodes and Services."""
 
-import asyncio
 import itertools
 import time
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from benchmarks.cloud.cloud_nodes import is_up, new_cloud, new_names, remove_nod
 from benchmarks.cloud.clouds import Cloud, has_ingress, managing, node
 from benchmarks.programs import Program
 from benchmarks.scenarios import Bed, Figures
-from benchmarks.watching import disappears, see
+from benchmarks.watching import disappears, seconds_and_writes, see
 
 _NODES = "/api/v1/nodes"
 _SERVICES = "/api/v1/namespaces/default/services"
@@ -25,29 +24,12 @@ async def one_service(bed: Bed, program: Program) -> Figures:
     with managing(program, cloud, bed.cluster.kubeconfig):
         await is_up(bed, cloud)
         for name in _new_services(bed.sizes.changes):
-            seconds, writes = await _create(bed, name)
+            seconds, writes = await seconds_and_writes(bed.cluster, _SERVICES, _service(name), has_ingress)
             figures["seconds"].append(seconds)
             figures["writes"].append(writes)
             await _remove(bed, [name])
     await remove_nodes(bed)
     return figures
-
-
-async def _create(bed: Bed, name: str) -> tuple[float, int]:
-    """Seconds until it has an address; how often it was written until then."""
-    written = 0
-
-    def enough(obj: Any) -> bool:
-        nonlocal written
-        written += obj["metadata"]["name"] == name
-        return has_ingress(obj)
-
-    await asyncio.sleep(0.2)
-    version = (await bed.cluster.read(f"{_SERVICES}?limit=1"))["metadata"]["resourceVersion"]
-    began = time.perf_counter()
-    watching = asyncio.create_task(see(bed.cluster.watch_path(_SERVICES, version), {name}, enough))
-    await bed.cluster.post(_SERVICES, _service(name))
-    return await watching - began, written - 1
 
 
 async def many_services(bed: Bed, program: Program) -> Figures:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.programs import Program, Running
+from tests.cloud.scenarios import documents
+from tests.cloud.scenarios.documents import SIMCLOUD, UNINITIALIZED, Document
 from tests.oracles.cloud_manager import upstream_command
 
 UPSTREAM = Program("upstream", ("upstream",))
 """Kubernetes' own manager, built by the test bed."""
-UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
 CALL = 0.05
 """Seconds that a call takes, beside the start of its program."""
 
-_SIMCLOUD = Path(__file__).parents[2] / "providers" / "simcloud"
 _FLAGS = ("--cluster-cidr=10.244.0.0/16", "--leader-elect=false")
 
 
@@ -59,17 +59,12 @@ class Cloud:
         return sum(entry["verb"] == verb if verb else entry["verb"] != "capabilities" for entry in entries)
 
 
-def node(name: str, *, initialized: bool = False, ready: str = "True", padding: int = 0) -> dict[str, Any]:
+def node(name: str, *, initialized: bool = False, ready: str = "True", padding: int = 0) -> Document:
     """A Node as a kubelet creates it, with so many bytes of other things in its status."""
+    known: Document = {"taints": (), "providerID": f"simcloud://i-{name}"} if initialized else {}
+    made = documents.node(name, ready=ready, **known)
     image = {"names": ["x" * 100], "sizeBytes": 1}
-    return {
-        "metadata": {"name": name},
-        "spec": {"providerID": f"simcloud://i-{name}"} if initialized else {"taints": [UNINITIALIZED]},
-        "status": {
-            "conditions": [{"type": "Ready", "status": ready, "reason": "Benchmark"}],
-            "images": [image] * (padding // 130),
-        },
-    }
+    return made | {"status": made["status"] | {"images": [image] * (padding // 130)}}
 
 
 def is_initialized(obj: Any) -> bool:
@@ -87,9 +82,9 @@ def has_ingress(obj: Any) -> bool:
 def managing(program: Program, cloud: Cloud, kubeconfig: Path, *flags: str) -> Iterator[Running]:
     """Run a manager for this cloud until the end of the block; the flags are upstream's."""
     if program is UPSTREAM:
-        command = upstream_command(kubeconfig, cloud.directory, (str(_SIMCLOUD),), {"CLOUD_CONFIG": str(cloud.state)})
+        command = upstream_command(kubeconfig, cloud.directory, (str(SIMCLOUD),), {"CLOUD_CONFIG": str(cloud.state)})
     else:
-        asked = (f"--cloud-provider={_SIMCLOUD}", f"--cloud-config={cloud.state}", f"--kubeconfig={kubeconfig}")
+        asked = (f"--cloud-provider={SIMCLOUD}", f"--cloud-config={cloud.state}", f"--kubeconfig={kubeconfig}")
         command = (*program.command, *asked, "--listen-port=0")
     manager = Running(Program(program.name, (*command, *_FLAGS, *flags)), cloud.directory, kubeconfig)
     try:
@@ -98,18 +93,10 @@ def managing(program: Program, cloud: Cloud, kubeconfig: Path, *flags: str) -> I
         manager.stop()
 
 
-def _machine(name: str, number: int) -> dict[str, Any]:
-    addresses = [{"type": "InternalIP", "address": f"10.{number // 62500}.{number // 250 % 250}.{number % 250 + 1}"}]
-    return {
-        "id": f"i-{name}",
-        "state": "running",
-        "type": "sim.small",
-        "zone": "zone-a",
-        "region": "region-1",
-        "addresses": addresses,
-        "labels": {},
-    }
+def _machine(name: str, number: int) -> Document:
+    address = f"10.{number // 62500}.{number // 250 % 250}.{number % 250 + 1}"
+    return documents.machine(name) | {"addresses": [{"type": "InternalIP", "address": address}]}
 
 
-def _delay(verb: str, seconds: float) -> dict[str, Any]:
+def _delay(verb: str, seconds: float) -> Document:
     return {"verb": verb, "what": "delay", "seconds": seconds}

@@ -45,10 +45,10 @@ def read_state() -> Document:
 
 
 @contextmanager
-def changing_state() -> Iterator[Document]:
+def changing_state(file: str = "") -> Iterator[Document]:
     """The state, to be changed in place; written at the end if it is another one then. Nothing is written after an
-    exception."""
-    file = state_file()
+    exception. `file`: its path, if it is not that of `state_file`."""
+    file = file or state_file()
     with open(f"{file}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests import launcher
-from tests.cloud.scenarios.world import SIMCLOUD, World
+from tests.cloud.scenarios.documents import SIMCLOUD
+from tests.cloud.scenarios.world import World
 from tests.oracles.cloud_manager import upstream_command, upstream_manager
 
 QUICK = (

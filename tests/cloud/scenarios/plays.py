@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.cloud.scenarios.world import Document, Scene, World
+from tests.cloud.scenarios.documents import Document
+from tests.cloud.scenarios.world import Scene, World
 
 Ends = dict[str, Document]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests import launcher
+from tests.cloud.scenarios.documents import Document
 from tests.cloud.scenarios.managers import clean_environment
-from tests.cloud.scenarios.world import Document
 from tests.controlplane.cluster import OwnCluster
 
 NAMESPACE, ACCOUNT = "kube-system", "cloud-controller-manager"

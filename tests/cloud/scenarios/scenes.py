@@ -6,7 +6,8 @@ A name begins with what it is about: n initialisation of a Node, l its life afte
 
 from typing import Any
 
-from tests.cloud.scenarios.world import SHUTDOWN, UNINITIALIZED, Document, Scene, Step, node
+from tests.cloud.scenarios.documents import SHUTDOWN, UNINITIALIZED, Document, node
+from tests.cloud.scenarios.world import Scene, Step
 
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 PROVIDED = "alpha.kubernetes.io/provided-node-ip"

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import proc
+from tests.cloud.scenarios.documents import Document, node
 from tests.cloud.scenarios.managers import ours
 from tests.cloud.scenarios.scenes import NOT_READY, service
-from tests.cloud.scenarios.world import NAMESPACE, Document, Scene, Step, World, node
+from tests.cloud.scenarios.world import NAMESPACE, Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.waiting import until
 

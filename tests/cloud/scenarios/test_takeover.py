@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cloud.scenarios.documents import node
 from tests.cloud.scenarios.managers import ours, upstream
-from tests.cloud.scenarios.world import Scene, World, node
+from tests.cloud.scenarios.world import Scene, World
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.waiting import stays, until
 

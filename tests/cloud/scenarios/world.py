@@ -8,22 +8,18 @@
 The cloud is `providers/simcloud`, a real process at each call: both managers ask the same program.
 """
 
-import fcntl
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from simcloud_lib.state import changing_state
+
+from tests.cloud.scenarios.documents import Document, machine
 from tests.controlplane.cluster import RequestFailed
 from tests.controlplane.rest import Reply
 
-Document = dict[str, Any]
-
-SIMCLOUD = Path(__file__).parents[3] / "providers" / "simcloud"
-UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
-SHUTDOWN = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}
 NAMESPACE = "default"
 _BY_CHANCE = {"UpdatedLoadBalancer"}
 """Whether a load balancer got its Nodes when it was made, or later, is a matter of milliseconds."""
@@ -52,32 +48,6 @@ class Step:
     instance: Document | None = field(default_factory=dict)
 
 
-def node(
-    name: str, *, ready: str | None = "True", taints: Iterable[Document] = (UNINITIALIZED,), **rest: Any
-) -> Document:
-    """A Node as a kubelet creates it. `rest`: labels, annotations, providerID, podCIDRs, addresses."""
-    spec = {key: rest[key] for key in ("providerID", "podCIDRs") if key in rest}
-    conditions = [{"type": "Ready", "status": ready, "reason": "Test"}] if ready else []
-    return {
-        "metadata": {"name": name, "labels": rest.get("labels", {}), "annotations": rest.get("annotations", {})},
-        "spec": {"taints": list(taints), **spec, **({"podCIDR": spec["podCIDRs"][0]} if "podCIDRs" in spec else {})},
-        "status": {"conditions": conditions, "addresses": rest.get("addresses", [])},
-    }
-
-
-def machine(name: str) -> Document:
-    """What simcloud keeps of an instance."""
-    return {
-        "id": f"i-{name}",
-        "state": "running",
-        "type": "sim.small",
-        "zone": "zone-a",
-        "region": "region-1",
-        "addresses": [{"type": "InternalIP", "address": "10.240.0.7"}, {"type": "ExternalIP", "address": "198.19.0.7"}],
-        "labels": {},
-    }
-
-
 class World:
     """A cluster for scenes alone, and the cloud's state in a file. `send` is one request to the API server: method,
     path, body (a merge patch with PATCH)."""
@@ -87,7 +57,7 @@ class World:
         self.directory = directory
         self._request = send
         self.state = directory / "cloud.json"
-        self._change_cloud(lambda cloud: None)
+        self.state.write_text(json.dumps({"instances": {}}))
 
     def make(self, scenes: Iterable[Scene]) -> None:
         """Create the objects and machines of all scenes."""
@@ -142,15 +112,10 @@ class World:
     def _set_machine(self, name: str, changes: Document) -> None:
         self._change_cloud(lambda cloud: cloud["instances"].setdefault(name, machine(name)).update(changes))
 
-    def _change_cloud(self, change: Any) -> None:
-        """Replace the state as simcloud does, under its lock: its programs do so for load balancers and routes."""
-        with Path(f"{self.state}.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            cloud = json.loads(self.state.read_text()) if self.state.exists() else {"instances": {}}
+    def _change_cloud(self, change: Callable[[Document], object]) -> None:
+        """Change the state as simcloud does: its programs do so meanwhile for load balancers and routes."""
+        with changing_state(str(self.state)) as cloud:
             change(cloud)
-            new = self.state.with_suffix(".new")
-            new.write_text(json.dumps(cloud))
-            new.rename(self.state)
 
     def _events(self) -> Mapping[str, set[tuple[str, str, str]]]:
         """Type, reason and component of the Events of each object, by its name."""
