@@ -40,8 +40,9 @@ class OptionType:
 class Option:
     """One setting as users see it. `default` is text, read like any other; `compat` the defaults under
     shell-operator and addon-operator where they differ, `upstream` the one under upstream's cloud controller manager
-    if that differs; `env` the predecessors' variables, the strongest first, with {} for the flag's name; `also` other
-    names of the flag. `found` computes the default, which `default` then only describes.
+    if that differs, `sandbox` the one with --sandbox; `env` the predecessors' variables, the strongest first, with {}
+    for the flag's name; `also` other names of the flag. `found` computes the default, which `default` then only
+    describes.
     """
 
     flag: str
@@ -53,6 +54,7 @@ class Option:
     also: tuple[str, ...] = ()
     found: Callable[[Mapping[str, str]], str] | None = None
     upstream: str = ""
+    sandbox: str = ""
 
     @property
     def hidden(self) -> bool:
@@ -65,10 +67,12 @@ class Option:
         name = self.flag.upper().replace("-", "_")
         return (f"HOOKRUNNER_{name}", *(form.format(name) for form in self.env))
 
-    def default_in(self, compat: Compat | None, environ: Mapping[str, str]) -> str:
+    def default_in(self, compat: Compat | None, environ: Mapping[str, str], in_sandbox: bool = False) -> str:
         """The text that counts if no flag or variable sets one."""
         if compat is Compat.UPSTREAM and self.upstream:
             return self.upstream
+        if in_sandbox and self.sandbox:
+            return self.sandbox
         if compat in PREDECESSORS and self.compat:
             return self.compat[PREDECESSORS.index(compat)]
         return self.found(environ) if self.found else self.default
@@ -211,10 +215,12 @@ def options_of(group: type) -> dict[str, Option]:
 
 @dataclass(frozen=True, slots=True)
 class SettingTexts:
-    """The texts that the user has set: flags by name without dashes, and variables."""
+    """The texts that the user has set: flags by name without dashes, and variables. `in_sandbox` is whether the cluster
+    is a sandbox, where some defaults are others."""
 
     flags: Mapping[str, str]
     environ: Mapping[str, str]
+    in_sandbox: bool = False
 
     def text(self, option: Option) -> list[tuple[str, str]]:
         """The source of the option's value and its text; empty if it is not set."""
@@ -224,7 +230,7 @@ class SettingTexts:
 
     def value(self, option: Option, compat: Compat | None) -> Any:
         """The option's value. Raises BadSetting, which names the place, the text and what is allowed."""
-        default = option.default_in(compat, self.environ)
+        default = option.default_in(compat, self.environ, self.in_sandbox)
         place, text = next(iter(self.text(option)), ("default", default))
         try:
             return option.kind.parse(text)

@@ -78,7 +78,7 @@ def settings_page() -> str:
         (
             f"`--{option.flag} {option.kind.metavar}`",
             ", ".join(f"`{name}`" for name in option.variables),
-            option.default and f"`{option.default}`",
+            _default(option),
             _under_compat(option),
             _what(option),
         )
@@ -93,6 +93,11 @@ def settings_page() -> str:
         + BOUNDS.format(depth=bounds.DEPTH, digits=bounds.DIGITS)
         + bounded
     )
+
+
+def _default(option: Option) -> str:
+    texts = [f"`{option.default}`"] * bool(option.default)
+    return ", ".join(texts + [f"with `--sandbox` `{option.sandbox}`"] * bool(option.sandbox))
 
 
 def _under_compat(option: Option) -> str:

@@ -69,6 +69,12 @@ def test_a_flag_beats_upstreams_default() -> None:
     assert settings({"compat": "upstream", "node-monitor-period": "7s"}).cloud.monitor_period == 7
 
 
+def test_in_a_sandbox_a_node_goes_at_once() -> None:
+    own = {"node-monitor-period": "7s", "node-delete-min-age": "9s"}
+    loaded = [settings({"sandbox": "true", **given}) for given in ({}, {"compat": "upstream"}, own)]
+    assert [(one.cloud.monitor_period, one.cloud_nodes.min_age) for one in loaded] == [(1, 0), (5, 0), (7, 9)]
+
+
 @each(
     ("text", "on"),
     [

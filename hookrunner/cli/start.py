@@ -22,6 +22,7 @@ def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
     """The flag of a setting, with more names for it. Its value stays text: `settings.load` reads flags and variables
     alike."""
     about = [option.variables[0]] + [f"default: {option.default}"] * bool(option.default)
+    about += [f"with --sandbox: {option.sandbox}"] * bool(option.sandbox)
     names = [f"--{name}" for name in (option.flag, *option.also, *also)]
     text = f"{option.text} [{'; '.join(about)}]"
     if option.kind.metavar == YES_NO.metavar:  # without a value it means yes

@@ -149,6 +149,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     if given.text(COMPAT):
         compat = Compat(given.value(COMPAT, None))
     given = SettingTexts(flags, _moved(environ)) if compat is Compat.ADDON else given
+    given = replace(given, in_sandbox=given.value(options_of(SandboxSettings)["enabled"], compat))
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["validating"] = values["validating"].under(compat)
     values["modules"] = modules = values["modules"].under(compat)

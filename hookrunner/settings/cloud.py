@@ -1,7 +1,8 @@
 """The settings of the cloud controller manager: its provider, which loops run, and what each may do.
 
 Names, meanings and defaults are those of upstream's cloud controller manager wherever it has them; where ours differ,
-`--compat upstream` brings its own back. Without --cloud-provider there are no loops.
+`--compat upstream` brings its own back. In a sandbox, where no Node is older than the process, a Node goes at once.
+Without --cloud-provider there are no loops.
 """
 
 from dataclasses import dataclass
@@ -75,6 +76,7 @@ class CloudSettings:
             "10s",
             "Cloud: how often Nodes that are not ready are asked for.",
             upstream="5s",
+            sandbox="1s",
         )
     )
     service_workers: int = setting(
@@ -136,7 +138,14 @@ class CloudNodeSettings:
         )
     )
     min_age: float = setting(
-        Option("node-delete-min-age", DURATION, "5m", "Cloud: younger Nodes are not deleted.", upstream="0s")
+        Option(
+            "node-delete-min-age",
+            DURATION,
+            "5m",
+            "Cloud: younger Nodes are not deleted.",
+            upstream="0s",
+            sandbox="0s",
+        )
     )
     max_per_pass: int = setting(
         Option(
