@@ -225,12 +225,11 @@ async def _open_access(settings: Settings, parts: Parts) -> AsyncIterator[Cluste
     if not settings.leader_election.on:
         yield ClusterAccess(parts.kube.patcher, None)
         return
-    credentials, outage = Credentials(settings.kube, parts.kube.connection), parts.kube.patcher.outage
-    loud = settings.kube.log_requests
+    credentials, loud = Credentials(settings.kube, parts.kube.connection), settings.kube.log_requests
     async with Client(credentials, Requests(parts.metrics, "leader_election"), loud=loud) as leases:
         elector = make_elector(leases, settings.leader_election)
         meter = Requests(parts.metrics, "cloud")
-        async with FencedClient(credentials, meter, lambda: elector.is_leader, outage, loud) as client:
+        async with FencedClient(credentials, meter, lambda: elector.is_leader, parts.kube.patcher) as client:
             yield ClusterAccess(client, elector)
 
 

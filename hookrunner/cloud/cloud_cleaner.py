@@ -34,7 +34,7 @@ from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.controllers.leader_election import LeaderElector
 from hookrunner.errors import HookrunnerError
 from hookrunner.kube import writes
-from hookrunner.kube.back_off import retry_forever
+from hookrunner.kube.back_off import TokenBucket, retry_forever
 from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
@@ -149,12 +149,14 @@ async def assemble_cleaner(
     left. Raises StartRefused for a provider that cannot be started."""
     program, metrics, credentials = find_program(settings), Metrics(), Credentials(settings.kube, connection)
     meter, children = Requests(metrics), Children(Patience())
-    async with Client(credentials, meter) as client, AsyncExitStack() as stack:
+    pace = TokenBucket.per_second(settings.kube.patch_qps, settings.kube.patch_burst)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(credentials, meter))
+        writer = await stack.enter_async_context(Client(credentials, meter, pace, outage=client.outage))
         stack.push_async_callback(children.stop, 0.0)
         elector = make_elector(client, settings.leader_election, reserve) if settings.leader_election.on else None
-        writer = client
         if elector:
-            fenced = FencedClient(credentials, meter, lambda: elector.is_leader, client.outage)
+            fenced = FencedClient(credentials, meter, lambda: elector.is_leader, writer)
             writer = await stack.enter_async_context(fenced)
         events, provider = EventRecorder(client), ExecutableProvider(program, children, CallMeter(metrics))
         watches = Watches(client, Discovery(client), metrics, settings.kube.watch_idle_timeout)

@@ -255,17 +255,15 @@ class Client:
 class FencedClient(Client):
     """A client of a replica that writes only while it leads: `leads()` is asked directly before each request. Tasks are
     cancelled when a replica stops to lead, but one that was stopped itself for a while (SIGSTOP, a busy host) would
-    first go on with what it was about to do."""
+    first go on with what it was about to do. It shares the rate limit, the outage and the loudness of `twin`."""
 
     def __init__(
-        self,
-        credentials: Credentials,
-        meter: RequestMeter,
-        leads: Callable[[], bool],
-        outage: Outage | None = None,
-        loud: bool = False,
+        self, credentials: Credentials, meter: RequestMeter, leads: Callable[[], bool], twin: Client | None = None
     ) -> None:
-        super().__init__(credentials, meter, loud=loud, outage=outage)
+        if twin:
+            super().__init__(credentials, meter, twin._pace, twin._level == "info", twin.outage)
+        else:
+            super().__init__(credentials, meter)
         self._leads = leads
 
     def _check(self, call: ApiCall) -> None:

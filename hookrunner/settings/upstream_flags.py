@@ -13,7 +13,7 @@ _METRICS = "all metrics are shown."
 _FEATURES = "there are no feature gates and no other versions to imitate."
 _WORKERS = "all Nodes are asked about in one call."
 _ALLOCATION = "Pod networks are allocated by kube-controller-manager."
-_CLIENT = "see --kube-client-qps and --kube-client-burst."
+_CLIENT = "see --kube-client-qps for reading and --object-patcher-kube-client-qps for writing."
 _MIGRATION = "nothing migrates from in-tree controllers."
 _PROFILE = "there is no profile to serve."
 

@@ -59,18 +59,3 @@ def test_claim_and_release_leave_what_others_have_written() -> None:
         assert document["metadata"] == theirs["metadata"]
         assert document["spec"]["strategy"] == "OldestEmulationVersion"
         assert document["spec"]["leaseTransitions"] == 4
-
-
-@each(
-    ("timing", "problem"),
-    [
-        (LeaseTimes(), ""),
-        (LeaseTimes(1.5, 1.0, 0.2), ""),
-        (LeaseTimes(10, 10, 2), "the lease duration (10s) must be longer than the renew deadline (10s)"),
-        (LeaseTimes(15, 2.4, 2), "the renew deadline (2.4s) must be longer than 1.2 times the retry period (2s)"),
-        (LeaseTimes(15, 10, 0), "must be longer than 0"),
-    ],
-)
-def test_times_that_could_make_two_leaders_are_named(timing: LeaseTimes, problem: str) -> None:
-    assert problem in timing.problem
-    assert bool(problem) is bool(timing.problem)

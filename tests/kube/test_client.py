@@ -169,6 +169,20 @@ async def test_replica_that_does_not_lead_reads_and_writes_nothing(api: ApiServe
         assert (await client.get(MAPS))["items"] == []
 
 
+async def test_replica_that_leads_writes_as_slowly_as_its_twin(api: ApiServer, metrics: Metrics) -> None:
+    """The limit is that of the process, and the lead is asked for after the wait."""
+    credentials, meter = Credentials(KubeSettings(), Connection(api.url)), Requests(metrics)
+    twin, leads = Client(credentials, meter, TokenBucket.per_second(0.1, 1)), [True]
+    began = asyncio.get_running_loop().time()
+    async with twin, FencedClient(credentials, meter, lambda: bool(leads), twin) as client:
+        await twin.send(ApiCall("POST", MAPS, body=config_map("a")))
+        await client.send(ApiCall("POST", MAPS, body=config_map("b")))
+        assert asyncio.get_running_loop().time() - began >= 10
+        asyncio.get_running_loop().call_later(1, leads.clear)
+        with pytest.raises(NotLeader):
+            await client.send(ApiCall("POST", MAPS, body=config_map("c")))
+
+
 async def test_stream_yields_whole_lines_of_any_length(api: ApiServer, client: Client) -> None:
     long = b"x" * 3_000_000
     async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=60)) as chunks:
