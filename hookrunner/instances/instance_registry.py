@@ -258,12 +258,7 @@ class InstanceRegistry:
 
 
 def to_module(addon: Addon, instance: Instance) -> Module:
-    """An instance as convergence reconciles it: the addon's directory under the unit's name."""
-    fields = instance.fields
-    traits = Traits(
-        description=addon.description,
-        adopt=fields.adopt,
-        rollback_on_failure=fields.rollback_on_failure,
-        drift=addon.drift,
-    )
+    """An instance as convergence reconciles it: the addon's directory under the unit's name. Its blueprint decides what
+    is rolled back."""
+    traits = Traits(description=addon.description, adopt=instance.fields.adopt, drift=addon.drift)
     return Module(instance.unit, addon.key, 0, addon.directory, addon.root, chart=True, traits=traits, addon=addon.name)

@@ -75,7 +75,8 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
 
 class Wire(Client):
     """A client through which each place gets only so many writes, Events not counted; those after them fail, as long as
-    it is cut off. The request `forbidden`, a method and a path, is refused; `broken` meets a fault of our own."""
+    it is cut off. There is no right for the request `forbidden`, a method and a path; `broken` meets a fault of our
+    own."""
 
     left: dict[str, int]
     refused: frozenset[str]
@@ -89,17 +90,22 @@ class Wire(Client):
 
     async def send(self, call: ApiCall) -> bytes:
         if f"{call.method} {call.path}" == self.forbidden:
-            raise Denied(403, "Forbidden", f"{self.forbidden} is forbidden")
+            raise _no_right(self.forbidden, call)
         if f"{call.method} {call.path}" == self.broken:
             raise KeyError("a value that no message may quote")
         place, is_event = _place_of(call), "/events" in call.path
         if place in self.left:
             if self.left[place] == 0 and place in self.refused:
-                raise Denied(403, "Forbidden", f'{place} is forbidden: User "u" cannot {call.method} resource "x"')
+                raise _no_right(place, call)
             if self.left[place] == 0:
                 raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
             self.left[place] -= not is_event
         return await super().send(call)
+
+
+def _no_right(what: str, call: ApiCall) -> Denied:
+    """In the API server's words."""
+    return Denied(403, "Forbidden", f'{what} is forbidden: User "u" cannot {call.method} resource "x"')
 
 
 def _place_of(call: ApiCall) -> str:

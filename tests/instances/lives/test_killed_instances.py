@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.instances.lives.acts import CREATE, DELETE, LEAVE, PLACES, SPOIL, UPGRADE, Act, finish, unfinished
-from tests.instances.lives.places import Wire
+from tests.instances.lives.acts import CREATE, DELETE, LEAVE, PLACES, SPOIL, UPGRADE, Act, finish, states, unfinished
+from tests.instances.lives.places import NEW, OLD, Wire
 from tests.instances.lives.site import LiveSite
 
 
@@ -51,3 +51,23 @@ async def test_instance_goes_on_when_the_api_server_answers_again(site: LiveSite
             process.wire.cut_off({})
             await finish(site, act)
         await site.until(process.series, [])
+
+
+async def test_upgrade_without_a_right_stays_half_done_until_the_right_is_there(site: LiveSite) -> None:
+    """Everything else may be written, so that nothing but the decision keeps the upgrade from being undone."""
+    async with site.started() as process:
+        await site.places.create(["n1"], rollbackOnFailure=True)
+        await site.until(site.places.phases, {"n1": "Current"})
+        process.wire.forbidden = "DELETE /api/v1/namespaces/n1/configmaps/b"
+        await site.places.change(["n1"], {"version": "2.0.0"})
+        await site.until(lambda: lacks_right(site), True)
+        assert (await site.places.maps())["n1"] == OLD | NEW
+        process.wire.forbidden = ""
+        await site.until(lambda: states(site), {"n1": ("Current", "2.0.0")})
+        assert await site.places.records() == ["thing.n1.x.v1", "thing.n1.x.v2"]
+
+
+async def lacks_right(site: LiveSite) -> bool:
+    """Does the instance's status say so?"""
+    status = (await site.places.statuses())["n1"]
+    return "no right to keep configmaps" in str(status.get("errors"))
