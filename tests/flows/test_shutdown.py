@@ -35,10 +35,8 @@ async def test_a_stop_does_not_wait_for_the_next_attempt_of_a_failed_task(operat
     await until(lambda: program.metric("hook_run_errors_total", hook="h.sh"), "a failure")
     runs = len(program.runs("h.sh"))
     assert await program.stop(SIGTERM) == 0
-    assert not waited_for_hooks(program)
-    assert (
-        len(program.runs("h.sh")) <= runs + 1
-    )  # on a slow machine the next attempt may begin before the signal arrives
+    again = len(program.runs("h.sh")) - runs  # on a slow machine the next attempt may begin before the signal arrives
+    assert (again, waited_for_hooks(program)) in ((0, False), (1, False), (1, True))
 
 
 async def test_a_running_hook_finishes_and_its_answer_is_applied(operator: Start, cms: ConfigMaps) -> None:

@@ -25,7 +25,7 @@ async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, prox
     await program.hears("h.sh", 6)
     assert program.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) > stalls
     assert program.events("h.sh")[1:] == [("Added", f"during-{number}") for number in range(5)]
-    assert program.readyz().ready
+    await program.ready()
 
 
 async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(

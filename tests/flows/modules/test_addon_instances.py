@@ -54,15 +54,22 @@ async def status(world: World, name: str = "x") -> Any:
 
 
 async def reaches(world: World, phase: str, reason: str, name: str = "x") -> Any:
-    """Wait for a phase; the status then."""
+    """Wait for a phase; the status then, which may be another one already when it is asked for again."""
+    shown: Any = {}
 
     async def present() -> tuple[str, str]:
+        nonlocal shown
         shown = await status(world, name)
-        ready = [entry for entry in shown.get("conditions", ()) if entry["type"] == "Ready"]
-        return shown.get("phase", ""), ready[0]["reason"] if ready else ""
+        return phase_and_reason(shown)
 
     await world.until(present, (phase, reason), f"status of {name}")
-    return await status(world, name)
+    return shown
+
+
+def phase_and_reason(shown: Any) -> tuple[str, str]:
+    """What a status says of itself."""
+    ready = [entry for entry in shown.get("conditions", ()) if entry["type"] == "Ready"]
+    return shown.get("phase", ""), ready[0]["reason"] if ready else ""
 
 
 async def served(world: World) -> bool:

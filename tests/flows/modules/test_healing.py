@@ -11,12 +11,14 @@ async def test_a_healed_module_lets_later_failed_modules_retry_at_once(world: Wo
     await world.configure(aEnabled="true", bEnabled="true")
     await world.start()
     await world.fails_often("b")
-    world.operator.tell("mended")
     failures = world.failures("b")
+    world.forget()
+    world.operator.tell("mended")
     await world.configure(a="x: 1")
     await world.module_is("b", ready=True)
     assert world.failures("b") == failures
-    assert world.history()[-2:] == ["a/h.sh beforeHelm", "b/h.sh beforeHelm"]
+    runs = world.history()  # of `a` more than one if its next attempt was due just then
+    assert (runs[0], runs.count("b/h.sh beforeHelm")) == ("a/h.sh beforeHelm", 1)
 
 
 async def test_after_all_hooks_run_once_although_a_module_is_parked(world: World) -> None:

@@ -166,7 +166,7 @@ async def test_hooks_of_modules_and_global_hooks_are_measured_as_by_addon_operat
     prefix, config = ("addon_operator_", "addon-operator") if compat else ("hookrunner_", "hookrunner")
     found = partial(scraped, world, prefix)
     head = 'tasks_queue_head_info{hook="g.sh",queue="main",task_type="GlobalHookRun"}'
-    await until(lambda: found().get(head) == 1, "the last global hook at the head of its queue", within=15)
+    await until(lambda: found().get(head) == 1, "the last global hook at the head of its queue")
     world.operator.tell("go")
     await world.operator.ready()
     await world.create("second", watched="y")
@@ -209,7 +209,7 @@ async def test_log_records_name_a_hook_as_metrics_and_queues_do(world: World) ->
 async def measured(differences: Callable[[], object]) -> None:
     """Wait until no difference is left."""
     with contextlib.suppress(TimeoutError):
-        await until(lambda: not differences(), "", within=20)
+        await until(lambda: not differences(), "")
     assert not differences()
 
 
