@@ -31,7 +31,7 @@ async def world() -> AsyncIterator[World]:
 
 async def names(changes: NodeSubscription) -> list[tuple[str, bool, bool]]:
     await settle()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(60):
         batch = await changes.next_batch()
     return [(change.name, change.is_new, change.after is None) for change in batch]
 

@@ -28,18 +28,18 @@ def probe_of(executable: Path, timeout: float = 60.0, **environment: str) -> Pro
 
 
 @pytest.mark.parametrize(
-    ("script", "rule", "message"),
+    ("script", "timeout", "rule", "message"),
     [
-        ("exit 3", "exit-code", "ended with exit status 3"),
-        ("no-such-program", "exit-code", "the end of its log: "),
-        ("kill -9 $$", "exit-code", "ended with killed by SIGKILL"),
-        ("sleep 60", "deadline", "had not ended after 0.5 s"),
-        ("trap '' TERM; cat >/dev/null; head -c 20000000 /dev/zero | tr '\\0' x", "one-document", "more than 16 MiB"),
-        ("echo hello", "one-document", "is not JSON: 'hello'"),
+        ("exit 3", 60, "exit-code", "ended with exit status 3"),
+        ("no-such-program", 60, "exit-code", "the end of its log: "),
+        ("kill -9 $$", 60, "exit-code", "ended with killed by SIGKILL"),
+        ("sleep 60", 0.5, "deadline", "had not ended after 0.5 s"),
+        ("trap '' TERM; cat >/dev/null; head -c 20M /dev/zero | tr '\\0' x", 60, "one-document", "more than 16 MiB"),
+        ("echo hello", 60, "one-document", "is not JSON: 'hello'"),
     ],
 )
-async def test_a_bad_end_is_said(tmp_path: Path, script: str, rule: str, message: str) -> None:
-    reply = await probe_of(executable(tmp_path, script), 0.5).ask(CloudVerb.CAPABILITIES, {})
+async def test_a_bad_end_is_said(tmp_path: Path, script: str, timeout: float, rule: str, message: str) -> None:
+    reply = await probe_of(executable(tmp_path, script), timeout).ask(CloudVerb.CAPABILITIES, {})
     assert reply.problem
     assert reply.problem.rule == rule
     assert message in reply.problem.text

@@ -21,6 +21,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.process.leader import processes
 from kubetypes.json_values import JSON
+from tests.fakes.cluster import settle
 
 ODD = Path(__file__).with_name("odd_provider.py")
 WAYS = pytest.mark.parametrize("way", ["process", "serve"])
@@ -81,12 +82,16 @@ async def test_what_is_abnormal_is_unavailable_and_the_next_call_works(
 async def test_a_call_ends_at_its_deadline(tmp_path: Path, way: str) -> None:
     """The process that stays is ended after as long again, and with it what is asked meanwhile."""
     async with transport(way, tmp_path) as asked:
+        hanging = asyncio.create_task(ask(asked, "hang", deadline=0.5))
+        await settle()
+        behind = asyncio.create_task(ask(asked, '{"result": {}}'))
         with pytest.raises(ProviderError) as caught:
-            await ask(asked, "hang", deadline=0.5)
+            await hanging
         assert caught.value.code is ErrorCode.UNAVAILABLE
         if way == "serve":
             with pytest.raises(ProviderError, match="it hangs"):
-                await ask(asked, '{"result": {}}')
+                await behind
+        await asyncio.wait([behind])
         assert await ask(asked, '{"result": {}}') == {}
 
 
