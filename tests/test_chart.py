@@ -49,7 +49,7 @@ def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster, 
 
 def test_the_deployment_becomes_available(render: Render, cluster: Cluster, namespace: str) -> None:
     cluster.kubectl("apply", "--server-side", "--filename", "-", input=render("--set", "rbac.create=false"))
-    cluster.kubectl("rollout", "status", "deployment/watch-hookrunner", "--timeout=60s", "--namespace", namespace)
+    cluster.kubectl("rollout", "status", "deployment/watch-hookrunner", "--timeout=180s", "--namespace", namespace)
 
 
 def test_the_pod_has_no_more_rights_than_it_needs(render: Render) -> None:

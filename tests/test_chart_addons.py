@@ -140,7 +140,7 @@ def test_first_objects_are_created_once_and_belong_to_their_users(
     release = _release(helm, cluster, namespace, tmp_path, group)
     _apply(release)
     cluster.kubectl("apply", "--filename", "-", input=DEFINITION.replace("GROUP", group))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=60s")
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=180s")
     path = f"/apis/{group}/v1/namespaces/{namespace}/webs/default"
     try:
         assert "created" in _run_job(cluster, namespace, tmp_path)

@@ -31,7 +31,7 @@ EXPECTED = {
     "hookrunner cloud status": r"provider  simcloud[\s\S]*Unavailable",
 }
 """What is shown by each command, at once or a moment later."""
-LOOKS = 100
+LOOKS = 300
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from tests.controlplane.cluster import Cluster
 from tests.kube.real import credentials_of
 
 JSON = Any
-PATIENCE = 30
+PATIENCE = 60
 CLUSTER = pytest.param("cluster", marks=pytest.mark.cluster)
 """The real one, as a parameter of the fixture `world`."""
 ON_A_CLUSTER = pytest.mark.parametrize("world", [CLUSTER], indirect=True)

@@ -40,7 +40,7 @@ with open(os.environ["CLOUD_CONFIG"] + ".calls", "a") as calls:
 print(json.dumps(answers[request["verb"]]))
 """
 """Prints what the file CLOUD_CONFIG has for the verb, and notes each call."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 EVERYTHING = {"instances": True, "loadBalancer": True, "routes": True}
 SERVICE = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1")
 NODE = CloudNode("n1", "uid-n1", "sim://n1", {"a": "b"}, {}, (), (), (), 0.0, True, False, False, None)

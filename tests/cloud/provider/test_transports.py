@@ -25,7 +25,7 @@ from tests.fakes.cluster import settle
 
 ODD = Path(__file__).with_name("odd_provider.py")
 WAYS = pytest.mark.parametrize("way", ["process", "serve"])
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Seconds for calls that must not reach it."""
 
 

@@ -192,8 +192,13 @@ async def remove(causes: CausesWorld) -> None:
     ] == []
     left = {name for name in await causes.world.maps() if name.startswith("of-")}
     assert left == {"of-kept-kept"}
-    assert {one for name, series in causes.samples().items() for one in series if "name" in one} == set()
+    await causes.world.until(lambda: series_of_instances(causes), [], "series of instances that are gone")
     await causes.world.until(lambda: has_told(causes, "kept", {"Deleting", "Kept"}), True, "the Event Kept")
+
+
+async def series_of_instances(causes: CausesWorld) -> list[str]:
+    """What the metrics still say of any instance."""
+    return [name for name, series in causes.samples().items() for labels in series if "name" in labels]
 
 
 async def has_told(causes: CausesWorld, name: str, reasons: set[str]) -> bool:

@@ -124,14 +124,14 @@ async def test_addon_lives(there: ClusterWorld, life: Life) -> None:
 
     if life.filled:
         await there.kubectl("create", "configmap", "mine", "-n", "kubernetes-dashboard")
-    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
+    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(unit), await there.world.releases()) == ([], [])
     if life.filled:  # others use its namespace
         await there.kubectl("get", "configmap", "mine", "-n", "kubernetes-dashboard")
         await there.until(lambda: is_kept(there, "kubernetes-dashboard"), True, "the Event Kept")
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
-    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=60s")
+    await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
 
 
 async def filled_data(there: ClusterWorld, life: Life) -> Any:

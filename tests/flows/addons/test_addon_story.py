@@ -29,10 +29,10 @@ async def template(there: ClusterWorld) -> tuple[str, str]:
 async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -> None:
     """Applied, patched, upgraded while hookrunner is killed, given a patch without a match, deleted."""
     await there.world.start()
-    await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=60s")
-    await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=60s")
+    await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
+    await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
     await there.kubectl("apply", "-f", str(ADDONS / "coredns/example.yaml"))
-    await there.kubectl("wait", "--for=condition=Ready", "coredns/default", "-n", "kube-system", "--timeout=60s")
+    await there.kubectl("wait", "--for=condition=Ready", "coredns/default", "-n", "kube-system", "--timeout=180s")
     assert (await there.kubectl("get", "cluster-addons", "-A")).splitlines()[1].split()[1:5] == [
         "coredns.addons.x-k8s.io/default",
         "1.14.6",
@@ -65,7 +65,7 @@ async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -
 
     (release,) = await there.helm("list")
     assert (release["name"], release["status"]) == (UNIT, "deployed")
-    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
+    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(UNIT), await there.world.releases(), await there.helm("list")) == ([], [], [])
 
     async def is_told() -> bool:
@@ -98,7 +98,7 @@ async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterW
     await there.change(DNS, {"version": "1.15.0", "patches": []})
     await there.reaches(DNS, {**HEALTHY, "version": "1.15.0"})
     await roll_back_on_request(there)
-    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=60s")
+    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(UNIT), await there.world.releases()) == ([], [])
 
 
@@ -123,13 +123,13 @@ async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_pa
     for place in places:
         await things.kubectl("create", "namespace", place)
     await things.world.start()
-    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=30s")
+    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=180s")
     await create(things, *places)
 
-    orphan = ("delete", "thing", "x", "-n", "n1", "--cascade=orphan", "--timeout=60s")
-    space = ("delete", "namespace", "n2", "--timeout=60s")
+    orphan = ("delete", "thing", "x", "-n", "n1", "--cascade=orphan", "--timeout=180s")
+    space = ("delete", "namespace", "n2", "--timeout=180s")
     others = asyncio.gather(things.kubectl(*orphan), things.kubectl(*space))  # half a minute, with nothing to do
-    await things.kubectl("delete", "thing", "x", "-n", "n3", "--timeout=30s")
+    await things.kubectl("delete", "thing", "x", "-n", "n3", "--timeout=180s")
     await create(things, "n3")
     await others
     assert (await maps(things, "n1"), await left(things, ["n1", "n2"])) == (OLD, [])
@@ -143,9 +143,9 @@ async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_pa
 
     await things.world.start()
     uid = (await things.kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.metadata.uid}")).strip()
-    await things.kubectl("delete", "crd", DEFINITION, "--timeout=60s")
+    await things.kubectl("delete", "crd", DEFINITION, "--timeout=180s")
     assert (await left(things, ["n3", "n4"]), await things.world.releases()) == ([], [])
-    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=30s")
+    await things.kubectl("wait", "--for=create", f"crd/{DEFINITION}", "--timeout=180s")
     assert (await things.kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.metadata.uid}")).strip() != uid
     await create(things, "n4")
-    await things.kubectl("delete", "thing", "x", "-n", "n4", "--timeout=30s")
+    await things.kubectl("delete", "thing", "x", "-n", "n4", "--timeout=180s")

@@ -33,7 +33,7 @@ def thing(place: str) -> str:
 
 async def create(things: ClusterWorld, *places: str) -> None:
     """An instance in each namespace; all are current then."""
-    await things.kubectl("wait", "--for=condition=Established", f"crd/{DEFINITION}", "--timeout=30s")
+    await things.kubectl("wait", "--for=condition=Established", f"crd/{DEFINITION}", "--timeout=180s")
     for place in places:
         await things.kubectl("apply", "-n", place, "-f", "-", text=THING)
     await asyncio.gather(*(things.reaches(thing(place), {"phase": "Current"}) for place in places))
@@ -59,7 +59,7 @@ async def start_with_less(things: ClusterWorld) -> None:
     world.write("addons/other/openapi/spec.yaml", "type: object\n")
     world.operator.flags = (*flags, "--addons=other")
     await world.start()
-    await things.kubectl("wait", "--for=create", "crd/others.addons.x-k8s.io", "--timeout=30s")
+    await things.kubectl("wait", "--for=create", "crd/others.addons.x-k8s.io", "--timeout=180s")
     await world.stop()
     world.operator.flags = flags
     good = (world.directory / "addons/thing/addon.yaml").read_text()
