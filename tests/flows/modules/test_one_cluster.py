@@ -1,7 +1,8 @@
-"""Everything that runs sees one cluster: hooks, global hooks, `enabled` scripts and templates. Another one, to which
-the environment leads, is asked nothing."""
+"""Everything that runs in one process sees one cluster: hooks, global hooks, `enabled` scripts, templates and the loops
+of the cloud. Another one, to which the environment leads, is asked nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from tests.flows.operator import Operator
 from tests.flows.scripts import hook, watching
 from tests.flows.test_sandbox import CONFIGMAPS, Api
 from tests.flows.waiting import until
+from tests.providers.provider_calls import PROVIDERS
 
 ASK = "kubectl create configmap {} -n default >&2\n"
 """What a hook does that talks to the cluster by itself."""
@@ -22,7 +24,16 @@ kind: ConfigMap
 metadata: {name: of-chart}
 data: {found: '{{ (lookup "v1" "ConfigMap" "default" "seen").metadata.name }}'}
 """
-SEED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen, namespace: default}\n"
+SEED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: seen, namespace: default}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1}
+spec: {taints: [{key: node.cloudprovider.kubernetes.io/uninitialized, value: "true", effect: NoSchedule}]}
+"""
 MADE = {"of-chart", "of-config", "of-global", "of-hook", "of-script"}
 
 
@@ -54,12 +65,18 @@ def ask_from_everywhere(world: World) -> None:
 
 
 async def test_all_processes_under_a_sandbox_see_only_the_sandbox(alone: World, sandbox: Sandbox) -> None:
+    """Hooks, modules and the cloud end together."""
     ask_from_everywhere(alone)
+    cloud = (f"--cloud-provider={PROVIDERS / 'simcloud'}", f"--cloud-config={alone.directory / 'cloud.json'}")
+    alone.operator = replace(alone.operator, flags=(*alone.operator.flags, *cloud))
     await alone.start()
     own = Api(alone.directory / "own")
     assert set(own.names()) >= MADE
     assert own.ask("GET", f"{CONFIGMAPS}/of-chart")["data"] == {"found": "seen"}
+    await until(lambda: own.ask("GET", "/api/v1/nodes/worker-1")["spec"].get("providerID"), "the Node is initialised")
     assert list(sandbox.faults.requests) == []
+    await alone.stop()
+    assert await alone.operator.wait_log("gave the lease back")
 
 
 async def test_all_processes_see_the_cluster_of_the_named_context(world: World, sandbox: Sandbox) -> None:
