@@ -1,5 +1,5 @@
 """Two replicas of the cloud controller manager on a real API server: one acts; the other does when that one ends, also
-in the middle of a call; `hookrunner cloud clean` takes over from both."""
+in the middle of a call; the Job of the module that cleans up takes over from both."""
 
 import os
 import sys
@@ -10,9 +10,11 @@ from signal import SIGKILL
 from typing import Any
 
 import pytest
+import yaml
 
 from tests import launcher
-from tests.cloud.scenarios.rights import granted_rights
+from tests.cloud.scenarios.managers import clean_environment
+from tests.cloud.scenarios.rights import log_in
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.operator import Operator
 from tests.flows.waiting import until
@@ -20,6 +22,8 @@ from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
 
 SIMCLOUD = PROVIDERS / "simcloud"
+RENDERED = PROVIDERS.parent / "modules" / "060-cloud-controller-manager" / "tests" / "clean.yaml"
+ACCOUNT = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 ELECTION = (  # a replica that gets no CPU for some seconds goes on leading
     "--leader-elect-lease-duration=10s",
     "--leader-elect-renew-deadline=8s",
@@ -76,13 +80,24 @@ class Replicas:
         )
         return upstream_manager(directory, (*command, "--controllers=service", "--leader-elect=true", *ELECTION))
 
-    def clean(self) -> int:
-        """As a ServiceAccount with exactly what `cloud rbac` prints."""
-        kubeconfig, _ = granted_rights(self.cluster, self.cloud.parent, ("--controllers=service",))
-        words = ["cloud", "clean", "--yes", "--reserve=60s", f"--kube-config={kubeconfig}", *self.flags]
-        ended = launcher.run(words, cwd=self.cloud.parent, env={**os.environ, **self.environ})
+    def clean(self) -> None:
+        """Run what the Job of the module runs, as its ServiceAccount with exactly the rights that the module renders:
+        as a process, whose mounts are elsewhere. The values are in the module's test."""
+        objects = {obj["kind"]: obj for obj in yaml.safe_load_all(RENDERED.read_text())}
+        kubeconfig = log_in(self.cluster, self.cloud.parent, [objects[kind] for kind in ACCOUNT])
+        (container,) = objects["Job"]["spec"]["template"]["spec"]["containers"]
+        words = [self._outside(word) for word in container["args"]]
+        variables = {each["name"]: self._outside(each["value"]) for each in container["env"]}
+        environ = {**clean_environment(), **self.environ, **variables, "KUBECONFIG": str(kubeconfig)}
+        ended = launcher.run(words, cwd=self.cloud.parent, env=environ)
         assert ended.returncode == 0, ended.stderr
-        return ended.returncode
+
+    def _outside(self, word: str) -> str:
+        """A word of the container with the places of the test for those of its image and its mounts."""
+        places = {"/tmp/": f"{self.cloud.parent}/", "/providers": PROVIDERS, "/cloud-config/config": self.cloud}
+        for inside, outside in places.items():
+            word = word.replace(inside, str(outside))
+        return word
 
 
 @pytest.fixture

@@ -1,14 +1,17 @@
-"""A ServiceAccount with exactly what `hookrunner cloud rbac` prints, and which of its rights a manager has used."""
+"""A ServiceAccount with exactly what `hookrunner cloud rbac` prints, or the module renders, and which of its rights a
+manager has used."""
 
 import json
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests import launcher
 from tests.cloud.scenarios.documents import Document
 from tests.cloud.scenarios.managers import clean_environment
-from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.cluster import ACCESS_REVIEWS, OwnCluster
+from tests.controlplane.kubeconfig import Access, write_kubeconfig
 
 NAMESPACE, ACCOUNT = "kube-system", "cloud-controller-manager"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -20,12 +23,25 @@ def granted_rights(cluster: OwnCluster, directory: Path, flags: Sequence[str]) -
     """Make the account; its kubeconfig, and the resources that it has rights to. `flags` are those of `cloud start`."""
     words = ["cloud", "rbac", "-o", "json", f"--service-account={NAMESPACE}/{ACCOUNT}", *flags]
     printed = json.loads(launcher.run(words, cwd=directory, env=clean_environment()).stdout)["items"]
-    everywhere, _, *of_lease = printed
-    user = cluster.user(ACCOUNT, NAMESPACE, everywhere["rules"], everywhere=True)
-    for obj in of_lease:
-        cluster.create(f"{RBAC}/namespaces/{NAMESPACE}/{obj['kind'].lower()}s", obj)
     rules = [rule for obj in printed for rule in obj.get("rules", ())]
-    return user.kubeconfig, {resource for rule in rules for resource in rule["resources"]}
+    account = {"kind": "ServiceAccount", "metadata": {"name": ACCOUNT, "namespace": NAMESPACE}}
+    kubeconfig = log_in(cluster, directory, [account, *printed])
+    return kubeconfig, {resource for rule in rules for resource in rule["resources"]}
+
+
+def log_in(cluster: OwnCluster, directory: Path, objects: Sequence[Document]) -> Path:
+    """Make the account and its rights of these objects, the one to its Lease last; a kubeconfig with its token."""
+    for obj in objects:
+        within, kind = obj["metadata"].get("namespace"), f"{obj['kind'].lower()}s"
+        api = "/api/v1" if kind == "serviceaccounts" else RBAC
+        cluster.create(f"{api}/namespaces/{within}/{kind}" if within else f"{api}/{kind}", obj)
+    lease = {"group": "coordination.k8s.io", "resource": "leases", "verb": "create", "namespace": NAMESPACE}
+    asked = {"user": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}", "resourceAttributes": lease}
+    while not cluster.create(ACCESS_REVIEWS, {"spec": asked})["status"]["allowed"]:
+        time.sleep(0.02)  # rights can only be asked for again and again
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
+    token = cluster.create(path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
+    return write_kubeconfig(directory / f"{ACCOUNT}.kubeconfig", Access(cluster.access.url, cluster.access.ca, token))
 
 
 def used_rights(log: Path) -> tuple[set[str], list[Document]]:
