@@ -85,7 +85,7 @@ class World:
         """Does the provider run for the Service `web`, or has it? Its finalizer is written directly before."""
         stored = self.sandbox.store.get(Key("services", "default", "web"))
         service = stored.json() if stored else {"metadata": {}}
-        is_answered = (service.get("status") or {}).get("loadBalancer")  # on a busy machine nobody may have looked
+        is_answered = (service.get("status") or {}).get("loadBalancer")  # on a busy machine it may be over already
         return bool(service["metadata"].get("finalizers") and (is_answered or any(map(len, self.children))))
 
     @asynccontextmanager

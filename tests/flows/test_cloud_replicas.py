@@ -65,7 +65,7 @@ class Replicas:
         return self.operators[name].metric("cloud_leader") == 1
 
     def holder(self) -> str:
-        """Who has the lease, empty for nobody."""
+        """The holder of the lease, empty without one."""
         return str(self.cluster.request("GET", LEASE).body["spec"].get("holderIdentity", ""))
 
     def balancers(self) -> list[str]:
