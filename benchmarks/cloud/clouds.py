@@ -20,6 +20,8 @@ UPSTREAM = Program("upstream", ("upstream",))
 CALL = 0.05
 """Seconds that a call takes, beside the start of its program."""
 
+_KUBELET_BYTES = 15_000
+_NO_BACKEND = "node.kubernetes.io/exclude-from-external-load-balancers"
 _FLAGS = ("--cluster-cidr=10.244.0.0/16", "--leader-elect=false")
 
 
@@ -59,12 +61,17 @@ class Cloud:
         return sum(entry["verb"] == verb if verb else entry["verb"] != "capabilities" for entry in entries)
 
 
-def node(name: str, *, initialized: bool = False, ready: str = "True", padding: int = 0) -> Document:
-    """A Node as a kubelet creates it, with so many bytes of other things in its status."""
+def node(name: str, *, initialized: bool = False, ready: str = "True") -> Document:
+    """A Node as a kubelet creates it."""
     known: Document = {"taints": (), "providerID": f"simcloud://i-{name}"} if initialized else {}
-    made = documents.node(name, ready=ready, **known)
+    return documents.node(name, ready=ready, **known)
+
+
+def large_node(name: str) -> Document:
+    """An initialised Node of 15 KB, most of it a list of images as kubelets make it; it serves no load balancer."""
+    made = documents.node(name, taints=(), providerID=f"simcloud://i-{name}", labels={_NO_BACKEND: "true"})
     image = {"names": ["x" * 100], "sizeBytes": 1}
-    return made | {"status": made["status"] | {"images": [image] * (padding // 130)}}
+    return made | {"status": made["status"] | {"images": [image] * (_KUBELET_BYTES // 130)}}
 
 
 def is_initialized(obj: Any) -> bool:

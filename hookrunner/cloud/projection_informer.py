@@ -11,11 +11,13 @@
 Only what a projection has counts as a change, so the heartbeats of kubelets wake no loop.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from hookrunner.controllers.pass_clock import wait_unless
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
@@ -116,6 +118,16 @@ class ProjectionInformer(Generic[_Projection]):
         while not self.is_current:
             await self._changed.next()
 
+    async def wait_for_view(self, stopped: asyncio.Event) -> bool:
+        """Wait until something may be decided, until the event is set at the latest; False if it is set."""
+        if not self.is_current:
+            await wait_unless(stopped, self.wait_until_current())
+        return not stopped.is_set()
+
+    async def wait_for_list(self, stopped: asyncio.Event) -> bool:
+        """Wait until all objects were listed once, until the event is set at the latest; False if it is set."""
+        return not stopped.is_set() if self.is_listed else await self.wait_for_view(stopped)
+
     def find(self, namespace: str, name: str) -> _Projection | None:
         """The latest state of an object, None if it is not known."""
         return self._known.get(ObjectKey(namespace, self._resource.kind, name))
@@ -138,9 +150,10 @@ class ProjectionInformer(Generic[_Projection]):
                 del reports  # complete objects; a Node has up to 15 KB
 
     def _read(self, reports: Iterable[Report]) -> None:
+        was_current = self.is_current
         for fact in self._informer.facts(reports):
             self._take_in(fact)
-        if self.is_current:
+        if self.is_current and not was_current:
             self._changed.notify()
 
     def _take_in(self, fact: Fact) -> None:

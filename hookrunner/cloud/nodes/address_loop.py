@@ -10,7 +10,6 @@ with the kubelet's taint are the matter of `initialization_loop.py`.
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import log
@@ -23,14 +22,13 @@ from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_labels import synced_labels
 from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
 _AT_ONCE = 16
 """Nodes that are written at a time."""
-_UNTIL_LISTED = 1.0
-"""Seconds between two looks whether the Nodes are known."""
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
 _log = log.get("cloud.addresses")
@@ -77,22 +75,17 @@ class AddressLoop:
         self._last: dict[str, Mapping[str, str]] = {}
         """The labels that the cloud has given each Node last, by uid."""
         self._pass_log = PassLog(_log)
-        self._stopped = asyncio.Event()
+        self._clock = PassClock(policy.period)
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> None:
         """Make passes until `stop`, the first as soon as all Nodes are known."""
-        while not self._stopped.is_set():
-            is_current = self._nodes.is_current
-            if is_current:
-                await self.make_pass()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._policy.period if is_current else _UNTIL_LISTED):
-                    await self._stopped.wait()
+        while await self._clock.wait_for_pass(self._nodes.wait_for_view):
+            await self.make_pass()
 
     def stop(self) -> None:
         """Begin nothing more."""
-        self._stopped.set()
+        self._clock.stop()
 
     async def make_pass(self) -> None:
         """Ask about all initialised Nodes, and write what has changed."""

@@ -34,6 +34,7 @@ from hookrunner.cloud.nodes.lifecycle import (
 from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import ObjectEvent
+from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import Conflict, KubeError
 from hookrunner.kube import refusals
 from hookrunner.model.cloud import DeletionDump
@@ -67,7 +68,7 @@ class LifecycleLoop:
         self._policy = policy
         self._decision = _NOTHING
         self._pass_log = PassLog(_log)
-        self._stopped = asyncio.Event()
+        self._clock = PassClock(policy.period)
         self._slots = asyncio.Semaphore(_TAINTED_AT_ONCE)
 
     @property
@@ -94,16 +95,13 @@ class LifecycleLoop:
         """Make passes until `stop`."""
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._untaint_ready())
-            while not self._stopped.is_set():
+            while await self._clock.wait_for_pass(self._nodes.wait_for_list):
                 await self.make_pass()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._policy.period):
-                        await self._stopped.wait()
             watching.cancel()
 
     def stop(self) -> None:
         """Begin nothing more."""
-        self._stopped.set()
+        self._clock.stop()
 
     async def make_pass(self) -> None:
         """Ask about the Nodes, if any of them is not ready, and do what follows."""

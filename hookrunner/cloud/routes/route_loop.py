@@ -28,9 +28,9 @@ from hookrunner.cloud.routes.route_plan import (
     plan_routes,
 )
 from hookrunner.cloud.routes.route_reports import RouteReports
+from hookrunner.controllers.pass_clock import is_set_by
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
-from kubetypes.timers import timeout_at
 
 _WRITES_AT_ONCE = 16
 _log = log.get("cloud.routes")
@@ -65,8 +65,7 @@ class RouteLoop:
         with self._nodes.subscribe() as changes:
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(self._watch_nodes(changes))
-                while not self._stopped.is_set():
-                    await self._nodes.wait_until_current()
+                while await self._nodes.wait_for_view(self._stopped):
                     began = now()
                     await self._rest(began, await self._pass())
                 watching.cancel()
@@ -78,8 +77,8 @@ class RouteLoop:
 
     async def _rest(self, began: float, pause: float) -> None:
         """Wait for the time of the next pass, a change of Nodes, or `stop`."""
-        if not self._stopped.is_set() and await _is_set(self._wanted, began + pause):
-            await _is_set(self._stopped, began + self._policy.shortest_gap)
+        if not self._stopped.is_set() and await is_set_by(self._wanted, began + pause):
+            await is_set_by(self._stopped, began + self._policy.shortest_gap)
 
     async def _watch_nodes(self, changes: NodeSubscription) -> None:
         while True:
@@ -98,7 +97,8 @@ class RouteLoop:
             routes = await self._provider.list_routes()
         except ProviderError as error:
             return self._fail(error)
-        await self._nodes.wait_until_current()
+        if not await self._nodes.wait_for_view(self._stopped):
+            return self._policy.period
         nodes, plan = self._plan(routes)
         results = await self._apply(plan)
         failures = [(route, error) for route, error in zip(plan.create, results.create, strict=True) if error]
@@ -171,13 +171,3 @@ class RouteLoop:
         except KubeError as error:
             return f"Node {node.name}: {error}"
         return ""
-
-
-async def _is_set(event: asyncio.Event, until: float) -> bool:
-    """Wait for an event, until this time of the loop's clock at the latest; did it happen?"""
-    try:
-        async with timeout_at(until, asyncio.get_running_loop().time()):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -74,6 +74,7 @@ class ServiceLoop:
         self._policy = policy
         self._sync_timer = NodeSyncTimer(reports.metrics)
         self._queue: WorkQueue[str] = WorkQueue("service-lb", FIRST_PAUSE, LONGEST_PAUSE)
+        self._stopped = asyncio.Event()
 
     @property
     def backing_off(self) -> int:
@@ -104,6 +105,7 @@ class ServiceLoop:
 
     def stop(self) -> None:
         """Begin nothing more."""
+        self._stopped.set()
         self._queue.shut_down()
 
     async def _enqueue_changes(self, changes: ProjectionSubscription[CloudService]) -> None:
@@ -126,8 +128,8 @@ class ServiceLoop:
                     self._queue.add(key)
 
     async def _reconcile(self, key: str) -> float | None:
-        await self._services.wait_until_current()
-        await self._nodes.wait_until_current()
+        if not (await self._services.wait_for_view(self._stopped) and await self._nodes.wait_for_view(self._stopped)):
+            return None
         backends = select_backends(self._nodes)
         decision = decide_service(self._services.get(key), self._recall(key), backends, self._policy)
         try:

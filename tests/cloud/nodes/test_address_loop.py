@@ -12,6 +12,7 @@ from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
 from hookrunner.errors import Conflict
 from hookrunner.kube.client import ApiCall
+from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
 
@@ -68,6 +69,17 @@ async def test_new_address_is_written_in_the_next_pass_and_the_host_name_stays(w
     await asyncio.sleep(20)
     assert (world.ips(), world.api.written()) == (["10.9.9.9"], ["nodes/a/status"])
     assert world.live()["status"]["addresses"][-1] == {"type": "Hostname", "address": "a"}
+
+
+async def test_addresses_follow_at_once_when_a_lost_watch_is_restored(world: World) -> None:
+    world.add("a")
+    await asyncio.sleep(10)
+    world.api.cluster.tell(WatchLost("refused", brief=True))
+    await asyncio.sleep(500)
+    assert len(world.cloud.calls) == 1
+    world.api.cluster.tell(WatchRestored())
+    await asyncio.sleep(1)
+    assert len(world.cloud.calls) == 2
 
 
 async def test_another_order_is_written_and_two_of_a_type_are_not_rewritten(world: World) -> None:
@@ -191,3 +203,12 @@ async def test_stop_finishes_the_pass() -> None:
     await running
     assert world.ips() == ["10.9.9.9"]
     following.cancel()
+
+
+async def test_stop_ends_the_wait_for_the_first_list() -> None:
+    world = World()
+    running = asyncio.create_task(world.loop.run())
+    await asyncio.sleep(4)
+    world.loop.stop()
+    await running
+    assert world.cloud.calls == []

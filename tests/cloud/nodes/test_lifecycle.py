@@ -132,6 +132,11 @@ def test_another_machine_must_exist(other: Any, vouches: bool) -> None:
     assert vouches or obstacles(decision)[0] == "the cloud says of no Node that its machine exists"
 
 
+def test_only_node_stays_by_default_and_goes_with_upstream() -> None:
+    assert obstacles(decide([sick()], {"a": GONE})) == ["the cloud says of no Node that its machine exists"]
+    assert deleted(decide([sick()], {"a": GONE}, policy=UPSTREAM_LIFECYCLE)) == "a"
+
+
 def test_many_at_once_are_held_until_they_are_fewer() -> None:
     nodes = [*map(sick, "abcdefgh"), *healthy("i", "j")]
     said = dict.fromkeys("abcdefgh", GONE) | {"i": RUNS, "j": RUNS}

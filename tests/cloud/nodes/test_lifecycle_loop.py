@@ -169,7 +169,7 @@ async def test_watch_that_is_lost_during_the_call_decides_nothing(world: World) 
     world.get_sick("a")
     world.cloud.terminate("a")
     world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
-    await asyncio.sleep(32)
+    await asyncio.sleep(22)
     world.api.cluster.tell(WatchLost("refused", brief=True))
     await asyncio.sleep(100)
     assert world.left() == "ab"
@@ -180,13 +180,13 @@ async def test_answer_during_which_the_watch_was_lost_counts_for_nothing(world: 
     world.get_sick("a")
     world.cloud.terminate("a")
     world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
-    await asyncio.sleep(17)
+    await asyncio.sleep(12)
     world.api.cluster.tell(WatchLost("refused", brief=True))
     await asyncio.sleep(4)
     world.api.cluster.tell(WatchRestored())
-    await asyncio.sleep(31)
+    await asyncio.sleep(21)
     assert (world.left(), len(world.cloud.calls)) == ("ab", 4)
-    await asyncio.sleep(15)
+    await asyncio.sleep(10)
     assert world.left() == "b"
 
 
@@ -208,12 +208,12 @@ async def test_answer_about_its_predecessor_does_not_count_for_a_node(world: Wor
     world.add("b")
     world.api.put(node("a", None, "sim://a", uid="u-1"))
     world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
-    await asyncio.sleep(32)
+    await asyncio.sleep(22)
     world.api.delete("Node", "a")
     world.api.put(node("a", None, "sim://a", uid="u-2"))
-    await asyncio.sleep(38)
+    await asyncio.sleep(26)
     assert (world.left(), len(world.cloud.calls)) == ("ab", 5)
-    await asyncio.sleep(12)
+    await asyncio.sleep(10)
     assert world.left() == "b"
 
 
@@ -275,3 +275,12 @@ async def test_stop_finishes_the_pass() -> None:
     await running
     assert world.taints() == [SHUTDOWN]
     following.cancel()
+
+
+async def test_stop_ends_the_wait_for_the_first_list() -> None:
+    world = World()
+    running = asyncio.create_task(world.loop.run())
+    await asyncio.sleep(4)
+    world.loop.stop()
+    await running
+    assert world.cloud.calls == []

@@ -40,10 +40,13 @@ class World:
     def record(self, about: ObjectReference, event: EventLike) -> None:
         self.events.append((event.reason, about.name, event.message))
 
+    def build(self) -> tuple[RouteLoop, NodeInformer]:
+        nodes = NodeInformer(self.api)
+        return RouteLoop(nodes, self.cloud, self.api.client, RouteReports(self, Metrics()), self.policy), nodes
+
     @asynccontextmanager
     async def run_loop(self) -> AsyncIterator[RouteLoop]:
-        nodes = NodeInformer(self.api)
-        loop = RouteLoop(nodes, self.cloud, self.api.client, RouteReports(self, Metrics()), self.policy)
+        loop, nodes = self.build()
         tasks = [asyncio.create_task(part) for part in (nodes.follow(), loop.run())]
         await settle()
         try:
@@ -225,6 +228,15 @@ async def test_nothing_is_done_while_the_watch_of_nodes_is_lost(world: World) ->
         world.api.cluster.tell(WatchRestored())
         await world.rest(1)
         assert len(world.times(LIST)) == 2
+
+
+async def test_stop_ends_the_wait_for_the_first_list(world: World) -> None:
+    loop, _ = world.build()
+    running = asyncio.create_task(loop.run())
+    await world.rest(4)
+    loop.stop()
+    await running
+    assert world.cloud.calls == []
 
 
 async def test_provider_without_routes_is_not_asked(world: World) -> None:

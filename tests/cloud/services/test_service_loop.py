@@ -1,5 +1,6 @@
 """Load balancers from a Service's creation to its end, with a cluster and a cloud that have memory, in virtual time."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -354,6 +355,17 @@ async def test_stop_finishes_what_runs_and_begins_nothing_more(world: BalancerWo
         await world.rest(100)
         assert world.addresses("one") == ["192.0.2.1"]
         assert world.asked(ENSURE) == 1
+
+
+async def test_stop_ends_the_wait_for_nodes_that_are_not_listed(world: BalancerWorld) -> None:
+    loop, services, _ = world.build()
+    world.api.put(service("one"))
+    following, running = asyncio.create_task(services.follow()), asyncio.create_task(loop.run())
+    await world.rest(4)
+    loop.stop()
+    await running
+    following.cancel()
+    assert (world.asked(ENSURE), world.live("one")["status"]) == (0, {"loadBalancer": {}})
 
 
 async def test_each_service_is_ensured_once_in_a_resync_period(world: BalancerWorld) -> None:
