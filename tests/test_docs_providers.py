@@ -17,7 +17,7 @@ from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
-from hookrunner.cloud.provider.wire_answers import read_error, read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, read_error, result_of
 from hookrunner.cloud.provider.wire_requests import instances_params
 from hookrunner.cloud.provider.wire_results import read_instances
 from hookrunner.process.child import Patience
@@ -54,7 +54,7 @@ def test_answers_are_as_their_schema_says_and_are_read() -> None:
     for verb, answer in answers:
         Draft202012Validator(answer_schema(verb)).validate(answer)
         if "result" in answer:
-            read_result(json.dumps(answer).encode(), verb, answer.get("requestID", "r1"))
+            result_of(read_answer(json.dumps(answer).encode()), verb, answer.get("requestID", "r1"))
     assert len(answers) >= 7
 
 

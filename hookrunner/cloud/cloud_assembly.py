@@ -72,9 +72,7 @@ class Cloud:
         self._events = EventRecorder(parts.kube.patcher)
         self._node_writer = NodeWriter(client, self._nodes)
         self._service_writer = ServiceWriter(client)
-        self._terms = LeaderTerms(
-            self._provider.wait_for_capabilities, lambda: self._provider.capabilities, self._loops_for
-        )
+        self._terms = LeaderTerms(self._provider.follow_capabilities, self._loops_for)
         self._elector = access.elector
         self._tasks: list[asyncio.Task[None]] = []
         self.status = CloudReports(self._sources(program))

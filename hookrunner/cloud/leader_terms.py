@@ -1,6 +1,6 @@
 """The loops of the cloud while this process is the leader: made anew for each term, and for what the provider has.
 
-    terms = LeaderTerms(wait_for_capabilities, capabilities, make_loops)
+    terms = LeaderTerms(provider.follow_capabilities, loops_for)
     await terms.lead()       # one term, until it is cancelled or stopped
     terms.stop()             # what is under way is finished, then `lead` returns
 
@@ -9,15 +9,13 @@ the loops for it end or begin.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.cloud.answers import CloudCapabilities
 
-_LOOK = 10.0
-"""Seconds between two looks at the capabilities, which are asked for every few minutes."""
 _log = log.get("cloud")
 
 
@@ -33,6 +31,8 @@ class CloudLoop(Protocol):
         ...
 
 
+FollowCapabilities: TypeAlias = Callable[[], AsyncIterator[CloudCapabilities]]
+"""What the provider has, as soon as that is known, and whenever it changes."""
 MakeLoop: TypeAlias = Callable[[], CloudLoop]
 LoopsFor: TypeAlias = Callable[[CloudCapabilities], Mapping[str, MakeLoop]]
 """The loops that run with these capabilities, by their names."""
@@ -42,16 +42,10 @@ class LeaderTerms:
     """`loops`: those of the present term, by name; none if this process does not lead. `background` has their health,
     None before the first term."""
 
-    def __init__(
-        self,
-        wait_for_capabilities: Callable[[], Awaitable[CloudCapabilities]],
-        capabilities: Callable[[], CloudCapabilities],
-        loops_for: LoopsFor,
-    ) -> None:
+    def __init__(self, follow_capabilities: FollowCapabilities, loops_for: LoopsFor) -> None:
         self.loops: dict[str, CloudLoop] = {}
         self.background: Background | None = None
-        self._wait_for_capabilities = wait_for_capabilities
-        self._capabilities = capabilities
+        self._follow_capabilities = follow_capabilities
         self._loops_for = loops_for
         self._stopped = asyncio.Event()
 
@@ -60,7 +54,7 @@ class LeaderTerms:
         try:
             async with asyncio.TaskGroup() as group:
                 self.background = Background(group)
-                feeding = group.create_task(self._follow_capabilities(self.background))
+                feeding = group.create_task(self._keep_loops(self.background))
                 await self._stopped.wait()
                 feeding.cancel()
                 for loop in self.loops.values():
@@ -72,11 +66,9 @@ class LeaderTerms:
         """Begin nothing more, in this term and in any other."""
         self._stopped.set()
 
-    async def _follow_capabilities(self, background: Background) -> None:
-        await self._wait_for_capabilities()
-        while True:
-            self._adopt(self._loops_for(self._capabilities()), background)
-            await asyncio.sleep(_LOOK)
+    async def _keep_loops(self, background: Background) -> None:
+        async for capabilities in self._follow_capabilities():
+            self._adopt(self._loops_for(capabilities), background)
 
     def _adopt(self, makers: Mapping[str, MakeLoop], background: Background) -> None:
         for name in self.loops.keys() - makers.keys():

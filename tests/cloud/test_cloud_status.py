@@ -50,7 +50,7 @@ class Shown:
         self.calls = Calls()
         self.services = ServiceInformer(self.world.api)
         self.balancers: tuple[ListedLoadBalancer, ...] = ()
-        self.terms = LeaderTerms(self._wait, lambda: self.world.cloud.capabilities, self._loops)
+        self.terms = LeaderTerms(self._follow, self._loops)
         sources = CloudSources(
             path="/providers/sim",
             provider=self,
@@ -70,8 +70,8 @@ class Shown:
     async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]:
         return self.balancers
 
-    async def _wait(self) -> CloudCapabilities:
-        return self.capabilities
+    async def _follow(self) -> AsyncIterator[CloudCapabilities]:
+        yield self.capabilities
 
     def _loops(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
         parts = (self.world.nodes, self.world.cloud, self.world.writer, self.world.reports)

@@ -1,7 +1,7 @@
 """Loops run for one term as the leader, and for what the provider has."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -43,14 +43,16 @@ class World:
 
     def __init__(self, fails: bool = False) -> None:
         self.log: list[str] = []
-        self.capabilities = EVERYTHING
-        self.answered = asyncio.Event()
+        self.answers = asyncio.Queue[CloudCapabilities]()
         self.fails = fails
-        self.terms = LeaderTerms(self.wait, lambda: self.capabilities, self.loops_for)
+        self.terms = LeaderTerms(self.follow, self.loops_for)
 
-    async def wait(self) -> CloudCapabilities:
-        await self.answered.wait()
-        return self.capabilities
+    async def follow(self) -> AsyncIterator[CloudCapabilities]:
+        while True:
+            yield await self.answers.get()
+
+    def answer(self, *, load_balancer: bool = True) -> None:
+        self.answers.put_nowait(replace(EVERYTHING, load_balancer=load_balancer))
 
     def loops_for(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
         on = {"nodes": capabilities.instances, "services": capabilities.load_balancer}
@@ -62,7 +64,7 @@ async def test_no_loop_begins_before_the_provider_has_answered() -> None:
     term = asyncio.create_task(world.terms.lead())
     await asyncio.sleep(100)
     assert world.log == []
-    world.answered.set()
+    world.answer()
     await asyncio.sleep(1)
     assert world.log == ["nodes begins", "services begins"]
     term.cancel()
@@ -70,7 +72,7 @@ async def test_no_loop_begins_before_the_provider_has_answered() -> None:
 
 async def test_a_stop_lets_loops_finish() -> None:
     world = World()
-    world.answered.set()
+    world.answer()
     term = asyncio.create_task(world.terms.lead())
     await asyncio.sleep(1)
     world.terms.stop()
@@ -81,8 +83,8 @@ async def test_a_stop_lets_loops_finish() -> None:
 
 async def test_a_lost_term_ends_at_once_and_the_next_has_new_loops() -> None:
     world = World()
-    world.answered.set()
     for _ in range(2):
+        world.answer()
         term = asyncio.create_task(world.terms.lead())
         await asyncio.sleep(1)
         term.cancel()
@@ -93,21 +95,21 @@ async def test_a_lost_term_ends_at_once_and_the_next_has_new_loops() -> None:
 
 async def test_loops_follow_the_interfaces() -> None:
     world = World()
-    world.answered.set()
+    world.answer()
     term = asyncio.create_task(world.terms.lead())
     await asyncio.sleep(1)
-    world.capabilities = replace(EVERYTHING, load_balancer=False)
-    await asyncio.sleep(20)
+    world.answer(load_balancer=False)
+    await asyncio.sleep(2)
     assert list(world.terms.loops) == ["nodes"]
-    world.capabilities = EVERYTHING
-    await asyncio.sleep(20)
+    world.answer()
+    await asyncio.sleep(2)
     assert world.log[2:] == ["services finished", "services begins"]
     term.cancel()
 
 
 async def test_a_loop_that_fails_is_started_again_and_holds_up_no_other() -> None:
     world = World(fails=True)
-    world.answered.set()
+    world.answer()
     term = asyncio.create_task(world.terms.lead())
     await asyncio.sleep(10)
     assert world.log == ["nodes begins", "services begins", "nodes begins"]

@@ -13,7 +13,7 @@ from simcloud_lib.state import changing_state, read_state
 from simcloud_lib.verbs import ANSWERS
 
 from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
-from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, result_of
 from hookrunner.cloud.provider.wire_results import read_instances
 from tests.providers.provider_calls import PROVIDERS, ask, node, request, service
 
@@ -135,7 +135,7 @@ def test_no_misbehaviour_says_that_a_machine_is_gone(what: str) -> None:
 def states_read(printed: bytes) -> list[str]:
     """What hookrunner takes from this text: the state of each Node, or the code of the error."""
     try:
-        result = read_result(printed, CloudVerb.INSTANCES, "r1")
+        result = result_of(read_answer(printed), CloudVerb.INSTANCES, "r1")
         answers = read_instances(result, ["worker-1", "worker-2"], frozenset(Want))
     except ProviderError as error:
         return [error.code.value]

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.provider.wire_answers import ANSWER, read_result, shortened
+from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, result_of, shortened
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
@@ -21,15 +21,21 @@ class AnswerProblem(NamedTuple):
     text: str
 
 
-def find_answer_problem(printed: bytes, verb: CloudVerb, request_id: str) -> AnswerProblem | None:
-    """Why this text is no answer; None if it is one, also if it is a proper error."""
-    if text := _misprint(printed):
-        return AnswerProblem("one-document", text)
+def judge_answer(printed: bytes, verb: CloudVerb, request_id: str) -> dict[str, JSON] | ProviderError | AnswerProblem:
+    """The result of an answer, the error that it properly reports, or why this text is no answer."""
+    answer: Answer | None = None
     try:
-        read_result(printed, verb, request_id)
+        answer = read_answer(printed)
+        return result_of(answer, verb, request_id)
     except ProviderError as error:
-        return _refused(json_values.loads(printed, ANSWER), error) if _is_json(printed) else _unreadable(error)
-    return None
+        return _find_problem(printed, answer, error) or error
+
+
+def _find_problem(printed: bytes, answer: Answer | None, error: ProviderError) -> AnswerProblem | None:
+    """Why the text cannot be read, or which rule the answer breaks."""
+    if answer is not None:
+        return _refused(answer, error)
+    return AnswerProblem("one-document", _misprint(printed) or error.reason)
 
 
 def _misprint(printed: bytes) -> str:
@@ -66,14 +72,8 @@ def _noise(text: str) -> str:
     return ""
 
 
-def _unreadable(error: ProviderError) -> AnswerProblem:
-    return AnswerProblem("one-document", error.reason)
-
-
-def _refused(answer: JSON, error: ProviderError) -> AnswerProblem | None:
-    """The rule that the parsed answer breaks; None for an error that the provider has reported properly."""
-    if not isinstance(answer, dict):
-        return AnswerProblem("one-document", error.reason)
+def _refused(answer: Answer, error: ProviderError) -> AnswerProblem | None:
+    """The rule that the answer breaks; None for an error that the provider has reported properly."""
     reported = answer.get("error")
     if ("result" in answer) != ("error" in answer) and isinstance(reported, dict):
         code = reported.get("code")
@@ -81,7 +81,6 @@ def _refused(answer: JSON, error: ProviderError) -> AnswerProblem | None:
             return None
         return AnswerProblem("error-code", f"error code {str(code)[:_SHOWN]!r}: {error.reason}")
     rules = {
-        "standard output": "one-document",
         "'apiVersion'": "api-version",
         "'requestID'": "request-id",
         "needs either": "result-or-error",

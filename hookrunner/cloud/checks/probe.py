@@ -12,8 +12,7 @@ from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.checks.printed_answers import AnswerProblem, find_answer_problem
-from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
@@ -117,10 +116,10 @@ def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0) -> 
         log = f"; the end of its log: {printable_text(last[:_SHOWN])}" if last else ""
         text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error{log}"
         return CallReply(request, printed, seconds, AnswerProblem("exit-code", text))
-    if broken := find_answer_problem(printed.stdout, request.verb, request.request_id):
-        return CallReply(request, printed, seconds, AnswerProblem(broken.rule, f"{request.verb}: {broken.text}"))
-    try:
-        value = read_result(printed.stdout, request.verb, request.request_id)
-    except ProviderError as error:
-        return CallReply(request, printed, seconds, error=error)
-    return CallReply(request, printed, seconds, value=value)
+    match judge_answer(printed.stdout, request.verb, request.request_id):
+        case AnswerProblem(rule, text):
+            return CallReply(request, printed, seconds, AnswerProblem(rule, f"{request.verb}: {text}"))
+        case ProviderError() as error:
+            return CallReply(request, printed, seconds, error=error)
+        case value:
+            return CallReply(request, printed, seconds, value=value)

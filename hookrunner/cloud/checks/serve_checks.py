@@ -3,7 +3,7 @@
 from hookrunner.cloud.answers import CloudVerb, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject, Rule
 from hookrunner.cloud.checks.probe import Printed
-from hookrunner.cloud.provider.wire_answers import read_request_id, read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 
 _REQUESTS = 5
 _LEAVING = 5.0
@@ -18,7 +18,7 @@ async def _check_answers(subject: CheckSubject) -> list[str]:
     answered: list[str] = []
     for line in lines:
         try:
-            answered.append(read_request_id(line))
+            answered.append(request_id_of(read_answer(line)))
         except ProviderError as error:
             return [f"a line of its output is no answer: {error.reason}"]
     if missing := len(set(ids) - set(answered)):
@@ -41,8 +41,9 @@ async def _check_same(subject: CheckSubject) -> list[str]:
     ids, printed = await _serve(subject)
     for line in filter(bytes.strip, printed.stdout.split(b"\n")):
         try:
-            request_id = read_request_id(line)
-            served = read_result(line, CloudVerb.CAPABILITIES, request_id)
+            answer = read_answer(line)
+            request_id = request_id_of(answer)
+            served = result_of(answer, CloudVerb.CAPABILITIES, request_id)
         except ProviderError as error:
             return [error.reason]
         if request_id in ids and served != called:

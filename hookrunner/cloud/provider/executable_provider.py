@@ -9,7 +9,7 @@ until the next `capabilities`.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
@@ -45,6 +45,7 @@ from hookrunner.cloud.provider.wire_results import (
     read_nothing,
     read_routes,
 )
+from hookrunner.engine.run_gate import Notifier
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
 
@@ -62,6 +63,7 @@ class ExecutableProvider:
         self.calls = ProviderCalls(program, children, metrics)
         self._watch = CapabilityWatch(program, self.calls, self._adopt)
         self._capabilities: CloudCapabilities | None = None
+        self._changed = Notifier()
         self._batches = InstanceBatches(self._ask_batch, self._ask_alone, self._most_in_a_batch)
 
     @property
@@ -92,6 +94,16 @@ class ExecutableProvider:
         """The capabilities, as soon as they are known."""
         await self._watch.answered.wait()
         return self.capabilities
+
+    async def follow_capabilities(self) -> AsyncGenerator[CloudCapabilities, None]:
+        """The capabilities as soon as they are known, and whenever they change."""
+        shown: CloudCapabilities | None = None
+        while True:
+            if self._capabilities and self._capabilities != shown:
+                shown = self._capabilities
+                yield shown
+            else:
+                await self._changed.next()
 
     def stop_asking(self) -> None:
         """Begin no other call: questions that wait get a ProviderError (`Pending`), calls under way are answered."""
@@ -132,10 +144,14 @@ class ExecutableProvider:
         return self._capabilities.max_batch if self._capabilities else 1
 
     def _adopt(self, capabilities: CloudCapabilities, is_replaced: bool) -> None:
-        self._capabilities = capabilities
+        self._use(capabilities)
         self.calls.use_limits(capabilities)
         if is_replaced or not capabilities.serve:
             self.calls.serve.renew()
+
+    def _use(self, capabilities: CloudCapabilities) -> None:
+        self._capabilities = capabilities
+        self._changed.notify()
 
     async def _call_load_balancer(
         self, verb: CloudVerb, request: LoadBalancerRequest, read: Callable[[Result], T]
@@ -170,5 +186,5 @@ class ExecutableProvider:
             return await self.calls.call(verb, params, read, lane)
         except ProviderError as error:
             if error.code is ErrorCode.NOT_IMPLEMENTED:
-                self._capabilities = self.capabilities.without(verb)
+                self._use(self.capabilities.without(verb))
             raise

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
-from hookrunner.cloud.provider.wire_answers import ANSWER, unavailable
+from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
 from hookrunner.process.children import Children
@@ -21,8 +21,8 @@ _log = log.get("cloud.provider")
 class Transport(Protocol):
     """A way to ask the program something."""
 
-    async def exchange(self, request: CallRequest) -> bytes:
-        """The answer as printed, within the request's deadline. Raises ProviderError (`Unavailable`)."""
+    async def exchange(self, request: CallRequest) -> Answer:
+        """The answer, within the request's deadline. Raises ProviderError (`Unavailable`)."""
         ...
 
 
@@ -33,7 +33,7 @@ class ProcessTransport:
         self._program = program
         self._children = children
 
-    async def exchange(self, request: CallRequest) -> bytes:
+    async def exchange(self, request: CallRequest) -> Answer:
         answer = WholeOutput(ANSWER.size)
         program = self._program
         command = provider_command(
@@ -47,7 +47,7 @@ class ProcessTransport:
             raise unavailable(f"it printed more than {ANSWER.size >> 20} MiB on standard output")
         if not end.ok:
             raise unavailable(f"{end}; its own messages are in the log")
-        return answer.text
+        return read_answer(answer.text)
 
 
 class ProviderLog:

@@ -18,7 +18,7 @@ from hookrunner.cloud.provider.call_gate import CallGate
 from hookrunner.cloud.provider.process_transport import ProcessTransport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import ServeTransport
-from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
@@ -98,7 +98,7 @@ class ProviderCalls:
         request = CallRequest(verb, uuid4().hex, deadline, self._program.cluster, params)
         is_served = self._capabilities.serve and verb is not CloudVerb.CAPABILITIES
         transport = self.serve if is_served else self._process
-        return read_result(await transport.exchange(request), verb, request.request_id)
+        return result_of(await transport.exchange(request), verb, request.request_id)
 
     def _remember(self, verb: CloudVerb, began_at: float, seconds: float, error: ProviderError | None) -> None:
         code, message = (error.code.value, error.reason) if error else (DONE, "")

@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.cloud.answers import ProviderError
 from hookrunner.cloud.provider.process_transport import ProviderLog
 from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
-from hookrunner.cloud.provider.wire_answers import ANSWER, read_request_id, unavailable
+from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, request_id_of, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import exponential
@@ -46,7 +46,7 @@ class ServeTransport:
         self._changed = asyncio.Event()
         self._session: ServeSession | None = None
 
-    async def exchange(self, request: CallRequest) -> bytes:
+    async def exchange(self, request: CallRequest) -> Answer:
         """The line that answers it. Raises ProviderError."""
         try:
             async with asyncio.timeout(request.deadline):
@@ -89,7 +89,7 @@ class ServeSession:
         self._program = program
         self._read_end = read_end
         self._stdin = stdin
-        self._open: dict[str, asyncio.Future[bytes]] = {}
+        self._open: dict[str, asyncio.Future[Answer]] = {}
         self._overdue: set[str] = set()
         self._partial = bytearray()
         self._over = asyncio.Event()
@@ -127,9 +127,9 @@ class ServeSession:
                 os.close(self._read_end)
                 self._refuse_all()
 
-    async def ask(self, request: CallRequest) -> bytes:
+    async def ask(self, request: CallRequest) -> Answer:
         """Write the request, and wait for its line. Raises ProviderError if the process ends before that."""
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[request.request_id] = answer
         self._stdin.write(request.text + b"\n")
         try:
@@ -168,7 +168,8 @@ class ServeSession:
         if not line.strip():
             return True
         try:
-            request_id = read_request_id(line)
+            printed = read_answer(line)
+            request_id = request_id_of(printed)
         except ProviderError as error:
             return self._give_up(error.reason)
         if request_id in self._overdue:
@@ -176,7 +177,7 @@ class ServeSession:
         elif answer := self._open.pop(request_id, None):
             self.has_answered = True
             if not answer.done():
-                answer.set_result(line)
+                answer.set_result(printed)
         else:
             return self._give_up("it printed an answer to a request that is not open")
         return True

@@ -1,6 +1,7 @@
 """The text that a cloud's program prints, as a result or a `ProviderError`.
 
-    result = read_result(text, CloudVerb.INSTANCES, "b1f2")
+    answer = read_answer(text)
+    result = result_of(answer, CloudVerb.INSTANCES, "b1f2")
 
 Strict, because a result may lead to the deletion of a Node: one JSON object with either `result` or `error`, no key
 twice, no other request's answer. Whatever else comes is `Unavailable`, and says nothing about the cloud.
@@ -8,6 +9,7 @@ twice, no other request's answer. Whatever else comes is `Unavailable`, and says
 
 import json
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from hookrunner import redaction
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
@@ -16,6 +18,9 @@ from hookrunner.printable import printable
 from kubetypes import json_values
 from kubetypes.bounds import DocumentBounds
 from kubetypes.json_values import JSON
+
+Answer: TypeAlias = dict[str, JSON]
+"""One JSON object that a program has printed, not judged yet."""
 
 ANSWER = DocumentBounds("one answer of a cloud's program", 16 << 20, 1_000_000)
 SHORTEST_RETRY, LONGEST_RETRY = 0.1, 3600.0
@@ -31,12 +36,25 @@ def unavailable(message: str) -> ProviderError:
     return ProviderError(ErrorCode.UNAVAILABLE, message)
 
 
-def read_result(text: bytes, verb: CloudVerb, request_id: str) -> dict[str, JSON]:
+def read_answer(text: bytes) -> Answer:
+    """The one JSON object that the text is. Raises ProviderError (`Unavailable`)."""
+    if not text.strip():
+        raise unavailable("it printed nothing; print one JSON object on standard output")
+    try:
+        answer = json_values.loads(text, ANSWER)
+        json.loads(text, object_pairs_hook=_unique_keys)
+    except ValueError as error:
+        raise unavailable(f"its standard output is not one JSON object: {shortened(str(error))}") from None
+    if not isinstance(answer, dict):
+        raise unavailable(f"its standard output must be one JSON object, not {redaction.kind(answer)}")
+    return answer
+
+
+def result_of(answer: Answer, verb: CloudVerb, request_id: str) -> dict[str, JSON]:
     """The `result` of an answer. `NotFound` of the verbs that make something go is an empty one.
 
     Raises ProviderError: the program's own error, or `Unavailable` for an answer that is not as docs/providers.md says.
     """
-    answer = _read_object(text)
     _require_same(answer, "apiVersion", API_VERSION)
     _require_same(answer, "requestID", request_id)
     if ("result" in answer) == ("error" in answer):
@@ -50,9 +68,9 @@ def read_result(text: bytes, verb: CloudVerb, request_id: str) -> dict[str, JSON
     return result
 
 
-def read_request_id(text: bytes) -> str:
+def request_id_of(answer: Answer) -> str:
     """To which request this is the answer. Raises ProviderError if it does not say so."""
-    request_id = _read_object(text).get("requestID")
+    request_id = answer.get("requestID")
     if not isinstance(request_id, str) or not request_id:
         raise unavailable("a line of `serve` has no 'requestID': it is needed to find the question")
     return request_id
@@ -85,19 +103,6 @@ def _absent(error: ProviderError, verb: CloudVerb) -> dict[str, JSON]:
     if verb not in _DONE_IF_ABSENT:
         raise unavailable(f"{verb} cannot fail with NotFound, only lb-update and lb-delete can: {error.reason}")
     return {}
-
-
-def _read_object(text: bytes) -> dict[str, JSON]:
-    if not text.strip():
-        raise unavailable("it printed nothing; print one JSON object on standard output")
-    try:
-        answer = json_values.loads(text, ANSWER)
-        json.loads(text, object_pairs_hook=_unique_keys)
-    except ValueError as error:
-        raise unavailable(f"its standard output is not one JSON object: {shortened(str(error))}") from None
-    if not isinstance(answer, dict):
-        raise unavailable(f"its standard output must be one JSON object, not {redaction.kind(answer)}")
-    return answer
 
 
 def _unique_keys(pairs: list[tuple[str, JSON]]) -> None:

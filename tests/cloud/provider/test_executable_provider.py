@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -216,7 +216,8 @@ async def test_capabilities_are_asked_until_they_come_and_after_the_file_has_cha
         cloud.answer(capabilities=good)
         assert (await provider.wait_for_capabilities()).provider_name == "sim"
         assert provider.condition == (True, "")
-        cloud.answer(capabilities={"result": {"providerName": "other"}})
-        cloud.program.touch()
-        while provider.capabilities.provider_name != "other":
-            await cloud.metrics.next_code()
+        async with asyncio.timeout(PATIENCE), aclosing(provider.follow_capabilities()) as shown:
+            assert (await anext(shown)).provider_name == "sim"
+            cloud.answer(capabilities={"result": {"providerName": "other"}})
+            cloud.program.touch()
+            assert (await anext(shown)).provider_name == "other"

@@ -10,7 +10,7 @@ from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
-from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest, instances_params, load_balancer_params, routes_params
 from hookrunner.cloud.provider.wire_results import (
     read_applied,
@@ -47,7 +47,7 @@ def test_our_requests_are_as_their_schema_says(verb: CloudVerb) -> None:
 def accepts(verb: CloudVerb, answer: JSON) -> bool:
     """Do the readers take the answer, and each entry of it?"""
     try:
-        result = read_result(json.dumps(answer).encode(), verb, "r1")
+        result = result_of(read_answer(json.dumps(answer).encode()), verb, "r1")
         match verb:
             case CloudVerb.CAPABILITIES:
                 read_capabilities(result)

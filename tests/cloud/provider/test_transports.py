@@ -15,7 +15,7 @@ from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.provider.process_transport import ProcessTransport, Transport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import RestartPauses, ServeTransport
-from hookrunner.cloud.provider.wire_answers import read_result
+from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -52,7 +52,7 @@ async def transport(way: str, tmp_path: Path) -> AsyncIterator[Transport]:
 
 async def ask(way: Transport, behaviour: str, deadline: float = DEADLINE) -> JSON:
     request = CallRequest(CloudVerb.LB_GET, os.urandom(4).hex(), deadline, "test", {"name": behaviour})
-    return read_result(await way.exchange(request), request.verb, request.request_id)
+    return result_of(await way.exchange(request), request.verb, request.request_id)
 
 
 @WAYS

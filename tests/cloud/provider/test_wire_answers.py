@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, ProviderError, Want
-from hookrunner.cloud.provider.wire_answers import read_request_id, read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 from hookrunner.cloud.provider.wire_results import read_instances
 
 V = "cloud.hookrunner.io/v1"
@@ -15,7 +15,7 @@ V = "cloud.hookrunner.io/v1"
 
 def refused(text: str | bytes, verb: CloudVerb = CloudVerb.INSTANCES) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
-        read_result(text if isinstance(text, bytes) else text.encode(), verb, "r1")
+        result_of(read_answer(text if isinstance(text, bytes) else text.encode()), verb, "r1")
     return caught.value
 
 
@@ -23,7 +23,7 @@ def refused(text: str | bytes, verb: CloudVerb = CloudVerb.INSTANCES) -> Provide
     "text", ['{"result": {}}', ' \n{"result":{}}\n ', f'{{"apiVersion":"{V}","requestID":"r1","result":{{}},"more":1}}']
 )
 def test_good_answers(text: str) -> None:
-    assert read_result(text.encode(), CloudVerb.INSTANCES, "r1") == {}
+    assert result_of(read_answer(text.encode()), CloudVerb.INSTANCES, "r1") == {}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_errors_with_their_times(error: dict[str, object], code: ErrorCode, afte
 
 @pytest.mark.parametrize("verb", [CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE])
 def test_not_found_is_done_where_something_is_to_go(verb: CloudVerb) -> None:
-    assert read_result(b'{"error": {"code": "NotFound"}}', verb, "r1") == {}
+    assert result_of(read_answer(b'{"error": {"code": "NotFound"}}'), verb, "r1") == {}
 
 
 def test_a_message_is_one_short_printable_line() -> None:
@@ -97,10 +97,10 @@ def test_a_message_is_one_short_printable_line() -> None:
 
 
 def test_a_line_of_serve_names_its_request() -> None:
-    assert read_request_id(b'{"requestID": "r7", "result": {}}') == "r7"
+    assert request_id_of(read_answer(b'{"requestID": "r7", "result": {}}')) == "r7"
     for line in (b'{"result": {}}', b"log line", b'{"requestID": ""}', b'{"requestID": 7}'):
         with pytest.raises(ProviderError):
-            read_request_id(line)
+            request_id_of(read_answer(line))
 
 
 SAYS_SO = {"name": "a", "state": "notFound"}
@@ -120,7 +120,7 @@ def test_only_an_entry_that_says_so_means_not_found(document: object, cut: int, 
     """Whatever is printed, whole or cut off: "not found" needs the one entry of the Node that says it."""
     text = json.dumps(document).encode()
     try:
-        result = read_result(text[:cut] if is_cut else text, CloudVerb.INSTANCES, "r1")
+        result = result_of(read_answer(text[:cut] if is_cut else text), CloudVerb.INSTANCES, "r1")
         answer = read_instances(result, ["a"], {Want.STATE})["a"]
     except ProviderError:
         return

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
 from hookrunner.cloud.provider import wire_results
 from hookrunner.cloud.provider.capability_results import read_capabilities
-from hookrunner.cloud.provider.wire_answers import read_request_id, read_result
+from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 from kubetypes.json_values import JSON
 
 KEYS = [
@@ -72,15 +72,15 @@ def is_read(read: Callable[[], object]) -> bool:
 
 @given(st.binary(max_size=60) | TEXTS.map(str.encode) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_text(text: bytes) -> None:
-    assert is_read(lambda: read_result(text, CloudVerb.INSTANCES, "r1"))
-    assert is_read(lambda: read_request_id(text))
+    assert is_read(lambda: result_of(read_answer(text), CloudVerb.INSTANCES, "r1"))
+    assert is_read(lambda: request_id_of(read_answer(text)))
 
 
 @given(VALUES)
 def test_any_error(error: JSON) -> None:
     text = json.dumps({"error": error}).encode()
     with pytest.raises(ProviderError):
-        read_result(text, CloudVerb.INSTANCES, "r1")
+        result_of(read_answer(text), CloudVerb.INSTANCES, "r1")
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
