@@ -248,7 +248,8 @@ class Client:
         a renewed client certificate needs."""
         material = (connection.ca, connection.cert, connection.key, connection.insecure)
         if self._tls[0] != material:
-            self._tls = (material, connection.tls() if connection.server.startswith("https:") else True)
+            needed = any(url.startswith("https:") for url in (connection.server, connection.proxy))
+            self._tls = (material, connection.tls() if needed else True)
         return self._tls[1]
 
 

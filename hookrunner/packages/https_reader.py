@@ -11,12 +11,14 @@ sets the deadline: a server may send a byte a second.
 Source: https://www.rfc-editor.org/rfc/rfc9110#name-redirection-3xx
 """
 
+import asyncio
 import ipaddress
 import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Self
 
 import aiohttp
@@ -104,9 +106,8 @@ class HttpsReader:
         return body
 
     def _new_session(self, resolver: AddressBook) -> aiohttp.ClientSession:
-        tls = self._tls if self._tls is not None else True
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, ssl=tls),
+            connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False),
             headers=_HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -117,8 +118,9 @@ class HttpsReader:
         """The body at a URL or where it leads, and its ETag. A public server leads to public ones only, however
         often."""
         current, public_only = url, False
+        tls = await asyncio.to_thread(system_trust) if self._tls is None else self._tls
         for _ in range(MOST_REDIRECTS + 1):
-            async with self._get(current, public_only, self._condition(url)) as response:
+            async with self._get(current, public_only, self._condition(url), tls) as response:
                 if response.status not in _REDIRECTS:
                     return await self._read_answer(url, response, most)
                 location = response.headers.get("Location", "")
@@ -127,12 +129,12 @@ class HttpsReader:
         raise PackageError("Malformed", f"{_shown(url)}: more than {MOST_REDIRECTS} redirects")
 
     def _get(
-        self, url: URL, public_only: bool, headers: Mapping[str, str]
+        self, url: URL, public_only: bool, headers: Mapping[str, str], tls: ssl.SSLContext
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Ask one server. The address of a proxy may be private."""
         proxy = self._proxies.proxy_for(url)
         session = self._public_session if public_only and proxy is None else self._session
-        return session.get(url, headers=headers, proxy=proxy, allow_redirects=False)
+        return session.get(url, headers=headers, proxy=proxy, allow_redirects=False, ssl=tls)
 
     def _condition(self, url: URL) -> dict[str, str]:
         return {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
@@ -181,6 +183,14 @@ def is_public_address(address: str) -> bool:
         return ipaddress.ip_address(address.partition("%")[0]).is_global
     except ValueError:
         return True
+
+
+@cache
+def system_trust() -> ssl.SSLContext:
+    """Trusts what the system does. It reads files for 36 ms, so only the first read from the web makes it."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 async def _read_body(response: aiohttp.ClientResponse, most: int) -> bytes:

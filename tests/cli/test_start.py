@@ -2,13 +2,16 @@
 
 import json
 import os
+import ssl
+import sys
 from pathlib import Path
 
 import pytest
 
-from hookrunner.cli.start import given, start
+from hookrunner.cli.start import given, lean_imports, start
 from hookrunner.settings import options
 from tests import launcher
+from tests.controlplane.certs import make_server_certificate
 from tests.fakes.command_line import Command
 
 
@@ -34,6 +37,18 @@ def test_flags_reach_the_settings_as_text(words: list[str], flags: dict[str, str
 def test_every_setting_is_a_flag() -> None:
     flags = {name for parameter in start.params for name in parameter.opts}
     assert {f"--{option.flag}" for option in options()} <= flags
+
+
+def test_contexts_of_libraries_trust_no_server_and_ours_as_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted = make_server_certificate(tmp_path, "web").certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    with lean_imports():
+        of_library = ssl.create_default_context()
+    assert (len(of_library.get_ca_certs()), of_library.verify_mode) == (0, ssl.CERT_REQUIRED)
+    assert ssl.create_default_context().cert_store_stats()["x509"] >= 1
+    assert sys.modules.get("rich", ssl) is not None
 
 
 def refused(directory: Path, *flags: str) -> str:

@@ -10,7 +10,13 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from hookrunner.errors import PackageError
-from hookrunner.packages.https_reader import AddressBook, HttpsReader, is_public_address, redirect_target
+from hookrunner.packages.https_reader import (
+    AddressBook,
+    HttpsReader,
+    is_public_address,
+    redirect_target,
+    system_trust,
+)
 from hookrunner.packages.https_source import HttpsSource
 from tests.packages.places import CHART, FILES, with_checksums
 from tests.packages.web_place import KUBERNETES, Answer, WebPlace, web_place
@@ -31,6 +37,23 @@ async def refusal(source: HttpsSource) -> PackageError:
     with pytest.raises(PackageError) as raised:
         await source.read_channel("stable")
     return raised.value
+
+
+async def test_servers_are_trusted_as_the_system_trusts_them(
+    place: WebPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nothing.pem").touch()
+    said: list[object] = []
+    for trusted in ("nothing.pem", "web.crt"):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / trusted))
+        system_trust.cache_clear()
+        async with HttpsReader() as reader:
+            try:
+                said.append(await reader.read(URL(f"{place.base}/stable"), 100))
+            except PackageError as error:
+                said.append(error.reason)
+    system_trust.cache_clear()
+    assert said == ["Unreachable", CHANNEL]
 
 
 async def test_an_unchanged_channel_costs_an_answer_without_a_body(place: WebPlace) -> None:
