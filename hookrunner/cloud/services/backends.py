@@ -1,6 +1,7 @@
 """The nodes that a load balancer sends traffic to, and which changes of Nodes it must hear of.
 
     nodes = select_backends(informer)
+    backends = sets.identify(nodes)         # to remember, and to compare with what was remembered
     if any(changes_backends(change.before, change.after, policy) for change in batch): ...
 
 Whether a Node is ready does not count: the load balancer's health checks know that better and sooner
@@ -31,6 +32,20 @@ def select_backends(nodes: Iterable[CloudNode]) -> tuple[CloudNode, ...]:
 def identify_backends(nodes: Iterable[CloudNode]) -> BackendSet:
     """What two sets of nodes are compared by."""
     return frozenset((node.name, node.provider_id) for node in nodes)
+
+
+class BackendSets:
+    """Makes equal sets one object: with 5,000 Nodes and 500 load balancers, a set for each would be 400 MB."""
+
+    def __init__(self) -> None:
+        self._last: BackendSet = frozenset()
+
+    def identify(self, nodes: Iterable[CloudNode]) -> BackendSet:
+        """What two sets of nodes are compared by; the same object as the last one, if it is equal."""
+        backends = identify_backends(nodes)
+        if backends != self._last:
+            self._last = backends
+        return self._last
 
 
 def changes_backends(before: CloudNode | None, after: CloudNode | None, with_autoscaler: bool) -> bool:

@@ -1,7 +1,7 @@
 """What is done about one Service: pure decisions on the object, what was last done about it, and the nodes.
 
     if needs_sync(before, after, policy): queue.add(key)          # a change that the watch has shown
-    decision = decide_service(service, record, nodes, policy)     # when the key has its turn
+    decision = decide_service(service, record, backends, policy)     # when the key has its turn
 
 A Service is ours if it has no `loadBalancerClass`, or the one that is ours. Ours get a finalizer before their load
 balancer, so that none is forgotten. A class of others is left alone, even with that finalizer: all managers share it.
@@ -12,8 +12,7 @@ The rules are those of upstream's service controller where `ServicePolicy` does 
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.services.backends import BackendSet, identify_backends
+from hookrunner.cloud.services.backends import BackendSet
 from hookrunner.cloud.services.cloud_service import CloudService, compared_fields
 from kubetypes.json_values import JSON
 
@@ -122,9 +121,9 @@ def needs_sync(before: CloudService | None, after: CloudService | None, policy: 
 
 
 def decide_service(
-    service: CloudService | None, record: BalancerRecord, nodes: tuple[CloudNode, ...], policy: ServicePolicy
+    service: CloudService | None, record: BalancerRecord, backends: BackendSet, policy: ServicePolicy
 ) -> ServiceDecision:
-    """What is done about the Service of one name. `service` is None if it does not exist, `nodes` are those for
+    """What is done about the Service of one name. `service` is None if it does not exist, `backends` are those of
     all load balancers."""
     old = record.service
     if old and (service is None or service.uid != old.uid):
@@ -137,13 +136,13 @@ def decide_service(
         return _decide_unwanted(service, old, policy)
     if service.is_deleting:
         return ServiceDecision(ServiceAction.DELETE_OLD if old else ServiceAction.NOTHING, old)
-    return ServiceDecision(_decide_wanted(service, record, nodes, policy), service)
+    return ServiceDecision(_decide_wanted(service, record, backends, policy), service)
 
 
-def has_other_backends(record: BalancerRecord, nodes: tuple[CloudNode, ...]) -> bool:
+def has_other_backends(record: BalancerRecord, backends: BackendSet) -> bool:
     """Does a load balancer that is as it should be have other nodes than these? The next attempt at any other takes the
     nodes of its time."""
-    return record.is_settled and record.backends != identify_backends(nodes)
+    return record.is_settled and record.backends is not backends and record.backends != backends
 
 
 def name_state(service: CloudService | None, record: BalancerRecord, policy: ServicePolicy) -> str:
@@ -179,9 +178,9 @@ def _decide_unwanted(service: CloudService, old: CloudService | None, policy: Se
 
 
 def _decide_wanted(
-    service: CloudService, record: BalancerRecord, nodes: tuple[CloudNode, ...], policy: ServicePolicy
+    service: CloudService, record: BalancerRecord, backends: BackendSet, policy: ServicePolicy
 ) -> ServiceAction:
     """Only the nodes, if nothing else has changed since the load balancer was ensured. If nothing has changed at all,
     it is time to ensure it again."""
     has_changed = record.service is None or needs_update(record.service, service, policy)
-    return ServiceAction.UPDATE if has_other_backends(record, nodes) and not has_changed else ServiceAction.ENSURE
+    return ServiceAction.UPDATE if has_other_backends(record, backends) and not has_changed else ServiceAction.ENSURE

@@ -19,7 +19,7 @@ from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.projection_informer import ProjectionSubscription
-from hookrunner.cloud.services.backends import changes_backends, identify_backends, select_backends
+from hookrunner.cloud.services.backends import BackendSets, changes_backends, select_backends
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.service_decisions import (
@@ -72,6 +72,7 @@ class ServiceLoop:
         self._actions = actions
         self._reports = reports
         self._policy = policy
+        self._backends = BackendSets()
         self._sync_timer = NodeSyncTimer(reports.metrics)
         self._queue: WorkQueue[str] = WorkQueue("service-lb", FIRST_PAUSE, LONGEST_PAUSE)
         self._stopped = asyncio.Event()
@@ -121,7 +122,7 @@ class ServiceLoop:
         while True:
             batch = await changes.next_batch()
             if any(changes_backends(change.before, change.after, follows) for change in batch):
-                backends = select_backends(self._nodes)
+                backends = self._backends.identify(select_backends(self._nodes))
                 outdated = [key for key, record in self.records.items() if has_other_backends(record, backends)]
                 self._sync_timer.begin(outdated)
                 for key in outdated:
@@ -131,7 +132,8 @@ class ServiceLoop:
         if not (await self._services.wait_for_view(self._stopped) and await self._nodes.wait_for_view(self._stopped)):
             return None
         backends = select_backends(self._nodes)
-        decision = decide_service(self._services.get(key), self._recall(key), backends, self._policy)
+        identity = self._backends.identify(backends)
+        decision = decide_service(self._services.get(key), self._recall(key), identity, self._policy)
         try:
             pause = await self._act(key, decision, backends)
         except (ProviderError, KubeError) as error:
@@ -168,7 +170,7 @@ class ServiceLoop:
     async def _ensure(self, key: str, service: CloudService, backends: tuple[CloudNode, ...]) -> float | None:
         if not await self._actions.begin(service):
             return None
-        record = BalancerRecord(service, backends=identify_backends(backends))
+        record = BalancerRecord(service, backends=self._backends.identify(backends))
         self.records[key] = record
         is_here = await self._actions.ensure(service, backends)
         self.records[key] = dataclasses.replace(record, is_settled=True, is_elsewhere=not is_here)
@@ -180,14 +182,14 @@ class ServiceLoop:
         await self._actions.update(service, backends)
         metrics.update_loadbalancer_host_latency_seconds.observe(time.monotonic() - began)
         known = self._recall(key)
-        self.records[key] = dataclasses.replace(known, service=service, backends=identify_backends(backends))
+        self.records[key] = dataclasses.replace(known, service=service, backends=self._backends.identify(backends))
         return self._settle(key, service)
 
     def _settle(self, key: str, service: CloudService) -> float | None:
         """Look at the Nodes again, which may have changed meanwhile; seconds until it is ensured again anyway."""
         self._queue.forget(key)
         self._sync_timer.end(key)
-        if has_other_backends(self.records[key], select_backends(self._nodes)):
+        if has_other_backends(self.records[key], self._backends.identify(select_backends(self._nodes))):
             self._queue.add(key)
         return until_resync(service.uid, self._policy.resync_period, asyncio.get_running_loop().time())
 

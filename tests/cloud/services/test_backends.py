@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from hookrunner.cloud.services.backends import AUTOSCALER_TAINT, EXCLUDED, changes_backends, select_backends
+from hookrunner.cloud.services.backends import (
+    AUTOSCALER_TAINT,
+    EXCLUDED,
+    BackendSets,
+    changes_backends,
+    select_backends,
+)
 from tests.cloud.node_samples import node, projected
 from tests.tables import each
 
@@ -139,3 +145,10 @@ def test_backends_come_by_name_and_without_nodes_that_are_deleted() -> None:
     deleting["metadata"]["deletionTimestamp"] = "2026-11-23T00:00:00Z"
     nodes = [projected(named(name="b")), projected(deleting), projected(named(name="a"))]
     assert [backend.name for backend in select_backends(nodes)] == ["a", "b"]
+
+
+def test_equal_sets_of_nodes_are_one_object() -> None:
+    nodes, sets = [projected(named(name=name)) for name in "ab"], BackendSets()
+    first = sets.identify(nodes)
+    assert sets.identify(reversed(nodes)) is first
+    assert sets.identify(nodes[:1]) == {("a", nodes[0].provider_id)}

@@ -28,6 +28,7 @@ OURS = ServicePolicy()
 
 DELETED = "2026-11-23T00:00:00Z"
 NODES = (projected_node(node("a")), projected_node(node("b")))
+BACKENDS = identify_backends(NODES)
 
 
 def with_ports(*ports: Any) -> Any:
@@ -160,26 +161,26 @@ UNSEEN = BalancerRecord()
     ],
 )
 def test_each_state_leads_to_one_action(document: Any, record: BalancerRecord, expected: ServiceAction) -> None:
-    assert decide_service(document and projected(document), record, NODES, OURS).action is expected
+    assert decide_service(document and projected(document), record, BACKENDS, OURS).action is expected
 
 
 def test_invalid_service_waits_until_it_changes() -> None:
     refused = BalancerRecord(refused=identify_attempt(projected(kept())))
     other_label, other_port = kept(labels={"a": "b"}), kept(ports=[PORT | {"port": 81}])
-    assert decide_service(projected(kept()), refused, NODES, OURS).action is ServiceAction.NOTHING
-    assert decide_service(projected(other_label), refused, NODES, OURS).action is ServiceAction.NOTHING
-    assert decide_service(projected(other_port), refused, NODES, OURS).action is ServiceAction.ENSURE
+    assert decide_service(projected(kept()), refused, BACKENDS, OURS).action is ServiceAction.NOTHING
+    assert decide_service(projected(other_label), refused, BACKENDS, OURS).action is ServiceAction.NOTHING
+    assert decide_service(projected(other_port), refused, BACKENDS, OURS).action is ServiceAction.ENSURE
     deleting = projected(kept(deletionTimestamp=DELETED))
-    assert decide_service(deleting, refused, NODES, OURS).action is ServiceAction.CLEAN_UP
+    assert decide_service(deleting, refused, BACKENDS, OURS).action is ServiceAction.CLEAN_UP
 
 
 def test_nodes_are_compared_by_name_and_provider_id() -> None:
     with_id = projected_node(node("a", provider_id="sim://a"))
     record = settled(kept(), with_id, NODES[1])
-    assert not has_other_backends(record, (NODES[1], with_id))
-    assert has_other_backends(record, NODES)
-    assert has_other_backends(record, (with_id, projected_node(node("c"))))
-    assert not has_other_backends(replace(record, is_settled=False), NODES)
+    assert not has_other_backends(record, identify_backends((NODES[1], with_id)))
+    assert has_other_backends(record, BACKENDS)
+    assert has_other_backends(record, identify_backends((with_id, projected_node(node("c")))))
+    assert not has_other_backends(replace(record, is_settled=False), BACKENDS)
 
 
 def test_load_balancer_has_upstreams_default_name() -> None:
