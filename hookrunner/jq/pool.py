@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from signal import SIGALRM
+from signal import SIGPROF
 from typing import Self, TypeAlias
 
 import orjson
@@ -29,8 +29,8 @@ Answer: TypeAlias = bytes | WorkerLost
 
 SCRIPT = Path(__file__).with_name("worker.py")
 
-# Beyond a worker's own alarm: for one that was stopped, or whose answer waits behind a busy event loop.
-PATIENCE = 10.0
+PATIENCE = 60.0
+"""Seconds beyond a worker's own deadline, which is of CPU: for one that was stopped, or that gets no CPU."""
 
 
 class JqWorker:
@@ -78,7 +78,7 @@ class JqWorker:
 
     async def _lost(self) -> WorkerLost:
         code = await self._worker.wait()
-        if code == -SIGALRM:
+        if code == -SIGPROF:
             return WorkerLost(f"no result within {self._deadline:g} s")
         return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", is_retryable=self._worker.used)
 
@@ -94,7 +94,7 @@ class JqWorker:
 class Pool:
     """At most `workers` children, started when needed, ended after `idle` seconds without work.
 
-    `deadline` is seconds for each object, `memory` bytes for each child.
+    `deadline` is seconds of CPU for each object, `memory` bytes for each child.
     """
 
     def __init__(self, workers: int, deadline: float, memory: int, idle: float) -> None:

@@ -25,8 +25,8 @@ from kubetypes.json_values import JSON
 class Jq:
     """Compiles and applies programs. Enter it once, in `app.py`; leaving it ends the workers.
 
-    `workers` processes at most, started when first needed. `deadline` in seconds is for each object, `memory` in bytes
-    for each worker's address space (Linux), `idle` in seconds until a worker that has nothing to do is ended.
+    `workers` processes at most, started when first needed. `deadline` in seconds of CPU is for each object, `memory` in
+    bytes for each worker's address space (Linux), `idle` in seconds until a worker that has nothing to do is ended.
     """
 
     def __init__(self, workers: int = 2, deadline: float = 5.0, memory: int = 512 << 20, idle: float = 60.0) -> None:

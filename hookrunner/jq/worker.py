@@ -4,8 +4,9 @@ Run as a script without site-packages (`-I -S`), so it imports nothing of hookru
 of `jq` and `orjson`. It speaks over a socket of its own: stdin, stdout and stderr are closed to the program. libjq
 answers `$ENV`, so the environment is emptied; `~/.jq` needs HOME, which is missing.
 
-Each object has its own alarm. SIGALRM ends the process even in the middle of libjq, also if the parent is gone. A
-program that takes too much memory makes libjq abort. The parent sees either as the end of the socket.
+Each object has its own deadline, in seconds of CPU: on a busy machine a program that waits for its turn is not at
+fault. SIGPROF ends the process even in the middle of libjq, also if the parent is gone. A program that takes too much
+memory makes libjq abort. The parent sees either as the end of the socket.
 
     request   kind, program, input …   parts; kind is C (compile only), R (result) or L (list of outputs)
     answer    one part for each input, or one for C: "=" and JSON, or "!" and a message
@@ -72,12 +73,12 @@ def _number(head: bytes) -> int:
 
 def _answers(kind: bytes, program: bytes, *inputs: bytes, deadline: float) -> Iterator[bytes]:
     for text in inputs or [b""]:
-        signal.setitimer(signal.ITIMER_REAL, deadline)
+        signal.setitimer(signal.ITIMER_PROF, deadline)
         try:
             answer = b"=" + _run(kind, program.decode(), text.decode())
         except (TypeError, ValueError, MemoryError, RecursionError) as error:
             answer = b"!" + (str(error) or type(error).__name__).encode(errors="replace")
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         yield answer
 
 

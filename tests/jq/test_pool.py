@@ -11,6 +11,7 @@ import pytest
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
+from tests.fakes.cluster import settle
 
 MEMORY = 256 << 20
 PATIENCE = 60.0
@@ -51,6 +52,22 @@ async def test_a_worker_killed_from_outside_costs_nothing() -> None:
     assert await first_result(pool, "1+1") == b"2"
     os.kill(children().pop(), signal.SIGKILL)
     assert await first_result(pool, "1+2") == b"3"
+    await pool.close()
+
+
+async def test_a_worker_that_gets_no_cpu_for_longer_than_its_deadline_costs_nothing() -> None:
+    pool = Pool(1, 0.4, MEMORY, 60)
+    assert await first_result(pool, "1+1") == b"2"
+    [worker] = children()
+    asking = asyncio.create_task(pool.results("def f: if . < 40000 then . + 1 | f else . end; f", [b"0"]))
+    await settle()
+    for _ in range(10):
+        os.kill(worker, signal.SIGSTOP)
+        await asyncio.wait([asking], timeout=0.05)
+        os.kill(worker, signal.SIGCONT)
+        await asyncio.wait([asking], timeout=0.001)
+    assert await asking == [b"40000"]
+    assert children() == {worker}
     await pool.close()
 
 
