@@ -132,7 +132,7 @@ class Operator:
     def get(self, path: str) -> tuple[int, str]:
         """Status and text of a page; status 0 without an answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as refused:
             with refused:

@@ -4,11 +4,13 @@ Pauses are counted as they are asked for, not as they pass: a busy machine makes
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 
 import pytest
 
+from hookrunner.errors import ApiError
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
@@ -105,7 +107,18 @@ async def test_a_definition_that_is_deleted_and_created_again_is_watched_at_once
         before = len(outage.pauses)
         await waiting.until(lambda: len(outage.pauses) >= before + 3, "pauses that have grown")
         outage.pauses.clear()
+        began = time.monotonic()
         await client.send(ApiCall("POST", DEFINITIONS, body=things))
+        late = await served_after(client, began)
         assert (await reading)[-3:] == ["RelistStarted", "Synced", "WatchRestored"]
-    assert max(outage.pauses, default=0) <= 2.5
-    assert sum(outage.pauses) <= 5
+    assert max(outage.pauses, default=0) <= 2.5 + late
+    assert sum(outage.pauses) <= 5 + 2 * late
+
+
+async def served_after(client: Client, began: float) -> float:
+    """Wait until the API server serves the kind; the seconds that a busy machine takes for that."""
+    while True:
+        with suppress(ApiError):
+            await client.get("/apis/example.com/v1/things")
+            return time.monotonic() - began
+        await asyncio.sleep(waiting.INTERVAL)

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import socket
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import AsyncIterator
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+
+from tests.controlplane.processes import free_port
 
 
 async def read_until(program: Process, text: str) -> str:
@@ -27,8 +28,7 @@ async def probe(port: int) -> tuple[int, str]:
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ Ends = dict[str, Document]
 
 RECORDED = Path(__file__).with_name("ends.json")
 _LOOK = 0.2
-_QUIET, _LONGEST = 6.0, 60.0
+_QUIET, _LONGEST = 6.0, 180.0
 """Seconds without a change after which nothing else is expected, and for which an end is waited for."""
 _STAYS = 1.0
 """Seconds for which a known end must hold: several periods of every loop."""

@@ -119,15 +119,13 @@ class World:
     async def until(
         self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, interval: float = INTERVAL
     ) -> None:
-        """Wait until something asked for anew is what is wanted."""
-        last: list[object] = []
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while (found := await get()) != wanted:
-                    last[:] = [found]
-                    await asyncio.sleep(interval)
-        except TimeoutError:
-            raise TimeoutError(f"{what}: wanted {wanted}, is {last}\n{self.operator.story()}") from None
+        """Wait until something asked for anew is what is wanted. Patience is a number of looks: on a slow machine each
+        of them takes longer."""
+        for _ in range(int(PATIENCE / interval)):
+            if (found := await get()) == wanted:
+                return
+            await asyncio.sleep(interval)
+        raise TimeoutError(f"{what}: wanted {wanted}, is {found}\n{self.operator.story()}")
 
     async def releases(self) -> list[str]:
         """`name.vN status` of all records."""

@@ -58,14 +58,12 @@ class LiveSite:
                 yield Started(metrics, wire)
 
     async def until(self, get: Callable[[], Awaitable[Any]], wanted: object) -> None:
-        """Wait until this is so."""
-        last: Any = None
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while (last := await get()) != wanted:  # noqa: ASYNC110
-                    await asyncio.sleep(INTERVAL)
-        except TimeoutError:
-            raise TimeoutError(f"wanted {wanted}, is {last}") from None
+        """Wait until this is so. Patience is a number of looks: on a slow machine each of them takes longer."""
+        for _ in range(int(PATIENCE / INTERVAL)):
+            if (last := await get()) == wanted:
+                return
+            await asyncio.sleep(INTERVAL)
+        raise TimeoutError(f"wanted {wanted}, is {last}")
 
 
 def client_of(url: str) -> Client:
