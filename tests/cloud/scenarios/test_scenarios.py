@@ -46,6 +46,8 @@ def simulated_world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_on_the_sandbox_scenes_end_as_with_kubernetes_own_manager(simulated_world: World) -> None:
+    """With a cloud that serves; on the real API server each call is a process."""
+    simulated_world.serve_calls()
     with ours(simulated_world, "--compat=upstream"):
         plays.compare(simulated_world, ALL, plays.load_recorded())
 

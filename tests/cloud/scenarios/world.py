@@ -5,7 +5,7 @@
     with upstream(world): ...
     world.ends() == {"n1": {...}}
 
-The cloud is `providers/simcloud`, a real process at each call: both managers ask the same program.
+The cloud is `providers/simcloud`: both managers ask the same program, with a process for each call unless it serves.
 """
 
 import json
@@ -21,9 +21,10 @@ from tests.controlplane.cluster import RequestFailed
 from tests.controlplane.rest import Reply
 
 NAMESPACE = "default"
+_NODES, _SERVICES = "/api/v1/nodes", f"/api/v1/namespaces/{NAMESPACE}/services"
 _BY_CHANCE = {"UpdatedLoadBalancer"}
 """Whether a load balancer got its Nodes when it was made, or later, is a matter of milliseconds."""
-_FOUND, _CREATED, _GONE = 200, 201, 404
+_FOUND, _CREATED = 200, 201
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,24 @@ class World:
     def ends(self, scenes: Iterable[Scene]) -> dict[str, Document]:
         """What each scene looks like now."""
         events = self._events()
+        nodes, services = self._objects(_NODES), self._objects(_SERVICES)
         cloud = json.loads(self.state.read_text())
-        return {scene.name: self._end(scene, events[scene.name], cloud) for scene in scenes}
+        ends = {}
+        for scene in scenes:
+            obj = (services if scene.service else nodes).get(scene.name)
+            shown = self._shown(scene, obj) if obj else {"exists": False}
+            found = sorted(map(list, events[scene.name]))
+            ends[scene.name] = {**shown, **self._cloud_end(scene, cloud), "events": found}
+        return ends
+
+    def serve_calls(self) -> None:
+        """Let one process of the cloud answer all calls, instead of one for each."""
+        self._change_cloud(lambda cloud: cloud.update(capabilities={"features": {"serve": True}}))
 
     def _place(self, scene: Scene) -> tuple[str, Document]:
         if scene.service:
-            return f"/api/v1/namespaces/{NAMESPACE}/services", scene.service
-        return "/api/v1/nodes", scene.node
+            return _SERVICES, scene.service
+        return _NODES, scene.node
 
     def change(self, scene: Scene, step: Step) -> None:
         """Make one change."""
@@ -126,11 +138,9 @@ class World:
                 found[event["involvedObject"]["name"]].add((event["type"], event["reason"], source))
         return found
 
-    def _end(self, scene: Scene, events: set[tuple[str, str, str]], cloud: Document) -> Document:
-        collection, _ = self._place(scene)
-        reply = self._request("GET", f"{collection}/{scene.name}", None)
-        shown = {"exists": False} if reply.status == _GONE else self._shown(scene, reply.body)
-        return {**shown, **self._cloud_end(scene, cloud), "events": sorted(map(list, events))}
+    def _objects(self, collection: str) -> Mapping[str, Document]:
+        """All objects of a kind, by their names."""
+        return {obj["metadata"]["name"]: obj for obj in self._request("GET", collection, None).body["items"]}
 
     def _shown(self, scene: Scene, obj: Document) -> Document:
         return service_end(obj) if scene.service else node_end(obj)
