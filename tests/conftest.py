@@ -7,12 +7,15 @@ import signal
 import subprocess
 from collections.abc import Generator
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.examples import ALL
 from tests.fakes.transports import hang_up_at_the_end
+
+ROOT = Path(__file__).parents[1]
 
 # How long an example takes says how busy the machine is, and nothing of what is tested. `tests/examples.py` takes the
 # numbers of examples too. With CI=true they are the same ones in every run, at night always new ones.
@@ -64,9 +67,26 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 4
 
 
+LONG = (
+    "tests/cloud/scenarios/test_scenarios.py",
+    "tests/flows/addons/test_addon_adoption.py",
+    "tests/flows/addons/test_addon_causes.py",
+    "tests/flows/addons/test_addon_lives.py",
+    "tests/flows/addons/test_addon_story.py",
+    "tests/flows/modules/test_shipped.py",
+    "tests/flows/modules/test_webhooks.py",
+    "tests/flows/test_cloud_replicas.py",
+    "tests/instances/lives/test_killed_instances.py",
+    "tests/kube/test_real_outages.py",
+    "tests/test_benchmarks.py",
+    "tests/test_chart_addons_rights.py",
+)
+"""Files with a test of 18 s and more in `.ci/run`, which would keep one worker busy when the others have ended."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
-    end of a run, stories would leave the processors idle for minutes."""
+    end of a run, stories would leave the processors idle for minutes. Long ones begin early."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     items[:] = [item for _, file in sorted(_placed(files), key=lambda placed: placed[0]) for item in file]
 
@@ -78,6 +98,16 @@ def _placed(files: list[list[pytest.Item]]) -> list[tuple[float, list[pytest.Ite
         kind = [file for file in files if bool(file[0].get_closest_marker("story")) is waiting]
         total, before = sum(map(len, kind)), 0
         for file in kind:
-            placed.append(((before + len(file) / 2) / total, file))
+            place = (before + len(file) / 2) / total
+            is_long = file[0].path.relative_to(ROOT).as_posix() in LONG
+            placed.append((_begin_of_share(place) if is_long else place, file))
             before += len(file)
     return placed
+
+
+def _begin_of_share(place: float) -> float:
+    """The place moved to the first tenth of the tests that one worker gets. When others take from it, they take what
+    is at its end."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    share, within = divmod(place * workers, 1)
+    return (share + within / 10) / workers

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG
 from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1]
@@ -97,6 +98,10 @@ def documented() -> list[str]:
     """The rooms of CONTRIBUTING's tables."""
     tables = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     return sorted(name for cell in tables for name in re.findall(r"`([^`]+)`", cell))
+
+
+def test_long_files_are_where_their_list_says() -> None:
+    assert [file for file in LONG if not (ROOT / file).is_file()] == []
 
 
 def test_contributing_has_each_room_once() -> None:
