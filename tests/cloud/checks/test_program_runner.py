@@ -38,9 +38,10 @@ def probe_of(executable: Path, timeout: float = 60.0, **environment: str) -> Pro
 @asynccontextmanager
 async def served_probe(executable: Path, **environment: str) -> AsyncIterator[Probe]:
     """The first call of each verb is a process, later ones go to one that serves."""
-    async with served(executable, variables_of(executable, **environment)) as ask:
-        probe = probe_of(executable, **environment)
-        yield replace(probe, runner=FirstCallsRunner(probe.runner, ask))
+    variables = variables_of(executable, **environment)
+    async with served(executable, variables) as ask:
+        processes = ProcessRunner(executable, variables, Children(Patience()))
+        yield Probe(FirstCallsRunner(processes, ask), "kubernetes", 60.0)
 
 
 @pytest.mark.parametrize(
