@@ -163,12 +163,13 @@ def new_provider(name: str, language: str, directory: Path) -> None:
     """
     path = write_provider(name, language, directory)
     command = quote(str(path) if "/" in str(path) else f"./{path}")
+    on_sandbox = f"hookrunner cloud start --sandbox --cloud-provider {command}"
     _tell(
         [path],
         {
             f"hookrunner cloud check {command}": "it passes",
             f"hookrunner cloud call {command} instances --node worker-1": "a question and its answer",
-            f"hookrunner cloud start --sandbox --cloud-provider {command}": "run it on an API in this process",
+            on_sandbox: "run it on an API in this process; docs/cloud.md has a Node for it",
         },
     )
 

@@ -17,6 +17,18 @@ from tests.releases.world import MAPS, World, ignore, started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": {"not a key": "x"}}
+SCHEMA = {"openAPIV3Schema": {"type": "object"}}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "tests.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Test", "plural": "tests"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": SCHEMA}],
+    },
+}
 
 
 async def test_objects_have_marks_that_no_manifest_has(releases: Releases, world: World) -> None:
@@ -123,10 +135,12 @@ async def test_ignored_object_is_neither_written_nor_pruned(releases: Releases, 
 
 async def test_kinds_that_stay_are_not_pruned(releases: Releases, world: World) -> None:
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ours"}}
-    await releases.reconcile(addon("d1", A, space))
+    await releases.reconcile(addon("d1", A, space, DEFINITION))
     await releases.reconcile(addon("d2", B))
     assert sorted(await world.maps()) == ["b"]
     assert (await world.client.get("/api/v1/namespaces/ours"))["metadata"]["annotations"]["hookrunner.io/created"]
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert "deletionTimestamp" not in (await world.client.get(f"{definitions}/tests.example.com"))["metadata"]
 
 
 def job(image: str) -> Any:

@@ -117,6 +117,9 @@ async def test_helm_lists_the_release_and_its_rollback_is_noticed(
     assert [(row["name"], row["revision"], row["status"]) for row in await stock.json("list")] == [
         ("demo", "2", "deployed")
     ]
+    assert [row["status"] for row in await stock.json("history", "demo")] == ["superseded", "deployed"]
+    assert (await stock.json("status", "demo"))["version"] == 2
+    assert "name: a\n" in await stock("get", "manifest", "demo")
     await stock("rollback", "demo", "1")
     releases: Releases = started(real)
     head = await releases.read_head("demo", namespace)
