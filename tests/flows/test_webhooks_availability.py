@@ -93,7 +93,7 @@ async def test_a_stop_answers_running_reviews_and_refuses_later_ones(site: Site,
     await program.wait_log("stopping")
     # The port is closed a moment after that.
     refusal = "failed calling webhook"
-    await until(lambda: refusal in site.kubectl("create", "configmap", "late", "--dry-run=server")[1], refusal)
+    await until(lambda: refusal in site.refusal("late"), refusal)
     program.tell("go")
     assert [await review for review in held] == [(0, f"configmap/held-{number} created\n") for number in range(3)]
     assert await program.ended() == 0

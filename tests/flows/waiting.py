@@ -6,17 +6,28 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-INTERVAL, PATIENCE = 0.02, 60.0
+INTERVAL, LONGEST, PATIENCE = 0.02, 0.1, 60.0
+
+
+def pause_after(waited: float, shortest: float = INTERVAL) -> float:
+    """How long to wait for the next look after so many seconds of waiting: an eighth of them, within bounds.
+
+    A look costs the story and the program one or two milliseconds of CPU, at an API server more, and several stories
+    wait at the same time: what they wait for needs that CPU."""
+    return max(shortest, min(waited / 8, LONGEST))
 
 
 async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
-    """The first true result of `reached()`, asked for every few milliseconds. Raises TimeoutError naming `what`.
+    """The first true result of `reached()`, asked for again and again. Raises TimeoutError naming `what`.
 
-    Patience is a number of looks: while the machine stands still, or is slow, none is lost."""
-    for _ in range(int(within / INTERVAL)):
+    Patience is the sum of all pauses: while the machine stands still, or is slow, none of it is lost."""
+    waited = 0.0
+    while waited < within:
         if result := reached():
             return result
-        await asyncio.sleep(INTERVAL)
+        pause = pause_after(waited)
+        await asyncio.sleep(pause)
+        waited += pause
     raise TimeoutError(f"waited {within:g} s for: {what}")
 
 

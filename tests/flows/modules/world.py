@@ -12,7 +12,7 @@ from typing import Any
 
 from hookrunner.cli.debug import ask as ask_debug
 from tests.flows.operator import Operator
-from tests.flows.waiting import INTERVAL, PATIENCE, until
+from tests.flows.waiting import INTERVAL, PATIENCE, pause_after, until
 
 Ask = Callable[[str, str, object], Awaitable[Any]]
 
@@ -117,15 +117,17 @@ class World:
         await self.until(lambda: self.map(name), data, f"data of {name}")
 
     async def until(
-        self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, interval: float = INTERVAL
+        self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, shortest: float = INTERVAL
     ) -> None:
-        """Wait until something asked for anew is what is wanted. Patience is a number of looks: on a slow machine each
-        of them takes longer."""
-        for _ in range(int(PATIENCE / interval)):
-            if (found := await get()) == wanted:
-                return
-            await asyncio.sleep(interval)
-        raise TimeoutError(f"{what}: wanted {wanted}, is {found}\n{self.operator.story()}")
+        """Wait until something asked for anew is what is wanted. `shortest` is the first pause. Patience is the sum of
+        all pauses: on a slow machine each look takes longer."""
+        waited = 0.0
+        while (found := await get()) != wanted:
+            if waited >= PATIENCE:
+                raise TimeoutError(f"{what}: wanted {wanted}, is {found}\n{self.operator.story()}")
+            pause = pause_after(waited, shortest)
+            await asyncio.sleep(pause)
+            waited += pause
 
     async def releases(self) -> list[str]:
         """`name.vN status` of all records."""
