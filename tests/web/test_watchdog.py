@@ -36,6 +36,11 @@ class Blockable:
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
 
+    def until_alive(self) -> None:
+        """Probe until the loop is not blocked."""
+        while (answer := self.probe()) != (200, "ok\n"):
+            assert answer[0] == 503  # it waited for the processor for longer than the 0.1 s of this test
+
     @property
     def errors(self) -> IO[str]:
         assert self.process.stderr
@@ -63,7 +68,7 @@ def blockable() -> Iterator[Blockable]:
 
 @pytest.mark.slow
 def test_probes_learn_how_long_the_loop_is_blocked(blockable: Blockable) -> None:
-    assert blockable.probe() == (200, "ok\n")
+    blockable.until_alive()
     blockable.order("hang", "hangs")
     status, text = blockable.probe()
     assert status == 503
@@ -76,8 +81,7 @@ def test_loop_answers_again_when_it_runs(blockable: Blockable) -> None:
     assert blockable.probe()[0] == 503
     blockable.order("", "goes on")
     assert "seconds=" in blockable.read_until("event loop runs again")
-    while (answer := blockable.probe()) != (200, "ok\n"):
-        assert answer[0] == 503  # it waited for the processor for longer than the 0.1 s of this test
+    blockable.until_alive()
 
 
 @pytest.mark.slow
