@@ -20,7 +20,7 @@ from hookrunner.addons.status_conditions import hook_conditions_before, obstacle
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import BadChart, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
+from hookrunner.errors import BadChart, BadValues, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_rollbacks import GivenUp, asked_of, is_undone
@@ -131,7 +131,7 @@ class InstanceBlueprint(OwnBlueprint):
 
     async def prepare(self) -> None:
         """Pass the gates, find the version and its package, and put the values together. Raises RunBlocked,
-        RunPostponed, BadValues, KubeError."""
+        RunPostponed, KubeError."""
         instance, addon, parts = self.instance, self.addon, self._parts
         self._patching, self.tried = None, instance.generation
         self.installed = await parts.releases.read_head(instance.unit, self._home)
@@ -144,7 +144,10 @@ class InstanceBlueprint(OwnBlueprint):
             raise self._refusal(chosen)
         prepared = PreparedBuild(addon, instance, chosen, capabilities, previous)
         self._require_open(prepared.obstacle)
-        prepared.describe(parts.store, self._values)
+        try:
+            prepared.describe(parts.store, self._values)
+        except BadValues as error:  # the spec: only an edit can mend it
+            raise self._refusal(obstacle_of(error)) from error
         await parts.mark(addon, instance)
         self.prepared, self.obstacle = prepared, None
 

@@ -98,6 +98,7 @@ class World:
     reported: list[str] = field(default_factory=list)
     events: EventServer = field(default_factory=EventServer)
     client: Any = None
+    schemas: Any = NO_SCHEMAS
 
     def put(self, version: str, **files: str) -> None:
         """A package, which the channel leads to from now on."""
@@ -110,7 +111,7 @@ class World:
     def blueprint(self, seen: Instance) -> InstanceBlueprint:
         """That of an instance which a process has just found."""
         values = AddonValues({"text": "hi"})
-        self.store.add(seen.unit, "dns", NO_SCHEMAS)
+        self.store.add(seen.unit, "dns", self.schemas)
         return InstanceBlueprint(self.addon, values, seen, "home", self._parts())
 
     def _parts(self) -> BlueprintParts:

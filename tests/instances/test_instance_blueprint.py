@@ -19,6 +19,7 @@ from hookrunner.errors import (
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
+from hookrunner.values.schemas.schema_files import load_of_addon
 from kubetypes.json_values import JSON
 from tests.instances.blueprint_world import KEPT, MAP, UNIT, World
 from tests.instances.samples import instance
@@ -112,6 +113,12 @@ def _need_newer_cluster(world: World) -> None:
     world.put("1.0", package="kubernetes: '>=1.99'\n")
 
 
+def _want_short_texts(world: World) -> None:
+    (openapi := world.directory / "openapi").mkdir()
+    (openapi / "spec.yaml").write_text("type: object\nproperties: {text: {type: string, maxLength: 5}}\n")
+    world.schemas = load_of_addon(world.directory, "addon")
+
+
 @pytest.mark.parametrize(
     ("change", "spec", "error", "reason", "phase"),
     [
@@ -119,6 +126,7 @@ def _need_newer_cluster(world: World) -> None:
         (_need_newer_cluster, {}, RunBlocked, "Kubernetes", "VersionMismatch"),
         (id, {"version": "9.9"}, RunBlocked, "NotFound", "PackageError"),
         (id, {"channel": "next"}, RunBlocked, "NoChannel", "VersionMismatch"),
+        (_want_short_texts, {"text": "too long"}, RunBlocked, "SpecInvalid", "RenderFailed"),
     ],
 )
 async def test_obstacle_says_what_stands_in_the_way(
