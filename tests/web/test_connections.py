@@ -356,4 +356,4 @@ async def test_stop_closes_the_sockets_of_clients_that_stay() -> None:
     async with asyncio.timeout(PATIENCE), served(ScriptedReviewer(), Setup(limits=limits)) as server:
         client = await asyncio.to_thread(still, server.port, server.ca.client_context())
     with closing(client):
-        assert descriptors() == before + 1
+        assert descriptors() <= before + 1
