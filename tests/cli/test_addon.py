@@ -1,12 +1,16 @@
 """`hookrunner addon …` on files: what the commands print, and how they end."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import orjson
 import pytest
 import yaml
 
+from tests.controlplane.tools import find_tool
 from tests.fakes.command_line import Command, command
+from tests.pages import DOCS
 
 __all__ = ["command"]
 
@@ -52,6 +56,25 @@ def test_render_builds_coredns_with_its_hook(command: Command, tmp_path: Path) -
     assert objects["Service", "kube-dns"]["spec"]["clusterIP"] == "10.96.0.10"
     labels = objects["Deployment", "coredns"]["metadata"]["labels"]
     assert (labels["addons.x-k8s.io/coredns"], labels["k8s-app"]) == ("default", "kube-dns")
+
+
+def test_package_of_the_page_leads_to_the_same_objects_in_each_form(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{find_tool('kubectl').parent}:/usr/bin:/bin")
+    page = (DOCS / "packaging-addons.md").read_text()
+    (block,) = re.findall(r"^## The same package in each form\n.*?^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    addons = tmp_path / "addons"
+    command("new", "addon", "web", "--dir", str(addons))
+    subprocess.run(["bash", "-euc", block], cwd=tmp_path, check=True)
+    example = yaml.safe_load((addons / "web/example.yaml").read_text())
+    outputs = []
+    for version in ("0.1.0", "0.2.0", "0.3.0"):
+        (file := tmp_path / "web.yaml").write_bytes(orjson.dumps(example | {"spec": {"version": version}}))
+        outputs.append(command("addon", "render", str(file), "--addons-dir", str(addons)))
+    assert {(output.code, output.err) for output in outputs} == {(0, "")}
+    assert outputs[0].out == outputs[1].out == outputs[2].out != ""
+    assert "0.3.0" in (addons / "web/channels/stable").read_text()
 
 
 def test_diff_ends_with_3_until_nothing_would_change(command: Command, tmp_path: Path) -> None:

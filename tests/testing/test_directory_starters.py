@@ -87,6 +87,7 @@ def test_cases_of_a_new_addon_pass(tmp_path: Path, command: Command) -> None:
     tested = command("addon", "test", str(tmp_path / "addons"))
     assert (tested.code, tested.err) == (0, ""), tested.out
     assert "2 passed" in tested.out
+    assert command("addon", "lint", "--strict", str(tmp_path / "addons")).code == 0
 
 
 @pytest.mark.parametrize(
