@@ -1,9 +1,11 @@
-"""The loops of Nodes before real API servers: what `tests/cloud/fake_api.py` only plays holds on the sandbox and on a
-control plane. The cloud is an object, and the time is that of the clock."""
+"""A life of Nodes before a real API server, all loops of Nodes at work: `tests/cloud/test_loops_on_servers.py`.
+
+    await follow_nodes(NodesOnServer(client, metrics))
+
+The cloud is an object, and the time is that of the clock.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,25 +25,18 @@ from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.errors import Conflict, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import ObjectReference
-from hookrunner.settings import KubeSettings
-from kubesandbox.sandbox import Options, serving
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import new_node, node
-from tests.controlplane.cluster import OwnCluster
-from tests.fakes.transports import all_closed
 from tests.flows.waiting import until
-from tests.kube.real import credentials_of
 
 
 @dataclass
-class World:
+class NodesOnServer:
     """The loops, quick and with little patience, and what they report. `live`: the Nodes as the watch shows them."""
 
     client: Client
@@ -87,21 +82,8 @@ class World:
         return live is not None and live.has_taint(key)
 
 
-@pytest.fixture(params=["sandbox", pytest.param("own_cluster", marks=pytest.mark.cluster)])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    async with AsyncExitStack() as stack:
-        if request.param == "sandbox":
-            sandbox = await stack.enter_async_context(serving(Options()))
-            credentials = Credentials(KubeSettings(), Connection(sandbox.url))
-        else:
-            cluster: OwnCluster = request.getfixturevalue("own_cluster")
-            credentials = credentials_of(cluster.kubeconfig)
-        metrics = Metrics("")
-        yield World(await stack.enter_async_context(Client(credentials, Requests(metrics))), metrics)
-    await all_closed()
-
-
-async def test_life_of_nodes(world: World) -> None:
+async def follow_nodes(world: NodesOnServer) -> None:
+    """From the first Nodes to their end, in an empty cluster."""
     tasks = [asyncio.create_task(run()) for run in world.runs]
     await initialize(world)
     await follow_addresses(world)
@@ -116,7 +98,7 @@ async def test_life_of_nodes(world: World) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def initialize(world: World) -> None:
+async def initialize(world: NodesOnServer) -> None:
     for name in ("a", "b", "c"):
         world.cloud.add(name, rack="1")
         await world.create(new_node(name, addresses=[("Hostname", name)]))
@@ -130,7 +112,7 @@ async def initialize(world: World) -> None:
     assert sorted(world.reasons) == [(name, "Synced") for name in ("a", "b", "c")]
 
 
-async def follow_addresses(world: World) -> None:
+async def follow_addresses(world: NodesOnServer) -> None:
     world.cloud.add("a", NodeAddress("InternalIP", "10.1.1.1"), NodeAddress("InternalIP", "10.1.1.2"))
     await until(lambda: (live := world.nodes.get("a")) and len(live.addresses) == 3, "the new addresses")
     live = await world.read("a")
@@ -138,7 +120,7 @@ async def follow_addresses(world: World) -> None:
     assert live["status"]["conditions"]
 
 
-async def turn_off_and_on(world: World) -> None:
+async def turn_off_and_on(world: NodesOnServer) -> None:
     world.cloud.stop("a")
     await world.say_ready("a", "Unknown")
     await until(lambda: world.has_taint("a", SHUTDOWN), "the taint of a machine that is off")
@@ -147,7 +129,7 @@ async def turn_off_and_on(world: World) -> None:
     await until(lambda: not world.has_taint("a", SHUTDOWN), "the taint to go")
 
 
-async def terminate(world: World) -> None:
+async def terminate(world: NodesOnServer) -> None:
     world.cloud.terminate("c")
     await world.say_ready("c", "False")
     await until(lambda: world.nodes.get("c") is None, "the Node of a vanished machine to go")
@@ -156,7 +138,7 @@ async def terminate(world: World) -> None:
         await world.read("c")
 
 
-async def leave_alone(world: World) -> None:
+async def leave_alone(world: NodesOnServer) -> None:
     """Nodes that are not ours, and metadata that the API server would refuse, or could never take back."""
     for name in ("long", "other", "skipped"):
         world.cloud.add(name, zone="z" * 64 if name == "long" else "")
@@ -173,7 +155,7 @@ async def leave_alone(world: World) -> None:
         assert (live.is_initialized, live.provider_id, live.addresses) == (False, "", ())
 
 
-async def hold_and_release(world: World) -> None:
+async def hold_and_release(world: NodesOnServer) -> None:
     """Of five Nodes of this cloud three are said to be gone: they stay until a person lets them go."""
     for name in ("d", "e", "f"):
         world.cloud.add(name)
@@ -189,7 +171,7 @@ async def hold_and_release(world: World) -> None:
     assert world.nodes.get("unclaimed")
 
 
-async def check_preconditions(world: World) -> None:
+async def check_preconditions(world: NodesOnServer) -> None:
     """What makes it safe: neither an older state nor another object of the name is deleted or patched."""
     live = read_node(await world.read("b"))
     with pytest.raises(Conflict):

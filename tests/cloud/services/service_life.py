@@ -1,9 +1,10 @@
-"""The loops of load balancers and routes before real API servers: what `tests/cloud/fake_api.py` only plays holds on
-the sandbox and on a control plane, there with exactly the rights that `hookrunner cloud rbac` prints."""
+"""A life of Services and routes before a real API server, the loops of load balancers and routes at work:
+`tests/cloud/test_loops_on_servers.py`.
+
+    await follow_services(ServicesOnServer(user, ours))
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 
 from hookrunner.cloud.cloud_node import read_node
 from hookrunner.cloud.node_informer import NODES, NodeInformer
-from hookrunner.cloud.rights import rights_of, to_manifests
 from hookrunner.cloud.routes.network_condition import ROUTED, UNROUTED, write_condition
 from hookrunner.cloud.routes.route_loop import RouteLoop
 from hookrunner.cloud.routes.route_plan import RoutePolicy
@@ -28,30 +28,22 @@ from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.errors import ApiError, KubeError, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import ObjectReference
-from hookrunner.settings import KubeSettings, load
-from kubesandbox.sandbox import Options, serving
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.routes.route_samples import with_networks
 from tests.cloud.services.balancer_world import UPDATE
 from tests.cloud.services.service_samples import PORT
-from tests.controlplane.cluster import OwnCluster
-from tests.fakes.transports import all_closed
 from tests.flows.waiting import until
-from tests.kube.real import credentials_of
 
-LOOPS = {"controllers": "service-lb-controller,node-route-controller", "cluster-cidr": "10.0.0.0/8"}
 WEB = ObjectRef(SERVICES, "default", "web")
 
 
 @dataclass
-class World:
+class ServicesOnServer:
     """The loops of `ours`, who has few rights; `user` may do everything."""
 
     user: Client
@@ -83,26 +75,8 @@ class World:
         return await writes.read(self.user, ref)
 
 
-async def connect(stack: AsyncExitStack, credentials: Credentials) -> Client:
-    return await stack.enter_async_context(Client(credentials, Requests(Metrics(""))))
-
-
-@pytest.fixture(params=["sandbox", pytest.param("own_cluster", marks=pytest.mark.cluster)])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    async with AsyncExitStack() as stack:
-        if request.param == "sandbox":
-            sandbox = await stack.enter_async_context(serving(Options()))
-            user = ours = Credentials(KubeSettings(), Connection(sandbox.url))
-        else:
-            cluster: OwnCluster = request.getfixturevalue("own_cluster")
-            objects = to_manifests(rights_of(load(LOOPS, "hookrunner", {})), ("default", "cloud"), ("default", "lease"))
-            account = cluster.user("cloud", "default", objects[0]["rules"], everywhere=True)
-            user, ours = credentials_of(cluster.kubeconfig), credentials_of(account.kubeconfig)
-        yield World(await connect(stack, user), await connect(stack, ours))
-    await all_closed()
-
-
-async def test_life_of_services_and_routes(world: World) -> None:
+async def follow_services(world: ServicesOnServer) -> None:
+    """From the first Nodes and Services to their end, in a cluster without either."""
     for name, network in (("a", "10.1.0.0/24"), ("b", "10.1.1.0/24")):
         await writes.create(world.user, ObjectRef(NODES), with_networks(name, network))
     tasks = [asyncio.create_task(run()) for run in world.runs]
@@ -119,7 +93,7 @@ async def test_life_of_services_and_routes(world: World) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def check_routes(world: World) -> None:
+async def check_routes(world: ServicesOnServer) -> None:
     await until(lambda: len(world.cloud.routes) == 2, "a route to each network")
     await until(lambda: all(node.network_unavailable for node in world.nodes), "the conditions")
     live = await world.live(ObjectRef(NODES, "", "a"))
@@ -127,7 +101,7 @@ async def check_routes(world: World) -> None:
     assert conditions == {"Ready": ("True", None), "NetworkUnavailable": ("False", "RouteCreated")}
 
 
-async def create_service(world: World) -> None:
+async def create_service(world: ServicesOnServer) -> None:
     spec = {"type": "LoadBalancer", "ports": [{"port": PORT["port"]}], "selector": {"app": "web"}}
     await writes.create(world.user, ObjectRef(SERVICES, "default"), {"metadata": {"name": "web"}, "spec": spec})
     await until(lambda: (live := world.services.get("default/web")) and live.ingress, "its address")
@@ -142,7 +116,7 @@ async def create_service(world: World) -> None:
     assert len(managers) == 1
 
 
-async def change_nodes(world: World) -> None:
+async def change_nodes(world: ServicesOnServer) -> None:
     await writes.create(world.user, ObjectRef(NODES), with_networks("c", "10.1.2.0/24"))
     await until(lambda: bool(world.cloud.asked(UPDATE)), "the load balancer to get the new node")
     await writes.delete(world.user, ObjectRef(NODES, "", "c"))
@@ -150,14 +124,14 @@ async def change_nodes(world: World) -> None:
     await until(lambda: len(world.cloud.routes) == 2, "its route to go")
 
 
-async def change_type(world: World) -> None:
+async def change_type(world: ServicesOnServer) -> None:
     await world.change({"spec": {"type": "ClusterIP"}})
     await until(lambda: (live := world.services.get("default/web")) and not live.finalizers, "the finalizer to go")
     assert not world.cloud.load_balancers
     assert (await world.live())["status"] == {"loadBalancer": {}}
 
 
-async def delete_service(world: World) -> None:
+async def delete_service(world: ServicesOnServer) -> None:
     await world.change({"spec": {"type": "LoadBalancer"}})
     await until(lambda: (live := world.services.get("default/web")) and live.ingress, "an address again")
     await writes.delete(world.user, WEB)
@@ -167,7 +141,7 @@ async def delete_service(world: World) -> None:
         await world.live()
 
 
-async def check_identity(world: World) -> None:
+async def check_identity(world: ServicesOnServer) -> None:
     """Nothing is written to an object that only has the name."""
     node = read_node(await world.live(ObjectRef(NODES, "", "a")))
     with pytest.raises(KubeError) as refused:
