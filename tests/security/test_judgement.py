@@ -160,4 +160,8 @@ def test_every_section_is_accepted_or_refused(schemas: Schemas, before: Any, aft
 
 
 def _written(value: Any) -> str:
-    return yaml.safe_dump(value, allow_unicode=True)
+    """As YAML. The dumper in C is quick, and refuses halves of characters."""
+    try:
+        return str(yaml.dump(value, Dumper=yaml.CSafeDumper, allow_unicode=True))
+    except UnicodeEncodeError:
+        return yaml.safe_dump(value, allow_unicode=True)
