@@ -34,10 +34,11 @@ async def test_after_many_comings_and_goings_a_schedule_fires_once_per_tick(
     bench.hook("h.sh", {"schedule": BOTH["schedule"]})
     await bench.start(jq, client)
     await come_and_go(bench, several(100))
+    await bench.idle()
     before, began = len(bench.runs("h.sh")), asyncio.get_running_loop().time()
     runs = (await bench.wait_for_runs("h.sh", before + 3))[before:]
-    assert all(len(run) == 1 for run in runs)
-    assert asyncio.get_running_loop().time() - began > 1.9
+    ticks = 2 + asyncio.get_running_loop().time() - began  # on a busy machine a run may be for two of them
+    assert sum(map(len, runs)) <= ticks
 
 
 async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Bench, jq: Jq, client: Client) -> None:
