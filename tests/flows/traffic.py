@@ -1,4 +1,4 @@
-"""Forty reviews a second, at night a hundred, for as long as a story lasts: half are asked for by the API server, half
+"""Twenty reviews a second, at night a hundred, for as long as a story lasts: half are asked for by the API server, half
 by clients that come directly, each on a connection of its own, and trust what the registration tells the API server to
 trust."""
 
@@ -17,7 +17,7 @@ from tests.examples import is_night
 from tests.flows.waiting import until
 from tests.flows.webhooks import Site
 
-A_SECOND = 100 if is_night() else 40
+A_SECOND = 100 if is_night() else 20
 STALE = 2.0
 """Seconds after which a registration that was read may no longer count; hookrunner gives API servers five."""
 MOST = 50
