@@ -14,7 +14,7 @@ from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.changed import changed
 from tests.kubesandbox.builtin.ours import Object, comparable, kind_of, path, updated
 
-GROUPS = yaml.safe_load((Path(__file__).parent / "updates.yaml").read_text())
+GROUPS = yaml.load((Path(__file__).parent / "updates.yaml").read_text(), yaml.CSafeLoader)
 OWN = f"own-{secrets.token_hex(4)}"
 
 
@@ -33,9 +33,10 @@ def at(obj: Object) -> str:
     return path(kind, OWN, obj["metadata"]["name"] if kind.namespaced else OWN)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def stored(cluster: Cluster) -> Iterator[None]:
-    """All objects, stored; gone afterwards."""
+    """All objects, stored; gone at the end of the session, for a worker that takes cases from another comes back to
+    this file, and a namespace is not gone at once."""
     cluster.create("/api/v1/namespaces", {"metadata": {"name": OWN}})
     objects = [group["of"] for group in GROUPS]
     for obj in objects:
