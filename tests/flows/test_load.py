@@ -123,7 +123,7 @@ async def rounds(program: Operator, cms: ConfigMaps, runs: int, objects: int) ->
 
 
 async def test_many_runs_and_filter_calls_leave_nothing_open(operator: Start, cms: ConfigMaps) -> None:
-    """Three hundred runs and two thousand calls at night."""
+    """Three hundred runs and some two thousand calls at night, with those before."""
     program = await operator(runner_and_filter(cms.namespace))
     await rounds(program, cms, 30, 100)
     before = holdings(program)
