@@ -45,7 +45,7 @@ async def see(events: AsyncIterator[bytes], names: Collection[str], enough: Judg
     return time.perf_counter()
 
 
-async def seconds_and_writes(cluster: Cluster, path: str, obj: Any, enough: Judge) -> tuple[float, int]:
+async def measure_creation(cluster: Cluster, path: str, obj: Any, enough: Judge) -> tuple[float, int]:
     """Create an object of a collection after a quiet moment; seconds until a watch has shown it so that it is enough,
     and how often it was written until then. Raises TookTooLong."""
     name, shown = obj["metadata"]["name"], 0

@@ -21,7 +21,7 @@ CLOUD_MUTATIONS = (
     ),
     (
         "hookrunner/cloud/services/service_loop.py",
-        "if has_other_backends(self.records[key], self._backends.identify(select_backends(self._nodes))):",
+        "if has_other_backends(self.records[key], self._backends.select(self._nodes).identity):",
         "if False:",
         "tests/cloud/services/test_balancer_nodes.py",
     ),

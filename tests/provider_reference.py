@@ -52,12 +52,12 @@ def _rows(schema: JSON, definitions: JSON, path: str) -> Iterator[tuple[str, str
     required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         inner = _resolved(field, definitions)
-        text = html.escape(field.get("description") or inner.get("description", ""), quote=False)
+        text = field.get("description") or inner.get("description", "")
         here = f"{path}{name}"
         yield (
             f"`{here}`{' *' if name in required else ''}",
             _kind(inner),
-            html.escape(text or inner.get("description", ""), quote=False),
+            html.escape(text, quote=False),
         )
         items = _resolved(inner.get("items", {}), definitions)
         if "oneOf" in items:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from benchmarks.cloud.clouds import Cloud, is_initialized, managing, node
 from benchmarks.programs import LIMIT, Program, TookTooLong
 from benchmarks.scenarios import Bed, Figures
-from benchmarks.watching import seconds_and_writes, see
+from benchmarks.watching import measure_creation, see
 
 _NODES = "/api/v1/nodes"
 _EVENTS = "/api/v1/namespaces/default/events?fieldSelector=reason=Synced"
@@ -47,7 +47,7 @@ async def _one_by_one(bed: Bed, program: Program, serve: bool) -> Figures:
     with managing(program, cloud, bed.cluster.kubeconfig):
         await is_up(bed, cloud)
         for name in names:
-            seconds, writes = await seconds_and_writes(bed.cluster, _NODES, node(name), is_initialized)
+            seconds, writes = await measure_creation(bed.cluster, _NODES, node(name), is_initialized)
             figures["seconds"].append(seconds)
             figures["writes"].append(writes)
     await remove_nodes(bed)
@@ -78,7 +78,7 @@ async def idle_nodes(bed: Bed, program: Program) -> Figures:
     await bed.cluster.post_all([(_NODES, node(name)) for name in names])
     with managing(program, cloud, bed.cluster.kubeconfig) as manager:
         await see(bed.cluster.watch_path(_NODES), names, is_initialized)
-        await _have_events(bed, names)
+        await _wait_for_events(bed, names)
         await asyncio.sleep(_SOON)
         calls, used, began = cloud.calls("instances"), manager.cpu_seconds(), time.perf_counter()
         await _heartbeats(bed, names)
@@ -88,7 +88,7 @@ async def idle_nodes(bed: Bed, program: Program) -> Figures:
     return {"calls": [made], "cpu": [share]}
 
 
-async def _have_events(bed: Bed, names: Sequence[str]) -> None:
+async def _wait_for_events(bed: Bed, names: Sequence[str]) -> None:
     """Wait until each of these Nodes has the Event of its initialisation: a quick manager still writes them, which is
     no idle cost. Raises TookTooLong."""
     deadline = time.monotonic() + LIMIT
@@ -115,7 +115,7 @@ async def handover(bed: Bed, program: Program) -> Figures:
     lease = f"--leader-elect-resource-name=benchmark-{time.time_ns()}"
     elect = ("--leader-elect=true", lease)
     with managing(program, second, bed.cluster.kubeconfig, *elect) as leader:
-        await seconds_and_writes(bed.cluster, _NODES, node(names[0]), is_initialized)
+        await measure_creation(bed.cluster, _NODES, node(names[0]), is_initialized)
         with managing(program, cloud, bed.cluster.kubeconfig, *elect):
             await asyncio.sleep(2 * _SOON)
             began = time.perf_counter()

@@ -9,7 +9,7 @@ from benchmarks.cloud.cloud_nodes import is_up, new_cloud, new_names, remove_nod
 from benchmarks.cloud.clouds import Cloud, has_ingress, large_node, managing
 from benchmarks.programs import Program
 from benchmarks.scenarios import Bed, Figures
-from benchmarks.watching import disappears, seconds_and_writes, see
+from benchmarks.watching import disappears, measure_creation, see
 
 _NODES = "/api/v1/nodes"
 _SERVICES = "/api/v1/namespaces/default/services"
@@ -23,7 +23,7 @@ async def one_service(bed: Bed, program: Program) -> Figures:
     with managing(program, cloud, bed.cluster.kubeconfig):
         await is_up(bed, cloud)
         for name in _new_services(bed.sizes.changes):
-            seconds, writes = await seconds_and_writes(bed.cluster, _SERVICES, _service(name), has_ingress)
+            seconds, writes = await measure_creation(bed.cluster, _SERVICES, _service(name), has_ingress)
             figures["seconds"].append(seconds)
             figures["writes"].append(writes)
             await _remove(bed, [name])

@@ -146,7 +146,7 @@ class CloudReports:
 
     def export(self, metrics: CloudMetrics) -> None:
         """Let the gauges be read at each scrape."""
-        metrics.cloud_nodes.from_function(lambda: _counted(self._state_of(node) for node in self._of.nodes))
+        metrics.cloud_nodes.from_function(lambda: _counted(self._state_of(node) for node in self._judged_nodes()))
         metrics.cloud_services.from_function(lambda: _counted(service.state for service in self._services()))
         metrics.cloud_node_delete_candidates.from_function(lambda: [((), len(self._deletions()))])
         metrics.cloud_node_deletes_held.from_function(lambda: [((), len(self._held()))])
@@ -171,8 +171,13 @@ class CloudReports:
         who = "this replica" if leadership.is_leader else leadership.holder or "no one that is known"
         return f"{who} leads{f'; {leadership.problem}' if leadership.problem else ''}"
 
+    def _judged_nodes(self) -> Iterable[CloudNode]:
+        """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
+        return self._of.nodes if self._initialization() else ()
+
     def _late_nodes(self) -> list[str]:
-        late = [node for node in self._of.nodes if not node.is_initialized and time.time() - node.created_at >= LONG]
+        nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
+        late = [node for node in nodes if time.time() - node.created_at >= LONG]
         return [one_line(f"{node.name}: {self._reason_of(node) or 'not initialised'}") for node in late]
 
     def _held_text(self) -> str:

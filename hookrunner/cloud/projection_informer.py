@@ -125,7 +125,8 @@ class ProjectionInformer(Generic[_Projection]):
         return not stopped.is_set()
 
     async def wait_for_list(self, stopped: asyncio.Event) -> bool:
-        """Wait until all objects were listed once, until the event is set at the latest; False if it is set."""
+        """Wait until something may be decided for the first time, until the event is set at the latest; False if it is
+        set. It does not wait for a watch that was lost later: who makes a pass then sees that it is."""
         return not stopped.is_set() if self.is_listed else await self.wait_for_view(stopped)
 
     def find(self, namespace: str, name: str) -> _Projection | None:

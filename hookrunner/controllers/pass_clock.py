@@ -33,7 +33,7 @@ class PassClock:
         """Wait until the next pass is due and can be made; False after `stop`."""
         now = asyncio.get_running_loop().time
         if self._began is not None:
-            await is_set_by(self._stopped, next_tick(self._began, now(), self._period))
+            await wait_until_set(self._stopped, next_tick(self._began, now(), self._period))
         can_begin = await ready(self._stopped)
         self._began = now()
         return can_begin and not self._stopped.is_set()
@@ -45,11 +45,11 @@ class PassClock:
 
 def next_tick(began: float, now: float, period: float) -> float:
     """When the pass after one that began then is due: at a multiple of the period that is not over. Passes begin half a
-    period apart at least, which only concerns the first two."""
+    period apart at least, which concerns those that began late: the first, and one that had to wait for a watch."""
     return period * math.ceil(max(began + period / 2, now) / period)
 
 
-async def is_set_by(event: asyncio.Event, until: float) -> bool:
+async def wait_until_set(event: asyncio.Event, until: float) -> bool:
     """Wait for an event, until this time of the loop's clock at the latest; did it happen?"""
     try:
         async with timeout_at(until, asyncio.get_running_loop().time()):
@@ -59,12 +59,13 @@ async def is_set_by(event: asyncio.Event, until: float) -> bool:
     return True
 
 
-async def wait_unless(stopped: asyncio.Event, waiting: Coroutine[object, object, None]) -> bool:
-    """Wait for something, until the event is set at the latest; False if it is set."""
+async def wait_unless(stopped: asyncio.Event, waiting: Coroutine[object, object, None]) -> None:
+    """Wait for something, until the event is set at the latest. Raises what the waiting raises."""
     tasks = asyncio.create_task(waiting), asyncio.create_task(stopped.wait())
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
-    return not stopped.is_set()
+    if tasks[0].done():
+        tasks[0].result()

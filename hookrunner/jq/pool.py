@@ -79,7 +79,7 @@ class JqWorker:
     async def _lost(self) -> WorkerLost:
         code = await self._worker.wait()
         if code == -SIGPROF:
-            return WorkerLost(f"no result within {self._deadline:g} s")
+            return WorkerLost(f"no result within {self._deadline:g} s of CPU")
         return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", is_retryable=self._worker.used)
 
     def hang_up(self) -> None:

@@ -101,6 +101,7 @@ class Client:
         self._credentials = credentials
         self._meter = meter
         self._pace = pace
+        self._loud = loud
         self._level = "info" if loud else "debug"
         self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
 
@@ -246,9 +247,9 @@ class Client:
     def _context(self, connection: Connection) -> ssl.SSLContext | bool:
         """One context per set of certificates: another context also means other pooled connections, which is what
         a renewed client certificate needs."""
-        material = (connection.ca, connection.cert, connection.key, connection.insecure)
+        needed = any(url.startswith("https:") for url in (connection.server, connection.proxy))
+        material = (needed, connection.ca, connection.cert, connection.key, connection.insecure)
         if self._tls[0] != material:
-            needed = any(url.startswith("https:") for url in (connection.server, connection.proxy))
             self._tls = (material, connection.tls() if needed else True)
         return self._tls[1]
 
@@ -262,7 +263,7 @@ class FencedClient(Client):
         self, credentials: Credentials, meter: RequestMeter, leads: Callable[[], bool], twin: Client | None = None
     ) -> None:
         if twin:
-            super().__init__(credentials, meter, twin._pace, twin._level == "info", twin.outage)
+            super().__init__(credentials, meter, twin._pace, twin._loud, twin.outage)
         else:
             super().__init__(credentials, meter)
         self._leads = leads

@@ -44,7 +44,9 @@ class CloudMetrics(Rows):
         "{}cloud_node_deletes_held", (), "Nodes that are not deleted because too many are gone at once."
     )
     cloud_services = gauge(
-        "{}cloud_services", ("state",), "Services that are looked after: synced, pending, failed, invalid or elsewhere."
+        "{}cloud_services",
+        ("state",),
+        "Services that are looked after: synced, pending, failed, invalid, deleting or elsewhere.",
     )
     cloud_service_syncs = counter(
         "{}cloud_service_syncs_total", ("result",), "Syncs of Services: ok, or the code of the error."

@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 Document = dict[str, Any]
@@ -44,11 +44,15 @@ def read_state() -> Document:
             return state
 
 
-@contextmanager
-def changing_state(file: str = "") -> Iterator[Document]:
+def changing_state() -> AbstractContextManager[Document]:
     """The state, to be changed in place; written at the end if it is another one then. Nothing is written after an
-    exception. `file`: its path, if it is not that of `state_file`."""
-    file = file or state_file()
+    exception."""
+    return changing(state_file())
+
+
+@contextmanager
+def changing(file: str) -> Iterator[Document]:
+    """The same for the state in this file."""
     with open(f"{file}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

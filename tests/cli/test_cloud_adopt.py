@@ -12,11 +12,11 @@ import yaml
 
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Options, Sandbox, serving
+from tests.cloud.scenarios.documents import UNINITIALIZED
 from tests.fakes.command_line import Command
 
-TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
 OTHER = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
-NODES = {"old": {"taints": [OTHER]}, "ours": {"providerID": "sim://i-1"}, "new": {"taints": [TAINT]}}
+NODES = {"old": {"taints": [OTHER]}, "ours": {"providerID": "sim://i-1"}, "new": {"taints": [UNINITIALIZED]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,4 @@ def test_nodes_are_tainted_after_they_were_shown(served: Served, command: Comman
     served.sandbox.faults.add(Fault("answer", match="PATCH", status=409, times=1))
     done = command("cloud", "adopt", "--yes", served.flag)
     assert (done.code, done.out) == (0, "old: tainted, it will be initialised\n")
-    assert served.taints() == before | {"old": [*before["old"], TAINT["key"]]}
+    assert served.taints() == before | {"old": [*before["old"], UNINITIALIZED["key"]]}

@@ -2,8 +2,8 @@
 
 from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch
 from kubetypes.json_values import JSON
+from tests.cloud.scenarios.documents import UNINITIALIZED
 
-TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
 OTHER = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 
 
@@ -17,7 +17,7 @@ def test_nodes_are_adopted_that_no_manager_would_initialise() -> None:
         node("plain", {}),
         node("dedicated", {"taints": [OTHER]}),
         node("has-id", {"providerID": "sim://a"}),
-        node("new", {"taints": [TAINT]}),
+        node("new", {"taints": [UNINITIALIZED]}),
         node("leaving", {}, deletionTimestamp="2026-11-23T00:00:00Z"),
     ]
     assert [obj["metadata"]["name"] for obj in adoptable_nodes(nodes)] == ["plain", "dedicated"]
@@ -26,5 +26,5 @@ def test_nodes_are_adopted_that_no_manager_would_initialise() -> None:
 def test_the_patch_keeps_other_taints_and_fails_on_a_changed_node() -> None:
     assert adoption_patch(node("dedicated", {"taints": [OTHER]})) == {
         "metadata": {"resourceVersion": "7"},
-        "spec": {"taints": [OTHER, TAINT]},
+        "spec": {"taints": [OTHER, UNINITIALIZED]},
     }

@@ -110,6 +110,18 @@ async def test_an_uninitialised_node_is_shown_with_its_reason() -> None:
         assert "exit code 1" in message
 
 
+async def test_replica_that_does_not_lead_says_nothing_of_nodes_that_wait() -> None:
+    """It does not know which of them need no initialisation."""
+    shown, metrics = Shown(), Metrics()
+    shown.reports.export(metrics)
+    shown.world.api.put(new_node("a"))
+    async with shown.world.running(lambda: asyncio.sleep(3600)):
+        await asyncio.sleep(600)
+        assert [one.name for one in shown.reports.dump().nodes] == ["a"]
+        assert shown.reports.conditions()["nodes"] == (True, "")
+        assert "hookrunner_cloud_nodes{" not in metrics.exposition().decode()
+
+
 async def test_held_deletions_are_shown_and_released() -> None:
     shown = Shown()
     for name in "abcdefgh":

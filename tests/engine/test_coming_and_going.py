@@ -36,7 +36,7 @@ async def test_after_many_comings_and_goings_a_schedule_fires_once_per_tick(
     await come_and_go(bench, several(100))
     await bench.idle()
     before, began = len(bench.runs("h.sh")), asyncio.get_running_loop().time()
-    runs = (await bench.wait_for_runs("h.sh", before + 3))[before:]
+    runs = (await bench.wait_for_runs("h.sh", before + 5))[before:]
     ticks = 2 + asyncio.get_running_loop().time() - began  # on a busy machine a run may be for two of them
     assert sum(map(len, runs)) <= ticks
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests import launcher
+from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.scenarios.managers import clean_environment
 from tests.cloud.scenarios.rights import log_in
 from tests.controlplane.cluster import OwnCluster
@@ -21,7 +22,6 @@ from tests.flows.waiting import until
 from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
 
-SIMCLOUD = PROVIDERS / "simcloud"
 RENDERED = PROVIDERS.parent / "modules" / "060-cloud-controller-manager" / "tests" / "clean.yaml"
 ACCOUNT = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 ELECTION = (  # a replica that gets no CPU for some seconds goes on leading

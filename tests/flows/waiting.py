@@ -1,20 +1,20 @@
 """How stories wait: poll until a condition holds, or fail with the name of the condition."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
-INTERVAL, LONGEST, PATIENCE = 0.02, 0.1, 60.0
+INTERVAL, LONGEST, PATIENCE = 0.02, 0.2, 60.0
 
 
-def pause_after(waited: float, shortest: float = INTERVAL) -> float:
+def pause_after(waited: float) -> float:
     """How long to wait for the next look after so many seconds of waiting: an eighth of them, within bounds.
 
     A look costs the story and the program one or two milliseconds of CPU, at an API server more, and several stories
     wait at the same time: what they wait for needs that CPU."""
-    return max(shortest, min(waited / 8, LONGEST))
+    return max(INTERVAL, min(waited / 8, LONGEST))
 
 
 async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
@@ -29,6 +29,18 @@ async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -
         await asyncio.sleep(pause)
         waited += pause
     raise TimeoutError(f"waited {within:g} s for: {what}")
+
+
+async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str) -> None:
+    """Wait until something asked for anew is what is wanted, with the same patience. Raises TimeoutError that says what
+    it is."""
+    waited = 0.0
+    while (found := await get()) != wanted:
+        if waited >= PATIENCE:
+            raise TimeoutError(f"{what}: wanted {wanted}, is {found}")
+        pause = pause_after(waited)
+        await asyncio.sleep(pause)
+        waited += pause
 
 
 async def stays(holds: Callable[[], bool], what: str, seconds: float) -> None:

@@ -129,7 +129,7 @@ async def test_a_worker_is_not_taken_for_an_orphan(jq: Jq) -> None:
     """As PID 1 we reap what is not ours: that took the exit status, and a hanging program looked like a crash."""
     Children(Patience()).adopt_orphans()
     for _ in range(3):
-        with pytest.raises(FilterFailed, match=r"no result within 0\.3 s"):
+        with pytest.raises(FilterFailed, match=r"no result within 0\.3 s of CPU"):
             await result(jq, "def f: f; f")
 
 

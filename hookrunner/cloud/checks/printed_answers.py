@@ -6,7 +6,7 @@
 import re
 from typing import NamedTuple
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import CloudVerb, ProviderError
 from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, result_of, shortened
 from kubetypes import json_values
 from kubetypes.json_values import JSON
@@ -77,7 +77,7 @@ def _refused(answer: Answer, error: ProviderError) -> AnswerProblem | None:
     reported = answer.get("error")
     if ("result" in answer) != ("error" in answer) and isinstance(reported, dict):
         code = reported.get("code")
-        if code in set(ErrorCode) and error.code == code:
+        if error.code == code:
             return None
         return AnswerProblem("error-code", f"error code {str(code)[:_SHOWN]!r}: {error.reason}")
     rules = {

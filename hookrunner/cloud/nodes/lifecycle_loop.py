@@ -95,6 +95,7 @@ class LifecycleLoop:
         """Make passes until `stop`."""
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._untaint_ready())
+            # While a watch is lost, passes go on, without questions: each forgets what was said before it was lost.
             while await self._clock.wait_for_pass(self._nodes.wait_for_list):
                 await self.make_pass()
             watching.cancel()

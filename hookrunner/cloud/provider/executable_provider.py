@@ -76,8 +76,9 @@ class ExecutableProvider:
 
     @property
     def condition(self) -> tuple[bool, str]:
-        """For `/readyz`: whether the program has ever answered, and what is wrong with it now."""
-        return self._watch.condition
+        """For `/readyz`: whether the program has ever answered, and what is wrong with it or its credentials now."""
+        is_ready, problem = self._watch.condition
+        return is_ready, problem or self.calls.credentials_problem
 
     @property
     def nodes_aside(self) -> AbstractSet[str]:

@@ -64,6 +64,14 @@ class ProviderCalls:
         """Epoch seconds of the end of a pause that the cloud asked for, 0 without one."""
         return self._gate.paused_until
 
+    @property
+    def credentials_problem(self) -> str:
+        """That the cloud refuses the credentials, empty if a call has succeeded since; `capabilities` needs none."""
+        for record in reversed(self.recent):
+            if record.verb is not CloudVerb.CAPABILITIES and record.code in (DONE, ErrorCode.UNAUTHENTICATED):
+                return f"the cloud refuses the credentials: {record.message}" if record.message else ""
+        return ""
+
     def use_limits(self, capabilities: CloudCapabilities) -> None:
         """Call as the program says that it can be called: how many at once, how long, by `serve` or not."""
         self._capabilities = capabilities

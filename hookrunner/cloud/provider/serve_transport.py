@@ -47,7 +47,7 @@ class ServeTransport:
         self._session: ServeSession | None = None
 
     async def exchange(self, request: CallRequest) -> Answer:
-        """The line that answers it. Raises ProviderError."""
+        """What was answered to it. Raises ProviderError."""
         try:
             async with asyncio.timeout(request.deadline):
                 while not (self._session and self._session.is_taking):

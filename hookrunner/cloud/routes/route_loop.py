@@ -28,7 +28,7 @@ from hookrunner.cloud.routes.route_plan import (
     plan_routes,
 )
 from hookrunner.cloud.routes.route_reports import RouteReports
-from hookrunner.controllers.pass_clock import is_set_by
+from hookrunner.controllers.pass_clock import wait_until_set
 from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
 
@@ -77,8 +77,8 @@ class RouteLoop:
 
     async def _rest(self, began: float, pause: float) -> None:
         """Wait for the time of the next pass, a change of Nodes, or `stop`."""
-        if not self._stopped.is_set() and await is_set_by(self._wanted, began + pause):
-            await is_set_by(self._stopped, began + self._policy.shortest_gap)
+        if not self._stopped.is_set() and await wait_until_set(self._wanted, began + pause):
+            await wait_until_set(self._stopped, began + self._policy.shortest_gap)
 
     async def _watch_nodes(self, changes: NodeSubscription) -> None:
         while True:

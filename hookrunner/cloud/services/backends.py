@@ -1,7 +1,6 @@
 """The nodes that a load balancer sends traffic to, and which changes of Nodes it must hear of.
 
-    nodes = select_backends(informer)
-    backends = sets.identify(nodes)         # to remember, and to compare with what was remembered
+    backends = sets.select(informer)        # `identity` to remember, and to compare with what was remembered
     if any(changes_backends(change.before, change.after, policy) for change in batch): ...
 
 Whether a Node is ready does not count: the load balancer's health checks know that better and sooner
@@ -10,7 +9,7 @@ and https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/3458
 """
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hookrunner.cloud.cloud_node import CloudNode
 
@@ -34,11 +33,23 @@ def identify_backends(nodes: Iterable[CloudNode]) -> BackendSet:
     return frozenset((node.name, node.provider_id) for node in nodes)
 
 
+class Backends(NamedTuple):
+    """The Nodes that load balancers get now, and what they are compared by."""
+
+    nodes: tuple[CloudNode, ...]
+    identity: BackendSet
+
+
 class BackendSets:
     """Makes equal sets one object: with 5,000 Nodes and 500 load balancers, a set for each would be 400 MB."""
 
     def __init__(self) -> None:
         self._last: BackendSet = frozenset()
+
+    def select(self, nodes: Iterable[CloudNode]) -> Backends:
+        """Those that are backends of all Nodes."""
+        backends = select_backends(nodes)
+        return Backends(backends, self.identify(backends))
 
     def identify(self, nodes: Iterable[CloudNode]) -> BackendSet:
         """What two sets of nodes are compared by; the same object as the last one, if it is equal."""

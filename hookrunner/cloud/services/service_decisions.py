@@ -141,7 +141,8 @@ def decide_service(
 
 def has_other_backends(record: BalancerRecord, backends: BackendSet) -> bool:
     """Does a load balancer that is as it should be have other nodes than these? The next attempt at any other takes the
-    nodes of its time."""
+    nodes of its time. Equal sets are compared element by element, one with itself too, and most records have the very
+    same set."""
     return record.is_settled and record.backends is not backends and record.backends != backends
 
 

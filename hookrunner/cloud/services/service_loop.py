@@ -19,7 +19,7 @@ from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.projection_informer import ProjectionSubscription
-from hookrunner.cloud.services.backends import BackendSets, changes_backends, select_backends
+from hookrunner.cloud.services.backends import Backends, BackendSets, changes_backends
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.service_decisions import (
@@ -122,8 +122,8 @@ class ServiceLoop:
         while True:
             batch = await changes.next_batch()
             if any(changes_backends(change.before, change.after, follows) for change in batch):
-                backends = self._backends.identify(select_backends(self._nodes))
-                outdated = [key for key, record in self.records.items() if has_other_backends(record, backends)]
+                identity = self._backends.select(self._nodes).identity
+                outdated = [key for key, record in self.records.items() if has_other_backends(record, identity)]
                 self._sync_timer.begin(outdated)
                 for key in outdated:
                     self._queue.add(key)
@@ -131,18 +131,17 @@ class ServiceLoop:
     async def _reconcile(self, key: str) -> float | None:
         if not (await self._services.wait_for_view(self._stopped) and await self._nodes.wait_for_view(self._stopped)):
             return None
-        backends = select_backends(self._nodes)
-        identity = self._backends.identify(backends)
-        decision = decide_service(self._services.get(key), self._recall(key), identity, self._policy)
+        backends = self._backends.select(self._nodes)
+        decision = decide_service(self._services.get(key), self._recall(key), backends.identity, self._policy)
         try:
             pause = await self._act(key, decision, backends)
         except (ProviderError, KubeError) as error:
-            return self._fail(key, decision, backends, error)
+            return self._fail(key, decision, backends.nodes, error)
         if decision.action is not ServiceAction.NOTHING:
             self._reports.metrics.cloud_service_syncs.inc("ok")
         return pause
 
-    async def _act(self, key: str, decision: ServiceDecision, backends: tuple[CloudNode, ...]) -> float | None:
+    async def _act(self, key: str, decision: ServiceDecision, backends: Backends) -> float | None:
         """Do what was decided; the exact seconds until the key is due again, None for never."""
         match decision:
             case ServiceDecision(ServiceAction.ENSURE, CloudService() as service):
@@ -167,29 +166,29 @@ class ServiceLoop:
     def _recall(self, key: str) -> BalancerRecord:
         return self.records.get(key) or BalancerRecord()
 
-    async def _ensure(self, key: str, service: CloudService, backends: tuple[CloudNode, ...]) -> float | None:
+    async def _ensure(self, key: str, service: CloudService, backends: Backends) -> float | None:
         if not await self._actions.begin(service):
             return None
-        record = BalancerRecord(service, backends=self._backends.identify(backends))
+        record = BalancerRecord(service, backends=backends.identity)
         self.records[key] = record
-        is_here = await self._actions.ensure(service, backends)
+        is_here = await self._actions.ensure(service, backends.nodes)
         self.records[key] = dataclasses.replace(record, is_settled=True, is_elsewhere=not is_here)
         return self._settle(key, service)
 
-    async def _update(self, key: str, service: CloudService, backends: tuple[CloudNode, ...]) -> float | None:
+    async def _update(self, key: str, service: CloudService, backends: Backends) -> float | None:
         metrics, began = self._reports.metrics, time.monotonic()
         metrics.loadbalancer_sync.inc()
-        await self._actions.update(service, backends)
+        await self._actions.update(service, backends.nodes)
         metrics.update_loadbalancer_host_latency_seconds.observe(time.monotonic() - began)
         known = self._recall(key)
-        self.records[key] = dataclasses.replace(known, service=service, backends=self._backends.identify(backends))
+        self.records[key] = dataclasses.replace(known, service=service, backends=backends.identity)
         return self._settle(key, service)
 
     def _settle(self, key: str, service: CloudService) -> float | None:
         """Look at the Nodes again, which may have changed meanwhile; seconds until it is ensured again anyway."""
         self._queue.forget(key)
         self._sync_timer.end(key)
-        if has_other_backends(self.records[key], self._backends.identify(select_backends(self._nodes))):
+        if has_other_backends(self.records[key], self._backends.select(self._nodes).identity):
             self._queue.add(key)
         return until_resync(service.uid, self._policy.resync_period, asyncio.get_running_loop().time())
 

@@ -8,6 +8,24 @@ app.kubernetes.io/name: cloud-controller-manager
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- /* Which controllers are on, by their aliases, and whether there are routes. */ -}}
+{{- define "cloud-controller-manager.on" -}}
+{{- $own := .Values.cloudControllerManager }}
+{{- $on := dict }}
+{{- $names := dict "cloud-node" "cloud-node-controller" "cloud-node-lifecycle" "cloud-node-lifecycle-controller"
+  "service" "service-lb-controller" "route" "node-route-controller" }}
+{{- range $alias, $name := $names }}
+{{- $state := has "*" $own.controllers }}
+{{- range reverse $own.controllers }}
+{{- if has . (list $alias $name) }}{{ $state = true }}{{ end }}
+{{- if has . (list (print "-" $alias) (print "-" $name)) }}{{ $state = false }}{{ end }}
+{{- end }}
+{{- $_ := set $on $alias $state }}
+{{- end }}
+{{- $_ := set $on "routes" (and (get $on "route") (ne $own.route.clusterCIDR "") $own.route.configureCloudRoutes) }}
+{{- toYaml $on }}
+{{- end }}
+
 {{- /* The flags whose values are not the defaults, so that `compat: upstream` has its own for the others. */ -}}
 {{- define "cloud-controller-manager.flags" -}}
 {{- $own := .Values.cloudControllerManager }}

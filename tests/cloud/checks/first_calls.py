@@ -24,7 +24,7 @@ class FirstCallsRunner:
     def __init__(self, processes: ProviderRunner, later: Ask) -> None:
         self._processes = processes
         self._later = later
-        self._called = {"serve"}
+        self._called = set[str]()
 
     async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
         if argument in self._called and argument != "serve":

@@ -179,6 +179,37 @@ async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:
     assert (caught.value.code, caught.value.retry_after) == (ErrorCode.THROTTLED, 0.4)
 
 
+async def test_refused_credentials_are_shown_until_a_call_succeeds(cloud: Cloud) -> None:
+    refused = {"error": {"code": "Unauthenticated", "message": "the token has expired"}}
+    cloud.answer(lb_get=refused, lb_ensure={"error": {"code": "Unavailable", "message": "busy"}})
+    async with cloud.provider() as provider:
+        assert provider.condition == (True, "")
+        for ask in (provider.get_load_balancer, provider.ensure_load_balancer):
+            with pytest.raises(ProviderError):
+                await ask(SERVICE)
+            assert provider.condition == (True, "the cloud refuses the credentials: the token has expired")
+        cloud.answer(lb_get={"result": {"exists": False}})
+        await provider.get_load_balancer(SERVICE)
+        assert provider.condition == (True, "")
+
+
+async def test_secrets_are_masked_in_the_log_and_in_what_is_remembered(
+    cloud: Cloud, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cloud.answer(lb_get={"error": {"code": "Unavailable", "message": "refused hunter22"}}, lb_delete="hunter22")
+    leak = 'print("my token is hunter22", file=sys.stderr)\n'
+    cloud.program.write_text(cloud.program.read_text() + leak)
+    async with cloud.provider() as provider:
+        for ask in (provider.get_load_balancer, provider.delete_load_balancer):
+            with pytest.raises(ProviderError) as caught:
+                await ask(SERVICE)
+            assert "hunter22" not in str(caught.value)
+        assert "hunter22" not in str(provider.calls.recent)
+    logged = capfd.readouterr().err
+    assert "my token is ***" in logged
+    assert "hunter22" not in logged
+
+
 async def test_an_interface_that_turns_out_not_to_be_there_is_switched_off(cloud: Cloud) -> None:
     cloud.answer(routes_list={"error": {"code": "NotImplemented"}}, lb_list={"error": {"code": "NotImplemented"}})
     async with cloud.provider() as provider:

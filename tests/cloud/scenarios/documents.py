@@ -1,12 +1,13 @@
 """Nodes as kubelets create them, and machines as simcloud keeps them: for scenes and for benchmarks."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
+
+from tests.providers.provider_calls import PROVIDERS
 
 Document = dict[str, Any]
 
-SIMCLOUD = Path(__file__).parents[3] / "providers" / "simcloud"
+SIMCLOUD = PROVIDERS / "simcloud"
 UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
 SHUTDOWN = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}
 

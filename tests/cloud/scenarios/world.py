@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcloud_lib.state import changing_state
+from simcloud_lib.state import changing
 
 from tests.cloud.scenarios.documents import Document, machine
 from tests.controlplane.cluster import RequestFailed
@@ -126,7 +126,7 @@ class World:
 
     def _change_cloud(self, change: Callable[[Document], object]) -> None:
         """Change the state as simcloud does: its programs do so meanwhile for load balancers and routes."""
-        with changing_state(str(self.state)) as cloud:
+        with changing(str(self.state)) as cloud:
             change(cloud)
 
     def _events(self) -> Mapping[str, set[tuple[str, str, str]]]:

@@ -25,8 +25,6 @@ MARKED = (
 )
 """Kinds of objects that the shipped addons install."""
 
-_INTERVAL = 0.1
-
 
 @dataclass(frozen=True, slots=True)
 class ClusterWorld:
@@ -54,8 +52,8 @@ class ClusterWorld:
         return json.loads(done.stdout)
 
     async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str) -> None:
-        """Wait as the world does, and ask less often: each question is a connection of its own."""
-        await self.world.until(get, wanted, what, _INTERVAL)
+        """Wait as the world does."""
+        await self.world.until(get, wanted, what)
 
     async def install(self, addon: str, path: str, spec: JSON) -> None:
         """Apply an addon's example with this spec, as soon as the kind is served."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from hookrunner.cli.debug import ask as ask_debug
 from tests.flows.operator import Operator
-from tests.flows.waiting import INTERVAL, PATIENCE, pause_after, until
+from tests.flows.waiting import until, until_is
 
 Ask = Callable[[str, str, object], Awaitable[Any]]
 
@@ -116,18 +116,12 @@ class World:
         """Wait until a ConfigMap holds just this."""
         await self.until(lambda: self.map(name), data, f"data of {name}")
 
-    async def until(
-        self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, shortest: float = INTERVAL
-    ) -> None:
-        """Wait until something asked for anew is what is wanted. `shortest` is the first pause. Patience is the sum of
-        all pauses: on a slow machine each look takes longer."""
-        waited = 0.0
-        while (found := await get()) != wanted:
-            if waited >= PATIENCE:
-                raise TimeoutError(f"{what}: wanted {wanted}, is {found}\n{self.operator.story()}")
-            pause = pause_after(waited, shortest)
-            await asyncio.sleep(pause)
-            waited += pause
+    async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str) -> None:
+        """Wait until something asked for anew is what is wanted."""
+        try:
+            await until_is(get, wanted, what)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.operator.story()}") from None
 
     async def releases(self) -> list[str]:
         """`name.vN status` of all records."""

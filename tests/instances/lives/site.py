@@ -1,7 +1,6 @@
 """What a test of lives of instances stands on: the sandbox, what users do there, and hookrunner as often as it is
 started."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -15,11 +14,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Sandbox
+from tests.flows.waiting import until_is
 from tests.instances.lives.places import Places, Wire
 from tests.instances.lives.process import running, settings_for
 
-PATIENCE = 60.0
-INTERVAL = 0.05
 _OF_INSTANCE = re.compile(r"""name="x"|thing\.n[0-9]""")
 
 
@@ -58,12 +56,8 @@ class LiveSite:
                 yield Started(metrics, wire)
 
     async def until(self, get: Callable[[], Awaitable[Any]], wanted: object) -> None:
-        """Wait until this is so. Patience is a number of looks: on a slow machine each of them takes longer."""
-        for _ in range(int(PATIENCE / INTERVAL)):
-            if (last := await get()) == wanted:
-                return
-            await asyncio.sleep(INTERVAL)
-        raise TimeoutError(f"wanted {wanted}, is {last}")
+        """Wait until this is so."""
+        await until_is(get, wanted, "here")
 
 
 def client_of(url: str) -> Client:
