@@ -1,9 +1,11 @@
 """`hookrunner cloud adopt` on a sandbox: Nodes that joined without the kubelet's flag are shown, and tainted."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -63,3 +65,47 @@ def test_nodes_are_tainted_after_they_were_shown(served: Served, command: Comman
     done = command("cloud", "adopt", "--yes", served.flag)
     assert (done.code, done.out) == (0, "old: tainted, it will be initialised\n")
     assert served.taints() == before | {"old": [*before["old"], UNINITIALIZED["key"]]}
+
+
+class Refusal(BaseHTTPRequestHandler):
+    """An API server whose RBAC grants nothing, in its own words."""
+
+    def do_GET(self) -> None:
+        message = 'nodes is forbidden: User "me" cannot list resource "nodes" in API group "" at the cluster scope'
+        body = json.dumps({"kind": "Status", "reason": "Forbidden", "code": 403, "message": message}).encode()
+        self.send_response(403)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the test looks at what the command prints."""
+
+
+@pytest.fixture
+def refusing(tmp_path: Path) -> Iterator[str]:
+    """The flag for a server that refuses everything."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusal)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+        "users": [{"name": "c", "user": {"token": "t"}}],
+    }
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    yield f"--kube-config={tmp_path / 'kubeconfig'}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_missing_right_is_told_with_the_rule_that_grants_all(refusing: str, command: Command) -> None:
+    done = command("cloud", "adopt", refusing)
+    assert done.code == 1
+    rule = '{apiGroups: [""], resources: [nodes], verbs: [get, list, patch]}'
+    assert f"no right to adopt Nodes: add {rule} to the role" in done.err

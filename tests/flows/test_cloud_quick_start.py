@@ -14,7 +14,7 @@ import pytest
 
 from tests.controlplane.tools import find_tool
 from tests.flows.test_quick_start import Shown
-from tests.flows.waiting import PATIENCE
+from tests.flows.waiting import PATIENCE, until
 from tests.pages import DOCS, Console, steps
 
 ROOT = DOCS.parent
@@ -31,6 +31,9 @@ EXPECTED = {
     "hookrunner cloud status": r"provider  simcloud[\s\S]*Unavailable",
 }
 """What is shown by each command, at once or a moment later."""
+KEPT = ["control-plane-1", "worker-1", "worker-3"]
+"""The Nodes that no answer of a broken cloud deletes; worker-3 is not ready, so an answer `notFound` would."""
+CONFIRMATIONS = 3
 LOOKS = 300
 
 
@@ -75,6 +78,12 @@ async def run(environ: dict[str, str], line: str) -> str:
     return (await child.communicate())[0].decode()
 
 
+def _count_calls(environ: dict[str, str]) -> int:
+    """How often the cloud was asked about instances, whatever it answered."""
+    (log,) = Path(environ["TMPDIR"]).glob("*/*.calls")
+    return log.read_text().count('"verb": "instances"')
+
+
 async def test_the_first_page_does_what_it_says(started: tuple[Process, Shown], environ: dict[str, str]) -> None:
     child, shown = started
     await shown.says("export KUBECONFIG=")
@@ -88,5 +97,10 @@ async def test_the_first_page_does_what_it_says(started: tuple[Process, Shown], 
             await asyncio.sleep(0.2)
             printed = await run(environ, command)
         assert re.search(pattern, printed), f"{command}\n{printed}\n{shown.text}"
+    calls = _count_calls(environ)
+    await until(
+        lambda: _count_calls(environ) > calls + CONFIRMATIONS, "more garbage than deletes a Node if it were true"
+    )
+    assert re.findall(r"(?m)^(\S+) +(?:Not)?Ready", await run(environ, "kubectl get nodes")) == KEPT
     child.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(child.wait(), PATIENCE) == 0, shown.text

@@ -8,13 +8,14 @@ from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch
 from hookrunner.cloud.node_informer import NODES
-from hookrunner.errors import Conflict, NotFound
-from hookrunner.kube import writes
+from hookrunner.errors import Conflict, Denied, NotFound
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.settings import Settings
 
 _ATTEMPTS = 5
+_VERBS = ("get", "list", "patch")
 
 
 @click.command("adopt")
@@ -42,9 +43,12 @@ def cloud_adopt(yes: bool, kube_config: str, kube_context: str) -> None:
 async def _adopt(loaded: Settings, yes: bool) -> list[str]:
     """The names of the Nodes. Raises KubeError."""
     async with connect_cluster(loaded) as client:
-        listed = await writes.read_list(client, ObjectRef(NODES))
-        names = [node["metadata"]["name"] for node in adoptable_nodes(listed["items"])]
-        return [name for name in names if await _taint(client, name)] if yes else names
+        try:
+            listed = await writes.read_list(client, ObjectRef(NODES))
+            names = [node["metadata"]["name"] for node in adoptable_nodes(listed["items"])]
+            return [name for name in names if await _taint(client, name)] if yes else names
+        except Denied as error:
+            raise refusals.explain_rights(error, "adopt Nodes", refusals.rbac_rule(NODES, _VERBS)) from error
 
 
 async def _taint(client: Client, name: str) -> bool:
