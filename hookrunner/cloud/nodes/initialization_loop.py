@@ -71,6 +71,7 @@ class InitializationLoop:
         self._policy = policy
         self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
         self._queue: WorkQueue[str] = WorkQueue("cloud-node", policy.first_pause, policy.longest_pause)
+        self._stopped = asyncio.Event()
 
     @property
     def backing_off(self) -> int:
@@ -87,6 +88,7 @@ class InitializationLoop:
 
     def stop(self) -> None:
         """Begin nothing more."""
+        self._stopped.set()
         self._queue.shut_down()
 
     async def _enqueue_changes(self, changes: NodeSubscription) -> None:
@@ -98,6 +100,10 @@ class InitializationLoop:
                     self._queue.add(change.name)
 
     async def _reconcile(self, name: str) -> float | None:
+        # A patch of an outdated Node would be a conflict and do no harm. But a Node that is initialised or gone by now
+        # would be asked about at each attempt, for as long as the watch is lost.
+        if not await self._nodes.wait_for_view(self._stopped):
+            return None
         node = self._writer.latest(name)
         if node is None or node.is_initialized:
             self._forget(name)

@@ -15,6 +15,7 @@ from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
 from hookrunner.errors import Conflict, Denied, NotFound
 from hookrunner.kube.client import ApiCall
+from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import NOT_READY_TAINT, new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.fakes.cluster import settle
@@ -202,17 +203,48 @@ async def test_node_that_goes_between_two_writes_is_no_failure(world: World) -> 
     assert (world.events, world.loop.backing_off) == ([], 0)
 
 
-async def test_missing_right_is_named_and_heals_by_itself(world: World) -> None:
-    denied = Denied(
-        403, "Forbidden", 'User "x" cannot patch resource "nodes"', raw='User "x" cannot patch resource "nodes"'
-    )
-    world.api.refuse("PATCH", "/nodes/a", denied)
+@pytest.mark.parametrize("resource", ["nodes", "nodes/status"])
+async def test_missing_right_is_named_holds_up_no_other_and_heals_by_itself(world: World, resource: str) -> None:
+    text = f'User "x" cannot patch resource "{resource}"'
+    path_end = "/nodes/a/status" if "status" in resource else "/nodes/a"
+    world.api.refuse("PATCH", path_end, Denied(403, "Forbidden", text, raw=text))
+    for name in ("a", "b"):
+        world.cloud.add(name)
+        world.api.put(new_node(name))
+    await settle()
+    assert f"resources: [{resource}], verbs: [patch]" in world.loop.problems["a"]
+    assert (UNINITIALIZED in world.taints("a"), UNINITIALIZED in world.taints("b")) == (True, False)
+    await asyncio.sleep(2)
+    assert (world.loop.problems, UNINITIALIZED in world.taints("a")) == ({}, False)
+
+
+async def test_nothing_is_asked_while_the_watch_is_lost(world: World) -> None:
     world.cloud.add("a")
+    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
     world.api.put(new_node("a"))
     await settle()
-    assert "resources: [nodes], verbs: [patch]" in world.loop.problems["a"]
-    await asyncio.sleep(2)
-    assert (world.loop.problems, UNINITIALIZED in world.taints()) == ({}, False)
+    world.api.cluster.tell(WatchLost("cut", brief=True))
+    await asyncio.sleep(300)
+    assert world.asked_at == [0]
+    world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+    world.api.cluster.tell(WatchRestored())
+    await settle()
+    assert (world.asked_at, UNINITIALIZED in world.taints()) == ([0, 300], False)
+
+
+async def test_stop_ends_the_wait_for_a_lost_watch() -> None:
+    world = World()
+    following = asyncio.create_task(world.nodes.follow())
+    running = asyncio.create_task(world.loop.run())
+    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.api.put(new_node("a"))
+    await settle()
+    world.api.cluster.tell(WatchLost("cut", brief=True))
+    await asyncio.sleep(10)
+    world.loop.stop()
+    await running
+    assert world.asked_at == [0]
+    following.cancel()
 
 
 async def test_death_after_the_addresses_leads_to_the_same_end() -> None:
