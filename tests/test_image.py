@@ -58,9 +58,17 @@ def test_tini_starts_the_program() -> None:
     assert last("CMD") == '["start"]'
 
 
-def test_the_predecessors_names_are_there() -> None:
+def test_the_predecessors_names_and_the_providers_are_there() -> None:
     text = " ".join(text for _, text in INSTRUCTIONS)
-    names = ["/shell-operator", "/addon-operator", "/shell_lib.sh", "/frameworks/shell", "/hooks", "/modules"]
+    names = [
+        "/shell-operator",
+        "/addon-operator",
+        "/shell_lib.sh",
+        "/frameworks/shell",
+        "/hooks",
+        "/modules",
+        "/providers",
+    ]
     assert [name for name in names if f" {name}" not in text] == []
     assert re.search(r"apt-get install .*\bbash\b.*\bca-certificates\b.*\bcurl\b.*\bjq\b.*\btini\b", text)
 

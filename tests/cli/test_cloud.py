@@ -1,6 +1,7 @@
 """`hookrunner cloud …`: how flags of upstream's manager are read, and what is printed."""
 
 import json
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -21,8 +22,15 @@ from hookrunner.model.cloud import (
     ProviderDump,
 )
 from hookrunner.settings import cloud_options
+from tests import launcher
 from tests.fakes.command_line import Command, Endpoint
 
+KUBECONFIG = {
+    "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:9"}}],
+    "contexts": [{"name": "none", "context": {"cluster": "none", "user": ""}}],
+    "current-context": "none",
+}
+"""Of a cluster that does not answer: port 9 discards."""
 MODULE = Path(__file__).parents[2] / "modules" / "060-cloud-controller-manager"
 
 
@@ -162,6 +170,13 @@ instances  2h ago  0.05s  OK
     assert ended.out.strip() == expected.strip()
 
 
+def test_status_as_json_is_the_whole_state(command: Command, endpoint: Endpoint) -> None:
+    state = json.loads(json.dumps(asdict(a_state())))
+    endpoint.answers["/cloud/status.json"] = json.dumps(state)
+    ended = command("cloud", "status", "-o", "json", "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, json.loads(ended.out)) == (0, state)
+
+
 def test_release_tells_which_nodes_it_lets_go(command: Command, endpoint: Endpoint) -> None:
     endpoint.answers["/cloud/release"] = '{"released": ["a", "b"]}'
     assert command("cloud", "release", "--debug-unix-socket", str(endpoint.socket)).out == "released: a, b\n"
@@ -173,3 +188,15 @@ def test_orphans_are_a_table(command: Command, endpoint: Endpoint) -> None:
     endpoint.answers["/cloud/orphans.json"] = json.dumps({"orphans": [asdict(orphan)]})
     shown = command("cloud", "orphans", "--debug-unix-socket", str(endpoint.socket)).out.splitlines()
     assert [line.split()[0] for line in shown] == ["LOAD", "lb-1"]
+    ended = command("cloud", "orphans", "-o", "json", "--debug-unix-socket", str(endpoint.socket))
+    assert json.loads(ended.out) == {"orphans": [asdict(orphan)]}
+
+
+@pytest.mark.usefixtures("launcher")
+def test_a_provider_that_cannot_be_started_ends_the_start(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(json.dumps(KUBECONFIG))
+    words = ["cloud", "start", f"--cloud-provider={tmp_path}/missing", f"--tmp-dir={tmp_path}", "--listen-port=0"]
+    ended = launcher.run(words, cwd=tmp_path, env=os.environ | {"KUBECONFIG": str(config)})
+    assert ended.returncode == 1
+    assert f"Error: --cloud-provider {tmp_path}/missing: the file is not there" in ended.stderr

@@ -1,87 +1,34 @@
 """Passes over routes, with a cluster and a cloud that have memory, in virtual time."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError, RouteResults
-from hookrunner.cloud.node_informer import NodeInformer
-from hookrunner.cloud.routes.route_loop import RouteLoop
-from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES, RoutePolicy
-from hookrunner.cloud.routes.route_reports import RouteReports
-from hookrunner.controllers.event_recorder import EventLike
+from hookrunner.cloud.answers import ErrorCode, ProviderError, RouteResults
+from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES
 from hookrunner.errors import Denied
-from hookrunner.metrics.names import Metrics
 from hookrunner.model.events import WatchLost, WatchRestored
-from hookrunner.model.resources import ObjectReference
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import EVERYTHING, FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER, route, with_networks
-from tests.fakes.cluster import settle
+from tests.cloud.routes.route_world import APPLY, LIST, RouteWorld
 
 pytestmark = pytest.mark.looptime
 
-LIST, APPLY = CloudVerb.ROUTES_LIST, CloudVerb.ROUTES_APPLY
 FIRST, SECOND = "10.120.0.0/24", "10.120.1.0/24"
 READY = [{"type": "MemoryPressure", "status": "False"}]
 
 
-@dataclass
-class World:
-    policy: RoutePolicy = field(default_factory=lambda: RoutePolicy(CLUSTER))
-    api: FakeApi = field(default_factory=FakeApi)
-    cloud: FakeCloud = field(default_factory=FakeCloud)
-    events: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def record(self, about: ObjectReference, event: EventLike) -> None:
-        self.events.append((event.reason, about.name, event.message))
-
-    def build(self) -> tuple[RouteLoop, NodeInformer]:
-        nodes = NodeInformer(self.api)
-        return RouteLoop(nodes, self.cloud, self.api.client, RouteReports(self, Metrics()), self.policy), nodes
-
-    @asynccontextmanager
-    async def run_loop(self) -> AsyncIterator[RouteLoop]:
-        loop, nodes = self.build()
-        tasks = [asyncio.create_task(part) for part in (nodes.follow(), loop.run())]
-        await settle()
-        try:
-            yield loop
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def rest(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        await settle()
-
-    def condition(self, name: str) -> tuple[str, str] | None:
-        conditions = self.api.live("Node", name)["status"]["conditions"]
-        found = [(one["status"], one["reason"]) for one in conditions if one["type"] == "NetworkUnavailable"]
-        return found[0] if found else None
-
-    def times(self, verb: CloudVerb) -> list[int]:
-        return [round(call.at) for call in self.cloud.calls if call.verb is verb]
-
-    @property
-    def routes(self) -> dict[str, str]:
-        return {one.destination_cidr: one.target_node for one in self.cloud.routes}
-
-
 @pytest.fixture
-def world() -> World:
-    world = World()
+def world() -> RouteWorld:
+    world = RouteWorld()
     world.api.put(with_networks("a", FIRST, conditions=READY))
     world.api.put(with_networks("b", SECOND, conditions=READY))
     return world
 
 
-async def test_each_network_gets_its_route_in_one_call_and_each_node_its_condition(world: World) -> None:
+async def test_each_network_gets_its_route_in_one_call_and_each_node_its_condition(world: RouteWorld) -> None:
     async with world.run_loop():
         assert world.routes == {FIRST: "a", SECOND: "b"}
         assert (len(world.times(LIST)), len(world.times(APPLY))) == (1, 1)
@@ -90,7 +37,7 @@ async def test_each_network_gets_its_route_in_one_call_and_each_node_its_conditi
         assert sorted(types) == ["MemoryPressure", "NetworkUnavailable", "Ready"]
 
 
-async def test_idle_cluster_costs_one_list_a_period_and_no_write(world: World) -> None:
+async def test_idle_cluster_costs_one_list_a_period_and_no_write(world: RouteWorld) -> None:
     async with world.run_loop():
         writes = len(world.api.calls)
         for beat in range(100):
@@ -100,7 +47,7 @@ async def test_idle_cluster_costs_one_list_a_period_and_no_write(world: World) -
         assert (len(world.times(APPLY)), len(world.api.calls)) == (1, writes)
 
 
-async def test_upstream_lists_every_ten_seconds_and_hears_of_no_change(world: World) -> None:
+async def test_upstream_lists_every_ten_seconds_and_hears_of_no_change(world: RouteWorld) -> None:
     world.policy = replace(UPSTREAM_ROUTES, cluster_cidrs=CLUSTER)
     async with world.run_loop():
         await world.rest(5)
@@ -109,7 +56,7 @@ async def test_upstream_lists_every_ten_seconds_and_hears_of_no_change(world: Wo
         assert world.times(LIST) == [0, 10, 20]
 
 
-async def test_changes_of_nodes_begin_a_pass_ten_seconds_after_the_last_at_the_earliest(world: World) -> None:
+async def test_changes_of_nodes_begin_a_pass_ten_seconds_after_the_last_at_the_earliest(world: RouteWorld) -> None:
     async with world.run_loop():
         await world.rest(3)
         world.api.put(with_networks("c", "10.120.2.0/24"))
@@ -124,7 +71,7 @@ async def test_changes_of_nodes_begin_a_pass_ten_seconds_after_the_last_at_the_e
         assert "10.120.2.0/24" not in world.routes
 
 
-async def test_list_that_fails_changes_nothing(world: World) -> None:
+async def test_list_that_fails_changes_nothing(world: RouteWorld) -> None:
     world.cloud.routes = [route("gone", "10.120.9.0/24")]
     world.cloud.fail(LIST, ProviderError(ErrorCode.UNAVAILABLE, "down"), times=1)
     async with world.run_loop() as loop:
@@ -135,7 +82,23 @@ async def test_list_that_fails_changes_nothing(world: World) -> None:
         assert loop.problem == ""
 
 
-async def test_creation_that_fails_is_an_event_and_a_condition_and_heals(world: World) -> None:
+async def test_passes_and_results_are_counted(world: RouteWorld) -> None:
+    world.cloud.routes = [route("gone", "10.120.9.0/24")]
+    world.cloud.fail(APPLY, ProviderError(ErrorCode.UNAVAILABLE, "quota"), times=1)
+    async with world.run_loop():
+        await world.rest(150)
+    shown = world.metrics.exposition().decode().splitlines()
+    counted = [line for line in shown if line.startswith(("cloud_routes_total", "route_controller_route_sync_total"))]
+    assert sorted(counted) == [
+        'cloud_routes_total{action="create",result="failed"} 2',
+        'cloud_routes_total{action="create",result="ok"} 2',
+        'cloud_routes_total{action="delete",result="failed"} 1',
+        'cloud_routes_total{action="delete",result="ok"} 1',
+        "route_controller_route_sync_total 3",
+    ]
+
+
+async def test_creation_that_fails_is_an_event_and_a_condition_and_heals(world: RouteWorld) -> None:
     world.cloud.fail(APPLY, ProviderError(ErrorCode.UNAVAILABLE, "quota"), times=1)
     async with world.run_loop():
         assert [(reason, name) for reason, name, _ in world.events] == [
@@ -155,7 +118,7 @@ async def test_creation_that_fails_is_an_event_and_a_condition_and_heals(world: 
         (ProviderError(ErrorCode.UNAVAILABLE, "down"), 60),
     ],
 )
-async def test_pause_that_is_asked_for_is_kept(world: World, error: ProviderError, seconds: int) -> None:
+async def test_pause_that_is_asked_for_is_kept(world: RouteWorld, error: ProviderError, seconds: int) -> None:
     world.cloud.fail(LIST, error, times=1)
     async with world.run_loop():
         await world.rest(seconds + 1)
@@ -171,7 +134,7 @@ class Picky(FakeCloud):
         return RouteResults((invalid, *(None for _ in create[1:])), tuple(None for _ in delete))
 
 
-async def test_invalid_route_is_one_event_and_no_attempt_before_it_changes(world: World) -> None:
+async def test_invalid_route_is_one_event_and_no_attempt_before_it_changes(world: RouteWorld) -> None:
     world.cloud = Picky()
     async with world.run_loop():
         assert world.routes == {SECOND: "b"}
@@ -181,7 +144,7 @@ async def test_invalid_route_is_one_event_and_no_attempt_before_it_changes(world
         assert (world.condition("a"), world.condition("b")) == (("True", "NoRouteCreated"), ("False", "RouteCreated"))
 
 
-async def test_deletion_that_fails_is_tried_again_in_the_next_pass(world: World) -> None:
+async def test_deletion_that_fails_is_tried_again_in_the_next_pass(world: RouteWorld) -> None:
     world.cloud.routes = [route("a", FIRST), route("b", SECOND), route("gone", "10.120.9.0/24")]
     world.cloud.fail(APPLY, ProviderError(ErrorCode.UNAVAILABLE, "down"), times=1)
     async with world.run_loop():
@@ -191,7 +154,7 @@ async def test_deletion_that_fails_is_tried_again_in_the_next_pass(world: World)
         assert world.routes == {FIRST: "a", SECOND: "b"}
 
 
-async def test_duplicate_network_is_one_warning_on_both_and_no_flapping(world: World) -> None:
+async def test_duplicate_network_is_one_warning_on_both_and_no_flapping(world: RouteWorld) -> None:
     world.api.put(with_networks("c", FIRST, created="2026-11-22T05:00:00Z"))
     async with world.run_loop():
         await world.rest(300)
@@ -202,7 +165,7 @@ async def test_duplicate_network_is_one_warning_on_both_and_no_flapping(world: W
         assert (world.condition("a"), world.condition("c")) == (("False", "RouteCreated"), ("True", "NoRouteCreated"))
 
 
-async def test_condition_of_a_network_plugin_is_kept_where_that_is_on(world: World) -> None:
+async def test_condition_of_a_network_plugin_is_kept_where_that_is_on(world: RouteWorld) -> None:
     world.policy = replace(world.policy, keeps_foreign_condition=True)
     calico = {"type": "NetworkUnavailable", "status": "False", "reason": "CalicoIsUp"}
     world.api.put(with_networks("a", FIRST, conditions=[calico]))
@@ -210,7 +173,7 @@ async def test_condition_of_a_network_plugin_is_kept_where_that_is_on(world: Wor
         assert (world.condition("a"), world.condition("b")) == (("False", "CalicoIsUp"), ("False", "RouteCreated"))
 
 
-async def test_node_that_cannot_be_written_holds_up_no_other(world: World) -> None:
+async def test_node_that_cannot_be_written_holds_up_no_other(world: RouteWorld) -> None:
     text = 'nodes "a" is forbidden: User "me" cannot patch resource "nodes/status" in API group ""'
     world.api.refuse("PATCH", "nodes/a/status", Denied(403, "Forbidden", text, raw=text))
     async with world.run_loop() as loop:
@@ -220,7 +183,7 @@ async def test_node_that_cannot_be_written_holds_up_no_other(world: World) -> No
         assert (world.condition("a"), loop.problem) == (("False", "RouteCreated"), "")
 
 
-async def test_nothing_is_done_while_the_watch_of_nodes_is_lost(world: World) -> None:
+async def test_nothing_is_done_while_the_watch_of_nodes_is_lost(world: RouteWorld) -> None:
     async with world.run_loop():
         world.api.cluster.tell(WatchLost("cut", brief=True))
         await world.rest(300)
@@ -230,7 +193,7 @@ async def test_nothing_is_done_while_the_watch_of_nodes_is_lost(world: World) ->
         assert len(world.times(LIST)) == 2
 
 
-async def test_stop_ends_the_wait_for_the_first_list(world: World) -> None:
+async def test_stop_ends_the_wait_for_the_first_list(world: RouteWorld) -> None:
     loop, _ = world.build()
     running = asyncio.create_task(loop.run())
     await world.rest(4)
@@ -239,14 +202,14 @@ async def test_stop_ends_the_wait_for_the_first_list(world: World) -> None:
     assert world.cloud.calls == []
 
 
-async def test_provider_without_routes_is_not_asked(world: World) -> None:
+async def test_provider_without_routes_is_not_asked(world: RouteWorld) -> None:
     world.cloud.capabilities = replace(EVERYTHING, routes=False)
     async with world.run_loop():
         await world.rest(300)
         assert world.cloud.calls == []
 
 
-async def test_addresses_that_change_make_the_route_anew_where_the_cloud_needs_that(world: World) -> None:
+async def test_addresses_that_change_make_the_route_anew_where_the_cloud_needs_that(world: RouteWorld) -> None:
     world.cloud.capabilities = replace(EVERYTHING, route_node_addresses=True)
     async with world.run_loop():
         await world.rest(20)
@@ -257,7 +220,7 @@ async def test_addresses_that_change_make_the_route_anew_where_the_cloud_needs_t
         assert world.cloud.asked(APPLY)[-1] == (FIRST, FIRST)
 
 
-async def test_stop_finishes_the_pass(world: World) -> None:
+async def test_stop_finishes_the_pass(world: RouteWorld) -> None:
     world.cloud.seconds[APPLY] = 10
     async with world.run_loop() as loop:
         loop.stop()

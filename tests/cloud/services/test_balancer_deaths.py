@@ -1,74 +1,20 @@
 """A process that dies at any of its writes or calls, before or after they are done, leads to the same end: each wanted
 Service has one load balancer, and no finalizer is left without its cleanup."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from hookrunner.cloud.answers import Ingress
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
-from hookrunner.kube.client import ApiCall
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud, FakeLoadBalancer
+from tests.cloud.mortal_parts import Death, MortalApi, MortalCloud
+from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import BalancerWorld
 from tests.cloud.services.service_samples import kept, service
 
 pytestmark = pytest.mark.looptime
-
-_Answer = TypeVar("_Answer")
-
-
-@dataclass
-class Death:
-    """Comes at the step `at`, which is then `done` or not. Steps are writes and calls that change something."""
-
-    at: int = -1
-    done: bool = False
-    steps: int = 0
-    happened: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def step(self, action: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Do it, unless death comes."""
-        number, self.steps = self.steps, self.steps + 1
-        comes = self.happened.is_set() or number == self.at
-        answer = None if comes and not (self.done and number == self.at) else await action()
-        if comes:
-            self.happened.set()
-            await asyncio.Event().wait()
-        assert answer is not None
-        return answer
-
-
-@dataclass(eq=False)
-class MortalApi(FakeApi):
-    """An API server for a process that dies."""
-
-    death: Death = field(default_factory=Death)
-
-    async def send(self, call: ApiCall) -> bytes:
-        return await self.death.step(partial(super().send, call))
-
-
-@dataclass(eq=False)
-class MortalCloud(FakeCloud):
-    """A cloud for a process that dies."""
-
-    death: Death = field(default_factory=Death)
-
-    async def ensure_load_balancer(self, request: LoadBalancerRequest) -> tuple[Ingress, ...]:
-        return await self.death.step(partial(super().ensure_load_balancer, request))
-
-    async def delete_load_balancer(self, request: LoadBalancerRequest) -> None:
-        await self.death.step(partial(self._delete, request))
-
-    async def _delete(self, request: LoadBalancerRequest) -> bool:
-        await super().delete_load_balancer(request)
-        return True
 
 
 def populate(world: BalancerWorld) -> None:
@@ -90,12 +36,14 @@ def end_state(world: BalancerWorld) -> dict[str, Any]:
 
 
 async def live_twice(policy: ServicePolicy, at: int, done: bool) -> tuple[dict[str, Any], int]:
-    """The end after a death and a second life, and the steps of the first."""
+    """The end after a death and a second life, and the steps of the first. A Node joins in the first."""
     death = Death(at, done)
     first = BalancerWorld(policy, MortalApi(death=death), MortalCloud(death=death))
     populate(first)
     async with first.run_loop():
-        await first.rest(1000)
+        await first.rest(500)
+        first.api.put(node("c"))
+        await first.rest(500)
     cloud = FakeCloud(load_balancers=first.cloud.load_balancers)
     second = BalancerWorld(policy, FakeApi(first.api.cluster), cloud)
     async with second.run_loop():
@@ -107,8 +55,8 @@ async def live_twice(policy: ServicePolicy, at: int, done: bool) -> tuple[dict[s
 async def test_death_at_any_step_leads_to_the_same_end(policy: ServicePolicy) -> None:
     expected, steps = await live_twice(policy, -1, done=True)
     assert sorted(expected["services"]) == ["known", "new", "plain"]
-    assert expected["cloud"] == {"u-new": ("a", "b"), "u-known": ("a", "b")}
-    assert steps == 8
+    assert expected["cloud"] == {"u-new": ("a", "b", "c"), "u-known": ("a", "b", "c")}
+    assert steps == 10  # two of them are lb-update
     for number in range(steps):
         for done in (False, True):
             end, _ = await live_twice(policy, number, done)
