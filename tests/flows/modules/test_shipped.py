@@ -1,7 +1,9 @@
 """The shipped modules, at work on a sandbox whose Pods become Ready, and on the real control plane."""
 
 import asyncio
+import json
 import shutil
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import pytest
 from hookrunner.cli.debug import ask
 from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.tools import find_tool
 from tests.fakes.transports import all_closed
 from tests.faults.proxy import Proxy
+from tests.flows.modules.balancer_cleanup import BalancedService, clean_up
 from tests.flows.modules.conftest import on
 from tests.flows.modules.world import World
 
@@ -90,13 +94,18 @@ async def test_all_shipped_modules_run_together(shipped: World) -> None:
     await shipped.start()
     assert shipped.writes() == []
 
+    web = BalancedService(shipped)
+    await web.create()
+    before = await web.read()
     await shipped.configure(**{f"{key}Enabled": "false" for key in KEYS.values()})
     await shipped.until(shipped.releases, [], "all releases to be gone")
     assert await workloads(shipped) == {}
     for namespace in ("ingress-nginx", "kubernetes-dashboard"):
         assert await shipped.ask("GET", f"/api/v1/namespaces/{namespace}", None) is not None
     kept = await shipped.ask("GET", "/api/v1/namespaces/kube-system/events/cloud-controller-manager-kept", None)
-    assert kept["reason"] == "LoadBalancersKept"
+    assert (kept["reason"], kept["type"]) == ("LoadBalancersKept", "Warning")
+    assert (await web.read(), web.count_balancers()) == (before, 1)
+    await clean_up(shipped, web)
 
 
 @pytest.fixture
@@ -126,6 +135,7 @@ async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_cont
     ready = {name: one for name, one in (await workloads(world)).items() if "dash" in name or "dns" in name}
     assert len(ready) == 7, ready
     assert all(ready.values()), ready
+    assert await asyncio.to_thread(list_by_helm, world) == dict.fromkeys(KEYS, "deployed")
 
     schema = world.directory / "modules/020-coredns/openapi/config-values.yaml"
     schema.write_text(schema.read_text().replace("default: v1.14.6", "default: v1.99.0"))
@@ -160,6 +170,13 @@ async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_cont
     await world.until(names, [], "all releases to be gone")
     assert await world.ask("GET", COREDNS, None) is None
     assert await world.ask("GET", "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io", None) is None
+
+
+def list_by_helm(world: World) -> dict[str, str]:
+    """The state of each release, as `helm list` shows it."""
+    command = [str(find_tool("helm")), "list", f"--namespace={world.namespace}", "--output=json"]
+    listed = subprocess.run([*command, f"--kubeconfig={world.operator.kubeconfig}"], capture_output=True, check=True)
+    return {release["name"]: release["status"] for release in json.loads(listed.stdout)}
 
 
 async def image(world: World) -> Any:
