@@ -7,20 +7,35 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ListedLoadBalancer, ProviderError
+from hookrunner.cloud.answers import (
+    CloudCapabilities,
+    CloudVerb,
+    ErrorCode,
+    InstanceState,
+    ListedLoadBalancer,
+    ProviderError,
+)
+from hookrunner.cloud.cloud_meters import NodeCounters
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.provider.provider_calls import CallRecord
+from hookrunner.cloud.services.balancer_actions import BalancerActions
+from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.services.service_loop import ServiceLoop
+from hookrunner.cloud.services.service_reports import ServiceReports
+from hookrunner.cloud.services.service_writer import ServiceWriter
 from hookrunner.errors import KubeError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.services.service_samples import service
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
 IMPATIENT = LifecyclePolicy(min_age=0)
@@ -42,8 +57,9 @@ class Leading:
 class Shown:
     """The loops of Nodes on a small cluster, and what is shown of them."""
 
-    def __init__(self) -> None:
-        self.world = NodeWorld()
+    def __init__(self, *, keeps_balancers: bool = False) -> None:
+        self.world, self.metrics, self.keeps_balancers = NodeWorld(), Metrics(), keeps_balancers
+        self.world.reports = NodeReports(self.world, NodeCounters(self.metrics))
         self.leading = Leading()
         self.obstacle = ""
         self.condition = (True, "")
@@ -59,7 +75,7 @@ class Shown:
             services=self.services,
             terms=self.terms,
             obstacle=lambda: self.obstacle,
-            watches_services=lambda: False,
+            watches_services=lambda: keeps_balancers,
         )
         self.reports = CloudReports(sources)
 
@@ -75,17 +91,30 @@ class Shown:
 
     def _loops(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
         parts = (self.world.nodes, self.world.cloud, self.world.writer, self.world.reports)
+        balancers = {"service-lb-controller": self._service_loop} if self.keeps_balancers else {}
         return {
             "cloud-node-controller": lambda: InitializationLoop(*parts, InitializationPolicy()),
             "cloud-node-lifecycle-controller": lambda: LifecycleLoop(*parts, IMPATIENT),
+            **balancers,
         }
+
+    def _service_loop(self) -> ServiceLoop:
+        reports = ServiceReports(self.world, self.metrics)
+        actions = BalancerActions(self.services, self.world.cloud, ServiceWriter(self.world.api.client), reports, False)
+        return ServiceLoop(self.services, self.world.nodes, actions, reports, ServicePolicy())
 
     @asynccontextmanager
     async def running(self, seconds: float = 60) -> AsyncIterator[CloudReports]:
         """Shown after so many seconds."""
-        async with self.world.running(self.terms.lead):
+        async with self.world.running(self._lead):
             await asyncio.sleep(seconds)
             yield self.reports
+
+    async def _lead(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            if self.keeps_balancers:
+                group.create_task(self.services.follow())
+            await self.terms.lead()
 
 
 async def test_an_uninitialised_node_is_shown_with_its_reason() -> None:
@@ -120,6 +149,68 @@ async def test_replica_that_does_not_lead_says_nothing_of_nodes_that_wait() -> N
         assert [one.name for one in shown.reports.dump().nodes] == ["a"]
         assert shown.reports.conditions()["nodes"] == (True, "")
         assert "hookrunner_cloud_nodes{" not in metrics.exposition().decode()
+
+
+async def test_what_the_loops_do_is_counted() -> None:
+    shown = Shown(keeps_balancers=True)
+    shown.reports.export(shown.metrics)
+    for name in ("new", "skipped", "gone", "well"):
+        shown.world.cloud.add(name)
+    shown.world.cloud.say("skipped", InstanceState.SKIP)
+    shown.world.cloud.terminate("gone")
+    shown.world.api.put(new_node("new"))
+    shown.world.api.put(new_node("skipped"))
+    shown.world.api.put(node("gone", None, "sim://gone"))
+    shown.world.api.put(node("well", provider_id="sim://well"))
+    shown.world.api.put(node("foreign", provider_id="other://foreign"))
+    shown.world.api.put(service())
+    async with shown.running():
+        counted = set(shown.metrics.exposition().decode().splitlines())
+    assert {
+        'hookrunner_cloud_nodes{state="initialized"} 2',
+        'hookrunner_cloud_nodes{state="skipped"} 1',
+        'hookrunner_cloud_nodes{state="foreign"} 1',
+        'hookrunner_cloud_services{state="synced"} 1',
+        'hookrunner_cloud_node_deletes_total{result="deleted"} 1',
+        "hookrunner_cloud_node_init_seconds_count 1",
+        "node_controller_cloud_provider_taint_removal_delay_seconds_count 1",
+        "node_controller_initial_node_sync_delay_seconds_count 1",
+        "hookrunner_cloud_leader 1",
+    } - counted == set()
+
+
+async def test_missing_right_to_list_services_is_said_and_holds_up_no_node() -> None:
+    shown = Shown(keeps_balancers=True)
+    cluster = shown.world.api.cluster
+    cluster.forbidden.add("Service")
+    shown.world.cloud.add("a")
+    shown.world.api.put(new_node("a"))
+    shown.world.api.put(service())
+    async with shown.running() as reports:
+        assert reports.conditions()["watches"] == (False, "Services: forbidden: Service")
+        assert [one.state for one in reports.dump().nodes] == ["initialized"]
+        assert not shown.world.cloud.load_balancers
+        cluster.granted.set()
+        await asyncio.sleep(1)
+        assert reports.conditions()["watches"] == (True, "")
+        assert [one.state for one in reports.dump().services] == ["synced"]
+
+
+async def test_missing_right_to_list_nodes_is_said_and_nothing_is_decided_without_them() -> None:
+    shown = Shown(keeps_balancers=True)
+    cluster = shown.world.api.cluster
+    cluster.forbidden.add("Node")
+    shown.world.cloud.add("a")
+    shown.world.api.put(new_node("a"))
+    shown.world.api.put(service())
+    async with shown.running() as reports:
+        assert reports.conditions()["watches"] == (False, "Nodes: forbidden: Node")
+        assert (shown.world.cloud.calls, shown.world.api.calls) == ([], [])
+        cluster.granted.set()
+        await asyncio.sleep(20)
+        assert reports.conditions()["watches"] == (True, "")
+        assert [one.state for one in reports.dump().nodes] == ["initialized"]
+        assert [one.state for one in reports.dump().services] == ["synced"]
 
 
 async def test_held_deletions_are_shown_and_released() -> None:

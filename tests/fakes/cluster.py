@@ -30,12 +30,14 @@ async def until(true: Callable[[], bool]) -> None:
 @dataclass(eq=False)
 class FakeCluster:
     """`put` and `delete` change objects; every open watch hears of it. `watches` lists the selections ever opened.
-    Kinds that are `unreachable` are never listed, and nothing is before `listing` is set, as it is at first."""
+    Kinds that are `unreachable` are never listed, those that are `forbidden` not before `granted` is set, and nothing
+    is before `listing` is set, as it is at first."""
 
     objects: dict[ObjectKey, Any] = field(default_factory=dict)
     watches: list[Selection] = field(default_factory=list)
     forbidden: set[str] = field(default_factory=set)
     unreachable: set[str] = field(default_factory=set)
+    granted: asyncio.Event = field(default_factory=asyncio.Event)
     listing: asyncio.Event = field(default_factory=lambda: _set(asyncio.Event()))
     _open: list[tuple[Selection, asyncio.Queue[list[Report] | Exception]]] = field(default_factory=list)
     _version: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -82,7 +84,7 @@ class FakeCluster:
         self.watches.append(selection)
         if selection.kind in self.forbidden:
             yield [WatchLost(f"forbidden: {selection.kind}", brief=False)]
-            await asyncio.Event().wait()
+            await self.granted.wait()
         if selection.kind in self.unreachable:
             yield [WatchLost(f"unreachable: {selection.kind}", brief=True)]
             await asyncio.Event().wait()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -136,6 +136,18 @@ async def test_node_of_another_cloud_is_not_asked_about(world: World) -> None:
     world.api.put(new_node("a", provider_id="other://a"))
     await settle()
     assert (world.cloud.calls, world.loop.skipped, world.reasons()) == ([], {"a"}, ["NodeSkipped"])
+
+
+async def test_node_of_a_cloud_that_becomes_ours_is_initialised(world: World) -> None:
+    world.cloud.add("a")
+    known = world.cloud.capabilities
+    world.cloud.capabilities = replace(known, provider_id_prefixes=("x://",))
+    world.api.put(new_node("a", provider_id="sim://a"))
+    await settle()
+    assert (world.cloud.calls, world.loop.skipped) == ([], {"a"})
+    world.cloud.capabilities = known
+    await asyncio.sleep(301)
+    assert (world.loop.skipped, UNINITIALIZED in world.taints()) == (set(), False)
 
 
 async def test_foreign_provider_id_is_never_written(world: World) -> None:

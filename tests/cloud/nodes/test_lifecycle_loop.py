@@ -96,6 +96,26 @@ async def test_foreign_nodes_are_neither_asked_about_nor_touched(world: World) -
     assert world.left() == "abc"
 
 
+async def test_prefixes_that_change_begin_every_count_anew(world: World) -> None:
+    """Machines were said to be gone twice, when their Nodes turn out to be another cloud's."""
+    world.add("a", "b")
+    world.api.put(node("c", None, "new://c"))
+    world.api.put(node("d", True, "new://d"))
+    world.cloud.add("d")
+    world.cloud.terminate("a")
+    world.get_sick("a")
+    await asyncio.sleep(15)
+    known = world.cloud.capabilities
+    world.cloud.capabilities = replace(known, provider_id_prefixes=("new://",))
+    await asyncio.sleep(20)
+    assert (world.cloud.asked(CloudVerb.INSTANCES)[-1], world.left()) == (("c", "d"), "abcd")
+    world.cloud.capabilities = known
+    await asyncio.sleep(20)
+    assert world.left() == "abcd"
+    await asyncio.sleep(10)
+    assert world.left() == "bcd"
+
+
 async def test_upstream_asks_about_each_that_is_not_ready_and_deletes_at_once() -> None:
     world = World(policy=UPSTREAM_LIFECYCLE)
     async with world.running(world.loop.run):

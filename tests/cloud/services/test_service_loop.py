@@ -10,7 +10,7 @@ from hookrunner.cloud.answers import ErrorCode, Ingress, ProviderError
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
 from hookrunner.cloud.services.service_loop import until_resync
-from hookrunner.errors import Conflict, Denied, NotFound
+from hookrunner.errors import Conflict, NotFound
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, GET, UPDATE, BalancerWorld
@@ -209,17 +209,6 @@ async def test_cleanup_leaves_finalizers_of_others(world: BalancerWorld) -> None
     world.api.put(service(kind="ClusterIP", finalizers=["example.com/other", CLEANUP_FINALIZER, "example.com/more"]))
     async with world.run_loop():
         assert world.finalizers() == ["example.com/other", "example.com/more"]
-
-
-async def test_missing_right_is_named_and_heals_by_itself(world: BalancerWorld) -> None:
-    text = 'services "web" is forbidden: User "me" cannot patch resource "services/status" in API group ""'
-    world.api.refuse("PATCH", STATUS, Denied(403, "Forbidden", text, raw=text), times=2)
-    world.api.put(service())
-    async with world.run_loop():
-        assert "resources: [services/status], verbs: [patch]" in world.said.messages[-1]
-        assert not world.cloud.calls
-        await world.rest(15)
-        assert world.addresses() == ["192.0.2.1"]
 
 
 async def test_service_made_anew_under_its_name_has_the_old_load_balancer_deleted_first(world: BalancerWorld) -> None:
