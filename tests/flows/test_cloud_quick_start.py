@@ -34,7 +34,8 @@ EXPECTED = {
 KEPT = ["control-plane-1", "worker-1", "worker-3"]
 """The Nodes that no answer of a broken cloud deletes; worker-3 is not ready, so an answer `notFound` would."""
 CONFIRMATIONS = 3
-LOOKS = 300
+LOOKS, PAUSE = 120, 0.5
+"""A look is a process of kubectl or of hookrunner."""
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ async def test_the_first_page_does_what_it_says(started: tuple[Process, Shown], 
         for _ in range(LOOKS):
             if re.search(pattern, printed):
                 break
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(PAUSE)
             printed = await run(environ, command)
         assert re.search(pattern, printed), f"{command}\n{printed}\n{shown.text}"
     calls = _count_calls(environ)

@@ -1,7 +1,8 @@
 """Beside kube-controller-manager, as in every cluster: it allocates networks of Pods and notices silent kubelets, and
-our loops act on both."""
+our loops act on both; and beside kubectl, with which people take Nodes away."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,25 @@ from tests.cloud.scenarios.documents import Document, node
 from tests.cloud.scenarios.managers import ours
 from tests.cloud.scenarios.world import Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.tools import find_tool
 from tests.flows.waiting import until
 from tests.oracles.controller_manager import node_controllers
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
+
+PATIENCE = "--timeout=60s"
 
 
 async def test_networks_get_routes_and_of_silent_nodes_those_without_machine_go(
     own_cluster: OwnCluster, tmp_path: Path
 ) -> None:
     world = World(own_cluster.kubeconfig, own_cluster.request, tmp_path)
-    left, right = Scene("left", node("left")), Scene("right", node("right"))
+    names = ("left", "right", "drained", "removed")
+    left, _, drained, _ = scenes = [Scene(name, node(name)) for name in names]
+
+    def kubectl(*words: str) -> None:
+        command = [str(find_tool("kubectl")), f"--kubeconfig={own_cluster.kubeconfig}", *words]
+        subprocess.run(command, check=True, capture_output=True)
 
     def nodes() -> dict[str, Document]:
         return {obj["metadata"]["name"]: obj for obj in own_cluster.request("GET", "/api/v1/nodes").body["items"]}
@@ -36,12 +45,20 @@ async def test_networks_get_routes_and_of_silent_nodes_those_without_machine_go(
         return {(condition["type"], condition["status"]) for condition in nodes()[name]["status"]["conditions"]}
 
     with node_controllers(own_cluster.kubeconfig, tmp_path), ours(world, "--node-delete-min-age=0s"):
-        world.make([left, right])
-        await until(lambda: routes().keys() == {"left", "right"}, "both Nodes have a route")
+        world.make(scenes)
+        for name in names:
+            kubectl("wait", f"node/{name}", f"--for=jsonpath={{.spec.providerID}}=simcloud://i-{name}", PATIENCE)
+        await until(lambda: routes().keys() == set(names), "each Node has a route")
         assert routes() == networks()
 
+        kubectl("cordon", "drained")
         world.change(left, Step(instance=None))
-        await until(lambda: nodes().keys() == {"right"}, "the Node without machine goes")
-        await until(lambda: routes() == networks(), "its route goes, too")
+        world.change(drained, Step(instance=None))
+        kubectl("wait", "node/left", "node/drained", "--for=delete", PATIENCE)
+        await until(lambda: routes() == networks(), "their routes go, too")
         silent = {("Ready", "Unknown"), ("NetworkUnavailable", "False")}
-        await until(lambda: states("right") >= silent, "the other Node stays, though it is silent")
+        await until(lambda: states("right") >= silent, "another Node stays, though it is silent")
+
+        kubectl("delete", "node", "removed")
+        await until(lambda: routes() == networks(), "the route of a Node that was deleted by hand goes")
+        assert routes().keys() == {"right"}
