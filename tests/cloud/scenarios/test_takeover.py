@@ -75,12 +75,14 @@ def _serves(world: World, name: str) -> bool:
 async def _make_lasting(world: World, cluster: OwnCluster) -> Document:
     """Create what no manager may change when it takes over; what it is like when nothing is left to do."""
     world.make([Scene("web", service=service("web")), SILENT])
-    state = lambda: json.loads(world.state.read_text())  # noqa: E731
-    await until(lambda: state().get("loadBalancers") and _serves(world, "silent"), "a load balancer and a route")
-    status = lambda: cluster.request("GET", WEB).body["status"]["loadBalancer"]  # noqa: E731
-    await until(status, "the address of the Service")
+    await until(lambda: _has_balancer(world) and _serves(world, "silent"), "a load balancer and a route")
+    await until(lambda: bool(cluster.request("GET", WEB).body["status"]["loadBalancer"]), "the address of the Service")
     await until(lambda: _is_settled(world.ends([SILENT])["silent"]), "the Node initialised, with its route")
     return _lasting(world, cluster)
+
+
+def _has_balancer(world: World) -> bool:
+    return bool(json.loads(world.state.read_text()).get("loadBalancers"))
 
 
 def _is_settled(silent: Document) -> bool:
