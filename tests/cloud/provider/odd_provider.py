@@ -9,6 +9,9 @@ import time
 
 Request = dict[str, object]
 
+HELD: list[Request] = []
+"""Requests that are answered later, the last one first."""
+
 BABBLE = {
     "die half way": '{"requestID": ',
     "garbage": "usage: my-cloud VERB\n",
@@ -39,6 +42,12 @@ def behave(request: Request) -> None:
         case "leftover":
             subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
             answer(request, {"result": {"exists": False}})
+        case "hold":
+            HELD.append(request)
+        case "let go":
+            for held in (request, *reversed(HELD)):
+                answer(held, {"result": {"requestID": held["requestID"]}})
+            HELD.clear()
         case "environment":
             answer(request, {"result": {"environment": dict(os.environ), "directory": os.getcwd()}})
         case _ if name not in BABBLE:
@@ -50,6 +59,8 @@ def answer(request: Request, body: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "serve" and os.path.exists("deaf"):
+        time.sleep(600)
     if sys.argv[1] == "serve":
         for line in sys.stdin:
             behave(json.loads(line))

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
+from tests.flows.waiting import until
 
 PROGRAM = """#!{python} -IS
 import json, os, pathlib, sys
@@ -163,6 +165,38 @@ async def test_a_program_in_python_stays_and_answers_all_questions(cloud: Cloud)
         with pytest.raises(ProviderError, match="Invalid: not today"):
             await provider.apply_routes([], [])
     assert first == second
+
+
+SLOW = """#!{python} -IS
+import json, os, pathlib, sys, time
+request, config = json.load(sys.stdin), os.environ["CLOUD_CONFIG"]
+def note(what):
+    with open(config + ".log", "a") as log:
+        log.write(what + "\\n")
+if request["verb"] != "capabilities":
+    note("begin")
+    while not os.path.exists(config + ".go"):
+        time.sleep(0.01)
+    note("end")
+print(json.dumps(json.loads(pathlib.Path(config).read_text())[request["verb"]]))
+"""
+"""Notes when each call begins and ends, which is not before the file `.go` is there."""
+
+
+async def test_no_more_programs_run_at_once_than_it_allows(cloud: Cloud, tmp_path: Path) -> None:
+    cloud.program.write_text(SLOW.format(python=sys.executable))
+    log, go = tmp_path / "answers.json.log", tmp_path / "answers.json.go"
+    log.touch()
+    limited = {"providerName": "sim", "interfaces": EVERYTHING, "limits": {"maxParallel": 2}}
+    cloud.answer(capabilities={"result": limited}, lb_get={"result": {"exists": False}})
+    services = [LoadBalancerRequest({"metadata": {"name": "web", "uid": f"u{number}"}}, "a") for number in range(5)]
+    async with cloud.provider() as provider, asyncio.timeout(PATIENCE):
+        calls = [asyncio.create_task(provider.get_load_balancer(service)) for service in services]
+        await until(lambda: log.read_text().count("begin") == 2, "two calls to begin")
+        go.touch()
+        assert await asyncio.gather(*calls) == [LoadBalancerState(False)] * 5
+    steps = [1 if line == "begin" else -1 for line in log.read_text().split()]
+    assert (len(steps), max(accumulate(steps))) == (10, 2)
 
 
 async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:

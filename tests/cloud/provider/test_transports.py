@@ -105,6 +105,41 @@ async def test_many_calls_side_by_side(tmp_path: Path, way: str) -> None:
         ]
 
 
+async def test_answers_in_another_order_reach_those_who_asked(tmp_path: Path) -> None:
+    async with transport("serve", tmp_path) as asked:
+        names = ("hold", "hold", "hold", "let go")
+        requests = [
+            CallRequest(CloudVerb.LB_GET, f"{name} {number}", DEADLINE, "test", {"name": name})
+            for number, name in enumerate(names)
+        ]
+        ended: list[str] = []
+
+        async def exchange(request: CallRequest) -> JSON:
+            answer = result_of(await asked.exchange(request), request.verb, request.request_id)
+            ended.append(request.request_id)
+            return answer["requestID"]
+
+        answers = await asyncio.gather(*map(exchange, requests))
+    assert answers == [request.request_id for request in requests]
+    assert ended == ["let go 3", "hold 2", "hold 1", "hold 0"]
+
+
+async def test_a_program_that_reads_nothing_is_ended_and_the_next_one_answers(tmp_path: Path) -> None:
+    """What is written to it is more than a pipe holds."""
+    deaf = tmp_path / "deaf"
+    deaf.touch()
+    async with transport("serve", tmp_path) as asked:
+        unread = asyncio.create_task(ask(asked, " " * (1 << 20), deadline=0.5))
+        await settle()
+        behind = asyncio.create_task(ask(asked, '{"result": {}}'))
+        with pytest.raises(ProviderError, match=r"no answer within 0\.5 s"):
+            await unread
+        with pytest.raises(ProviderError, match="it hangs"):
+            await behind
+        deaf.unlink()
+        assert await ask(asked, '{"result": {}}') == {}
+
+
 @WAYS
 async def test_its_environment_and_directory(tmp_path: Path, way: str) -> None:
     async with transport(way, tmp_path) as asked:
