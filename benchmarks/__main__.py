@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.cloud.clouds import UPSTREAM
+from benchmarks.cloud.clouds import UPSTREAM, UPSTREAM_WITH_TEN
 from benchmarks.cluster import Refused, connected, control_plane
 from benchmarks.measure import Result, measure
 from benchmarks.programs import Program, TookTooLong
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
     own = _STARTS.get(options.suite, "start")
     ours = options.hookrunner or f"{shlex.quote(sys.executable)} -m hookrunner {own}"
-    beside = [UPSTREAM] * (options.suite == "cloud")
+    beside = [UPSTREAM, UPSTREAM_WITH_TEN] * (options.suite == "cloud")
     programs = [Program("hookrunner", tuple(shlex.split(ours))), *beside, *map(_peer, options.peer)]
     with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
         async with connected(kubeconfig) as cluster:

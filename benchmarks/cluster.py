@@ -1,10 +1,11 @@
 """The cluster that is watched: ConfigMaps by the ten thousand, one request at a time or many at once."""
 
 import asyncio
+import re
 import ssl
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ SIZE = 1000
 """Bytes of data in a ConfigMap."""
 
 _WRITERS = 8
+_REQUESTS = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "APPLY"})
 
 
 class Refused(Exception):
@@ -100,6 +104,16 @@ class Cluster:
             if response.status >= 300:
                 raise Refused(f"GET {path} → {response.status}: {await response.text()}")
             return await response.json()
+
+    async def count_write_requests(self, resources: Collection[str]) -> int:
+        """How many requests to write objects of these resources the API server has answered so far."""
+        async with self._session.get("/metrics") as response:
+            text = await response.text()
+        found = 0
+        for labels, number in _REQUESTS.findall(text):
+            of = dict(_LABEL.findall(labels))
+            found += int(float(number)) if of["resource"] in resources and of["verb"] in _WRITES else 0
+        return found
 
     async def clear(self, namespace: str) -> None:
         """Delete all ConfigMaps of a namespace."""

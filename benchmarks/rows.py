@@ -262,6 +262,7 @@ _CLOUD_MEMORY = (
 _CLOUD_IDLE = (
     Row("500 Nodes, ten heartbeats a second: CPU", "cpu", Unit.PERCENT, Target(ratio=1.5)),
     Row("calls of the provider meanwhile", "calls", Unit.COUNT, Target(limit=0)),
+    Row("writes of Nodes, Services and Events meanwhile", "writes", Unit.COUNT, Target(limit=0)),
 )
 _CLOUD_HANDOVER = (Row("SIGTERM of the leader → the other acts", "seconds", Unit.SECONDS, Target(limit=3)),)
 

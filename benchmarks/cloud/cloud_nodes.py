@@ -12,6 +12,7 @@ from benchmarks.watching import measure_creation, see
 
 _NODES = "/api/v1/nodes"
 _EVENTS = "/api/v1/namespaces/default/events?fieldSelector=reason=Synced"
+_WRITTEN = frozenset({"nodes", "services", "events"})
 _SOON = 1.0
 """Seconds in which a manager that has started has its watches."""
 _names = itertools.count()
@@ -80,12 +81,14 @@ async def idle_nodes(bed: Bed, program: Program) -> Figures:
         await see(bed.cluster.watch_path(_NODES), names, is_initialized)
         await _wait_for_events(bed, names)
         await asyncio.sleep(_SOON)
-        calls, used, began = cloud.calls("instances"), manager.cpu_seconds(), time.perf_counter()
-        await _heartbeats(bed, names)
+        calls, written = cloud.calls("instances"), await bed.cluster.count_write_requests(_WRITTEN)
+        used, began = manager.cpu_seconds(), time.perf_counter()
+        beats = await _heartbeats(bed, names)
         share = (manager.cpu_seconds() - used) / (time.perf_counter() - began)
+        writes = await bed.cluster.count_write_requests(_WRITTEN) - written - beats
         made = cloud.calls("instances") - calls
     await remove_nodes(bed)
-    return {"calls": [made], "cpu": [share]}
+    return {"calls": [made], "writes": [writes], "cpu": [share]}
 
 
 async def _wait_for_events(bed: Bed, names: Sequence[str]) -> None:
@@ -98,14 +101,16 @@ async def _wait_for_events(bed: Bed, names: Sequence[str]) -> None:
         await asyncio.sleep(_SOON)
 
 
-async def _heartbeats(bed: Bed, names: Sequence[str]) -> None:
+async def _heartbeats(bed: Bed, names: Sequence[str]) -> int:
+    """Report that Nodes are well; how often."""
     ends = time.perf_counter() + bed.sizes.idle_seconds
     for number, name in enumerate(itertools.cycle(names)):
         if time.perf_counter() > ends:
-            return
+            return number
         beat = {"type": "Ready", "status": "True", "reason": "Benchmark", "message": str(number)}
         await bed.cluster.merge(f"{_NODES}/{name}/status", {"status": {"conditions": [beat]}})
         await asyncio.sleep(0.1)
+    return 0
 
 
 async def handover(bed: Bed, program: Program) -> Figures:

@@ -17,6 +17,16 @@ from tests.oracles.cloud_manager import upstream_command
 
 UPSTREAM = Program("upstream", ("upstream",))
 """Kubernetes' own manager, built by the test bed."""
+UPSTREAM_WITH_TEN = Program(
+    "upstream, 10 workers",
+    (
+        "upstream",
+        "--concurrent-node-syncs=10",
+        "--concurrent-node-status-updates=10",
+        "--concurrent-service-syncs=10",
+    ),
+)
+"""The same with ten workers for each thing to do; by default it has one."""
 CALL = 0.05
 """Seconds that a call takes, beside the start of its program."""
 
@@ -88,8 +98,9 @@ def has_ingress(obj: Any) -> bool:
 @contextmanager
 def managing(program: Program, cloud: Cloud, kubeconfig: Path, *flags: str) -> Iterator[Running]:
     """Run a manager for this cloud until the end of the block; the flags are upstream's."""
-    if program is UPSTREAM:
-        command = upstream_command(kubeconfig, cloud.directory, (str(SIMCLOUD),), {"CLOUD_CONFIG": str(cloud.state)})
+    if program in (UPSTREAM, UPSTREAM_WITH_TEN):
+        asking = upstream_command(kubeconfig, cloud.directory, (str(SIMCLOUD),), {"CLOUD_CONFIG": str(cloud.state)})
+        command = (*asking, *program.command[1:])
     else:
         asked = (f"--cloud-provider={SIMCLOUD}", f"--cloud-config={cloud.state}", f"--kubeconfig={kubeconfig}")
         command = (*program.command, *asked, "--listen-port=0")
