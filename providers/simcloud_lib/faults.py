@@ -33,10 +33,11 @@ STRANGER = {"name": "stranger", "state": "notFound"}
 
 
 def take_faults(state: Document, verb: str, params: Document) -> list[Document]:
-    """The faults that this call meets: all delays, and the first of the others. Those that are used up are removed."""
+    """The faults that this call meets: all delays, and of the others the first, and the first about each Node. Those
+    that are used up are removed."""
     met: list[Document] = []
     for fault in [fault for fault in state["faults"] if _concerns(fault, verb, params)]:
-        if fault["what"] != "delay" and any(other["what"] != "delay" for other in met):
+        if fault["what"] != "delay" and any(_is_before(other, fault) for other in met):
             continue
         if not _strikes(fault):
             continue
@@ -46,6 +47,10 @@ def take_faults(state: Document, verb: str, params: Document) -> list[Document]:
             if not fault["times"]:
                 state["faults"].remove(fault)
     return met
+
+
+def _is_before(other: Document, fault: Document) -> bool:
+    return other["what"] != "delay" and other.get("node") == fault.get("node")
 
 
 def _concerns(fault: Document, verb: str, params: Document) -> bool:
@@ -87,9 +92,13 @@ def refuse(faults: list[Document], verb: str) -> None:
 
 
 def spoil(faults: list[Document], request: Document, answer: Document) -> bytes:
-    """The bytes of an answer, which a misbehaviour makes wrong; or it ends the process."""
+    """The bytes of an answer, which misbehaviours make wrong; or one ends the process. Those that change entries come
+    first; with a Node they change its entries alone."""
     for fault in faults:
-        if misbehave := MISBEHAVIOURS.get(fault["what"]):
+        if change := _ENTRIES.get(fault["what"]):
+            answer = _entries(answer, change, fault.get("node"))
+    for fault in faults:
+        if misbehave := _ANSWERS.get(fault["what"]):
             spoiled = misbehave(request, answer)
             return spoiled if isinstance(spoiled, bytes) else _text(spoiled)
     return _text(answer)
@@ -115,18 +124,25 @@ def _leave_child(request: Document, answer: Document) -> bytes:
     return _text(answer)
 
 
-def _entries(answer: Document, change: Callable[[list[Any]], list[Any]]) -> Document:
-    """The answer with its list changed."""
+def _entries(answer: Document, change: Callable[[list[Any]], list[Any]], node: str | None) -> Document:
+    """The answer with its list changed, or the part of it that is about one Node."""
     result = answer.get("result") or {}
-    lists = {key: change(list(value)) for key, value in result.items() if isinstance(value, list)}
-    return {**answer, "result": {**result, **lists}}
+    lists = {key: _changed(value, change, node) for key, value in result.items() if isinstance(value, list)}
+    return {**answer, "result": {**result, **lists}} if lists else answer
 
 
-def _in_each(answer: Document, **changes: Any) -> Document:
-    return _entries(answer, lambda entries: [{**entry, **changes} for entry in entries])
+def _changed(entries: list[Any], change: Callable[[list[Any]], list[Any]], node: str | None) -> list[Any]:
+    if node is None:
+        return change(list(entries))
+    others = [entry for entry in entries if entry.get("name") != node]
+    return others + change([entry for entry in entries if entry.get("name") == node])
 
 
-MISBEHAVIOURS: dict[str, Callable[[Document, Document], "bytes | Document"]] = {
+def _in_each(entries: list[Any], **changes: Any) -> list[Any]:
+    return [{**entry, **changes} for entry in entries]
+
+
+_ANSWERS: dict[str, Callable[[Document, Document], "bytes | Document"]] = {
     "garbage": lambda request, answer: b"usage: simcloud [OPTIONS]\n\x1b[31merror\x1b[0m\n",
     "empty": lambda request, answer: b"",
     "half": lambda request, answer: _text(answer)[: len(_text(answer)) // 2],
@@ -144,11 +160,15 @@ MISBEHAVIOURS: dict[str, Callable[[Document, Document], "bytes | Document"]] = {
     "exit": _exit,
     "crash": _crash,
     "child": _leave_child,
-    "no-entries": lambda request, answer: _entries(answer, lambda entries: []),
-    "forget": lambda request, answer: _entries(answer, lambda entries: entries[1:]),
-    "double": lambda request, answer: _entries(answer, lambda entries: entries + entries[:1]),
-    "strangers": lambda request, answer: _entries(answer, lambda entries: [*entries, STRANGER]),
-    "odd-state": lambda request, answer: _in_each(answer, state="asleep"),
-    "all-gone": lambda request, answer: _in_each(answer, state="notFound"),
 }
-"""How a broken program answers, by the name that `simcloud fail --code` takes. `all-gone` is well formed, but a lie."""
+
+_ENTRIES: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "no-entries": lambda entries: [],
+    "forget": lambda entries: entries[1:],
+    "double": lambda entries: entries + entries[:1],
+    "strangers": lambda entries: [*entries, STRANGER],
+    "odd-state": lambda entries: _in_each(entries, state="asleep"),
+    "all-gone": lambda entries: _in_each(entries, state="notFound"),
+}
+MISBEHAVIOURS = (*_ANSWERS, *_ENTRIES)
+"""How a broken program answers, by the names that `simcloud fail --code` takes. `all-gone` is well formed: a lie."""

@@ -117,14 +117,14 @@ def test_a_fault_meets_only_the_calls_that_it_names() -> None:
     assert "result" in answer("lb-get", {"service": service("web"), "name": "a1"})
 
 
-@pytest.mark.parametrize("what", sorted(MISBEHAVIOURS.keys() - {"exit", "crash", "child"}))
+@pytest.mark.parametrize("what", sorted({*MISBEHAVIOURS} - {"exit", "crash", "child"}))
 def test_a_misbehaviour_changes_the_answer(what: str) -> None:
     asked = request("instances", {"nodes": [node("worker-1"), node("worker-2")], "want": ["state"]})
     proper = json.loads(answer_request(asked))
     assert spoil([{"what": what}], asked, proper) != json.dumps(proper).encode()
 
 
-@pytest.mark.parametrize("what", sorted(MISBEHAVIOURS.keys() - {"exit", "crash", "child", "all-gone"}))
+@pytest.mark.parametrize("what", sorted({*MISBEHAVIOURS} - {"exit", "crash", "child", "all-gone"}))
 def test_no_misbehaviour_says_that_a_machine_is_gone(what: str) -> None:
     """Exit codes and signals are no answers whatever was printed; `all-gone` says so of everything, and is held."""
     asked = request("instances", {"nodes": [node("worker-1"), node("worker-2")], "want": ["state", "metadata"]})
