@@ -13,7 +13,7 @@ QUICK = (
     "--node-monitor-period=300ms",
     "--node-status-update-frequency=700ms",
     "--route-reconciliation-period=500ms",
-    "--cluster-cidr=10.244.0.0/16",
+    "--cluster-cidr=10.244.0.0/16,fd00:10:244::/56",
 )
 """Flags that both have, with periods that do not let a test wait."""
 

@@ -51,7 +51,11 @@ INITIALIZATION = (
     Scene("n9-spelling", _provided("n9-spelling", "2001:0db8:0::0008"), instance={"addresses": DUAL}),
     Scene("n10-no-addresses", _provided("n10-no-addresses", "10.240.0.8"), instance={"addresses": []}),
     Scene("n10-no-wish", node("n10-no-wish"), instance={"addresses": []}),
-    Scene("n11-id-kept", node("n11-id-kept", providerID="simcloud://i-n11-id-kept")),
+    Scene(
+        "n11-id-kept",
+        node("n11-id-kept", providerID="simcloud://i-n11-id-kept"),
+        instance={"providerID": "simcloud://other"},
+    ),
     Scene("n12-no-id", node("n12-no-id"), instance={"providerID": ""}),
     Scene("n13-error", node("n13-error"), instance={"state": "unknown"}),
     Scene("n14-skip", node("n14-skip"), instance={"state": "skip"}),
@@ -116,6 +120,35 @@ def service(name: str, **spec: Any) -> Document:
     return {"metadata": {"name": name}, "spec": wanted | spec}
 
 
+def _failing(verb: str, what: str, **rest: Any) -> tuple[Document]:
+    return ({"verb": verb, "what": what, **rest},)
+
+
+_FAULTS = ("Unavailable", "no-entries", "forget", "double", "odd-state")
+
+
+def _broken(what: str, name: str, taints: tuple[Document, ...], change: Document | None) -> Scene:
+    """A Node whose machine changes while the cloud's answers about it are broken, which ends afterwards."""
+    steps = (Step(status=NOT_READY, instance=change, faults=_failing("instances", what)), Step())
+    return Scene(name, initialized(name, taints=taints, ready="False"), steps=steps)
+
+
+BROKEN_CLOUD = (
+    *(_broken(what, f"l12-gone-{what.lower()}", (), None) for what in _FAULTS),
+    *(_broken(what, f"l12-tainted-{what}", (SHUTDOWN,), None) for what in ("forget", "odd-state")),
+    _broken("double", "l12-off-double", (), {"state": "shutdown"}),
+)
+"""Nothing is deleted and nothing tainted because of answers that cannot be used."""
+BROKEN_PROCESSES = tuple(_broken(what, f"l12-gone-{what}", (), None) for what in ("garbage", "exit"))
+"""The same of a process that breaks. One that serves takes the calls beside it along."""
+
+FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
+
+
+def _with_finalizer(body: Document) -> Document:
+    return {**body, "metadata": {**body["metadata"], "finalizers": [FINALIZER]}}
+
+
 SERVICES = (
     Scene("s1-tcp", service=service("s1-tcp")),
     Scene("s1-udp", service=service("s1-udp", ports=[{"port": 53, "protocol": "UDP"}])),
@@ -132,7 +165,40 @@ SERVICES = (
         service=service("s9-ports"),
         steps=(Step(spec={"spec": {"ports": [{"port": 81, "name": "http"}, {"port": 82, "name": "more"}]}}),),
     ),
+    Scene("s1-sctp", service=service("s1-sctp", ports=[{"port": 9, "protocol": "SCTP"}])),
+    Scene("s2-finalizer", service=_with_finalizer(service("s2-finalizer"))),
+    Scene("s7-nothing", service=_with_finalizer(service("s7-nothing", type="ClusterIP"))),
+    # Two whose attempts fail until the end: they are tried again after seconds, and that is not waited for.
+    Scene(
+        "s8-kept",
+        service=service("s8-kept"),
+        steps=(Step(), Step(spec=None, faults=_failing("lb-delete", "Unavailable"))),
+    ),
+    Scene(
+        "s14-no-status",
+        service=service("s14-no-status", type="ClusterIP"),
+        steps=(
+            Step(),
+            Step(spec={"spec": {"type": "LoadBalancer"}}, faults=_failing("lb-ensure", "result-of-another-shape")),
+        ),
+    ),
+    Scene(
+        "s11-pending",
+        service=service("s11-pending"),
+        faults=_failing("lb-ensure", "Pending", retryAfter=0.3, times=1),
+    ),
+    Scene(
+        "s13-elsewhere",
+        service=service("s13-elsewhere"),
+        faults=_failing("lb-ensure", "ImplementedElsewhere"),
+        steps=(Step(spec=None),),
+    ),
     Scene("s14-refused", service=service("s14-refused", loadBalancerIP="203.0.113.1")),
+    Scene(
+        "s18-update-fails",
+        service=service("s18-update-fails"),
+        steps=(Step(faults=_failing("lb-update", "Unavailable")),),
+    ),
 )
 
 ROUTES = (
@@ -152,9 +218,54 @@ ROUTES = (
             ),
         ),
     ),
+    Scene(
+        "r3-there", initialized("r3-there", podCIDRs=["10.244.3.0/24"]), routes=({"destinationCIDR": "10.244.3.0/24"},)
+    ),
+    Scene(
+        "r4-wrong",
+        initialized("r4-wrong", podCIDRs=["10.244.4.0/24"]),
+        routes=({"destinationCIDR": "10.244.104.0/24"},),
+    ),
+    Scene(
+        "r5-too-many",
+        initialized("r5-too-many", podCIDRs=["10.244.5.0/24"]),
+        routes=({"destinationCIDR": "10.244.5.0/24"}, {"destinationCIDR": "10.244.105.0/24"}),
+    ),
+    Scene("r6-two-families", initialized("r6-two-families", podCIDRs=["10.244.6.0/24", "fd00:10:244:6::/64"])),
+    Scene(
+        "r7-one-family-there",
+        initialized("r7-one-family-there", podCIDRs=["10.244.7.0/24", "fd00:10:244:7::/64"]),
+        routes=({"destinationCIDR": "fd00:10:244:7::/64"}, {"destinationCIDR": "fd00:10:244:77::/64"}),
+    ),
+    Scene(
+        "r8-lost-networks",
+        initialized("r8-lost-networks"),
+        steps=(Step(routes=({"destinationCIDR": "10.244.8.0/24"},)),),
+    ),
+    Scene(
+        "r9-blackholes",
+        initialized("r9-blackholes", podCIDRs=["10.244.9.0/24"]),
+        routes=(
+            {"destinationCIDR": "10.244.109.0/24", "blackhole": True},
+            {"destinationCIDR": "10.9.9.0/24", "blackhole": True},
+        ),
+    ),
+    Scene(
+        "r10-not-ours",
+        initialized("r10-not-ours", podCIDRs=["10.244.10.0/24"]),
+        routes=({"destinationCIDR": "10.10.10.0/24"}, {"destinationCIDR": "fd00:20::/64"}),
+    ),
+    Scene("r16-owner", initialized("r16-owner", podCIDRs=["10.244.16.0/24"]), steps=(Step(), Step(spec=None))),
+    Scene(
+        "r16-same-network",
+        initialized("r16-same-network"),
+        steps=(Step(spec={"spec": {"podCIDR": "10.244.16.0/24", "podCIDRs": ["10.244.16.0/24"]}}),),
+    ),
     # A Node that the load balancers of `SERVICES` get, and one that they do not.
     Scene("s17-in", initialized("s17-in"), steps=(Step(spec={"metadata": {"labels": {EXCLUDED: ""}}}),)),
     Scene("s17-out", initialized("s17-out", labels={EXCLUDED: "true"})),
 )
 
-ALL = (*INITIALIZATION, *LIFECYCLE, *ROUTES, *SERVICES)
+SERVED = (*INITIALIZATION, *LIFECYCLE, *BROKEN_CLOUD, *ROUTES, *SERVICES)
+"""Those that one process may serve."""
+ALL = (*SERVED, *BROKEN_PROCESSES)

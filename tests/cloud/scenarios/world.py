@@ -24,29 +24,37 @@ NAMESPACE = "default"
 _NODES, _SERVICES = "/api/v1/nodes", f"/api/v1/namespaces/{NAMESPACE}/services"
 _BY_CHANCE = {"UpdatedLoadBalancer"}
 """Whether a load balancer got its Nodes when it was made, or later, is a matter of milliseconds."""
+_LOOPS = {"cloud-node-controller", "cloud-node-lifecycle-controller", "service-controller", "route_controller"}
+"""Components whose Events count. The API server's own, about cluster IPs while it begins, come by chance."""
 _FOUND, _CREATED = 200, 201
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One Node or Service, and what happens to it. `instance` is its machine (None: it has no machine), `steps` are
-    changes that are made one after the other, each when nothing moves any more: merge patches of the object, of its
-    status, of the machine (None deletes), in that order."""
+    """One Node or Service, and what happens to it. `instance` is its machine (None: it has no machine), `faults` are
+    how calls about it fail at first, `routes` what the cloud has for it. `steps` are changes that are made one after
+    the other, each when nothing moves any more: merge patches of the object, of its status, of the machine (None
+    deletes), in that order."""
 
     name: str
     node: Document = field(default_factory=dict)
     service: Document = field(default_factory=dict)
     instance: Document | None = field(default_factory=dict)
+    faults: tuple[Document, ...] = ()
+    routes: tuple[Document, ...] = ()
     steps: tuple["Step", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What changes at once; an empty document changes nothing, None deletes."""
+    """What changes at once; an empty document changes nothing, None deletes. `faults` take the place of earlier ones,
+    before anything changes; `routes` are added to the cloud's."""
 
     spec: Document | None = field(default_factory=dict)
     status: Document = field(default_factory=dict)
     instance: Document | None = field(default_factory=dict)
+    faults: tuple[Document, ...] = ()
+    routes: tuple[Document, ...] = ()
 
 
 class World:
@@ -62,6 +70,8 @@ class World:
 
     def make(self, scenes: Iterable[Scene]) -> None:
         """Create the objects and machines of all scenes."""
+        scenes = list(scenes)
+        self._change_cloud(lambda cloud: _begin(cloud, scenes))
         for scene in scenes:
             if scene.instance is not None:
                 self._set_machine(scene.name, machine(scene.name) | scene.instance)
@@ -70,9 +80,11 @@ class World:
 
     def advance(self, scenes: Iterable[Scene], number: int) -> None:
         """Make the change of this number in each scene that has so many."""
-        for scene in scenes:
-            if number < len(scene.steps):
-                self.change(scene, scene.steps[number])
+        changes = [(scene, scene.steps[number]) for scene in scenes if number < len(scene.steps)]
+        faults = [fault for scene, step in changes for fault in _faults(scene, step.faults)]
+        self._change_cloud(lambda cloud: cloud.update(faults=faults))
+        for scene, step in changes:
+            self.change(scene, step)
 
     def break_calls(self, chances: Iterable[tuple[str, float]]) -> None:
         """Let calls fail in these ways, each with its chance; nothing ends that."""
@@ -109,6 +121,8 @@ class World:
             self._change_cloud(lambda cloud: cloud["instances"].pop(scene.name, None))
         elif step.instance:
             self._set_machine(scene.name, step.instance)
+        if step.routes:
+            self._change_cloud(lambda cloud: _add_routes(cloud, scene, step.routes))
         if step.status:
             self._send("PATCH", f"{path}/status", {"status": step.status})
         if step.spec is None:
@@ -130,11 +144,11 @@ class World:
             change(cloud)
 
     def _events(self) -> Mapping[str, set[tuple[str, str, str]]]:
-        """Type, reason and component of the Events of each object, by its name."""
+        """Type, reason and component of the loops' Events about each object, by its name."""
         found: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
         for event in self._request("GET", "/api/v1/events", None).body["items"]:
             source = (event.get("source") or {}).get("component") or event.get("reportingComponent") or ""
-            if event["reason"] not in _BY_CHANCE:
+            if source in _LOOPS and event["reason"] not in _BY_CHANCE:
                 found[event["involvedObject"]["name"]].add((event["type"], event["reason"], source))
         return found
 
@@ -151,8 +165,27 @@ class World:
             key = f"{NAMESPACE}/{scene.name}"
             mine = [balancer for balancer in cloud.get("loadBalancers", {}).values() if balancer["service"] == key]
             return {"balancers": [[balancer["ports"], _of_services(balancer["nodes"])] for balancer in mine]}
-        mine = [route["destinationCIDR"] for route in cloud.get("routes", ()) if route["targetNode"] == scene.name]
+        routes = cloud.get("routes", ())
+        mine = [route["destinationCIDR"] for route in routes if scene.name in (route["targetNode"], route["name"])]
         return {"routes": sorted(mine)} if mine else {}
+
+
+def _begin(cloud: Document, scenes: Iterable[Scene]) -> None:
+    """Put into the cloud what the scenes begin with, apart from machines."""
+    cloud["faults"] += [fault for scene in scenes for fault in _faults(scene, scene.faults)]
+    for scene in scenes:
+        _add_routes(cloud, scene, scene.routes)
+
+
+def _add_routes(cloud: Document, scene: Scene, routes: Iterable[Document]) -> None:
+    for number, route in enumerate(routes):
+        own = {"name": f"{scene.name}-{number}", "targetNode": scene.name, "blackhole": False}
+        cloud["routes"].append({**own, "targetNodeAddresses": [], **route})
+
+
+def _faults(scene: Scene, faults: Iterable[Document]) -> Iterable[Document]:
+    """Faults for simcloud, each of calls about this Node or Service alone."""
+    return [{"service" if scene.service else "node": scene.name, **fault} for fault in faults]
 
 
 def _of_services(names: Iterable[str]) -> list[str]:
