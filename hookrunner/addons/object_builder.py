@@ -41,6 +41,11 @@ from kubetypes.json_values import JSON
 
 MIN_OPERATOR = "addons.k8s.io/min-operator-version"
 """Annotation of objects in packages: the lowest version of the operator that may apply them."""
+_EMPTY = (
+    "no objects are left to install, so nothing is changed: the package, or a value, leaves all of them out; to remove "
+    "what is installed, delete the instance"
+)
+"""Everything that is installed would be removed, which no change of a package or a value should do by accident."""
 _SOURCE = re.compile(r"^---\n# Source: (.*)$", re.MULTILINE)
 
 Objects = tuple[SourcedObject, ...]
@@ -80,8 +85,9 @@ class ObjectBuilder:
         self._environ = worker_environment(environ, lookup=False)
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
-        """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered, BadPatch for a
-        patch of the instance that does not fit, KubeError if the cluster cannot say which kinds have namespaces."""
+        """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered or leads to no
+        objects, BadPatch for a patch of the instance that does not fit, KubeError if the cluster cannot say which kinds
+        have namespaces."""
         rendered = await self._render(request)
         objects = split_lists(rendered.objects)
         scopes = await _read_scopes((*objects, *rendered.hooks), request)
@@ -90,6 +96,8 @@ class ObjectBuilder:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
             objects = fill_namespaces(printed, request.namespace, await _read_scopes(printed, request))
         patched = _patched(_described(objects, request), request)
+        if not (patched.objects or rendered.hooks):
+            raise BadManifest(_EMPTY)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
         made = assemble(ordered(_labelled(patched.objects, request)), hooks, rendered.notes)
         chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)

@@ -88,6 +88,29 @@ async def test_kustomization_leads_to_the_same_objects(builder: ObjectBuilder, r
     assert built.rendered.objects == plain.rendered.objects
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.yaml": "# later\n"},
+        {**CHART, "templates/a.yaml": "{{ if false }}" + CONFIG + "{{ end }}"},
+        {"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": "# later\n"},
+    ],
+    ids=["plain", "chart", "kustomization"],
+)
+async def test_build_that_leaves_all_objects_out_is_refused(
+    builder: ObjectBuilder, request_of: Request, files: dict[str, str]
+) -> None:
+    """Else a wrong value would remove all that is installed."""
+    with pytest.raises(BadManifest, match="no objects are left to install"):
+        await builder.build(request_of(files))
+
+
+async def test_chart_of_hooks_alone_is_built(builder: ObjectBuilder, request_of: Request) -> None:
+    hook = CONFIG.replace("name: web", "name: web, annotations: {helm.sh/hook: pre-install}")
+    built = await builder.build(request_of({**CHART, "templates/a.yaml": hook}))
+    assert (len(built.rendered.objects), len(built.rendered.hooks)) == (0, 1)
+
+
 async def test_post_renderer_changes_objects_before_patches(
     builder: ObjectBuilder, request_of: Request, tmp_path: Path
 ) -> None:
