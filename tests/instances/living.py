@@ -187,12 +187,13 @@ class Living:
         await self.site.rests()
 
     def put(self, name: str, of: str, created: int = 1, uid: str = "", **more: Any) -> None:
-        """Create or replace an instance; `spec` is that, everything else is metadata."""
-        spec, kind = more.pop("spec", {}), self.caches[of].addon.object
+        """Create or replace an instance; `spec` and `status` are those, everything else is metadata."""
+        parts = {"spec": more.pop("spec", {}), "status": more.pop("status", {})}
+        kind = self.caches[of].addon.object
         metadata = {"name": name, "namespace": NAMESPACE, "uid": uid or name, "generation": 1}
         stamp = {"creationTimestamp": f"2026-01-01T00:00:{created:02}Z"}
         head = {"apiVersion": kind.api_version, "kind": kind.kind}
-        self.cluster.put(head | {"metadata": metadata | stamp | more, "spec": spec})
+        self.cluster.put(head | {"metadata": metadata | stamp | more} | parts)
 
     def delete(self, name: str, of: str) -> None:
         """As its user does it."""

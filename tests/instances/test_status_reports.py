@@ -6,6 +6,7 @@ import pytest
 
 from hookrunner.errors import HookFailed
 from hookrunner.model.addon_status import ObjectReport
+from hookrunner.model.timestamps import rfc3339
 from tests.convergence.conftest import MakeSite
 from tests.instances.living import Living, addon
 
@@ -81,6 +82,18 @@ async def test_timeout_is_noticed_when_it_passes(make_site: MakeSite) -> None:
     world.objects.become(DNS, None)
     await asyncio.sleep(1)
     assert said(world) == ["Current"]
+
+
+async def test_timeout_counts_from_the_start_that_an_earlier_process_has_written(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns"))
+    world.objects.become(DNS, LATE)
+    began = rfc3339(world.site.now() - 50)
+    world.put("x", "dns", spec={"timeout": "60s"}, status={"revision": 1, "startedAt": began})
+    await world.start()
+    await world.runs()
+    assert (said(world), world.status("x")["startedAt"]) == (["InProgress"], began)
+    await asyncio.sleep(15)
+    assert said(world) == ["Failed"]
 
 
 async def test_failed_run_is_said_once_however_often_it_is_repeated(make_site: MakeSite) -> None:

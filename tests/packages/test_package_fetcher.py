@@ -88,7 +88,7 @@ async def test_fifty_at_once_fetch_once(fetcher: PackageFetcher, place: WebPlace
 
 @pytest.mark.parametrize("answer", [Answer(status=500), Answer(status=404), Answer(body=None)])
 async def test_a_source_that_is_down_does_not_affect_what_is_installed(
-    fetcher: PackageFetcher, place: WebPlace, answer: Answer
+    fetcher: PackageFetcher, place: WebPlace, answer: Answer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await fetcher.fetch(place.source, REQUEST)
     for path in place.files:
@@ -99,6 +99,10 @@ async def test_a_source_that_is_down_does_not_affect_what_is_installed(
     with pytest.raises(PackageError) as raised:
         await fetcher.fetch(source, REQUEST)
     assert raised.value.reason in ("Unreachable", "NotFound")
+    *_, logged = capfd.readouterr().err.splitlines()
+    assert "package not usable" in logged
+    assert f"reason={raised.value.reason}" in logged
+    assert place.base in logged
 
 
 async def test_a_package_that_changed_under_its_version_is_refused_until_accepted(
