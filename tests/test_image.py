@@ -58,7 +58,7 @@ def test_tini_starts_the_program() -> None:
     assert last("CMD") == '["start"]'
 
 
-def test_the_predecessors_names_and_the_providers_are_there() -> None:
+def test_the_predecessors_names_addons_and_providers_are_there() -> None:
     text = " ".join(text for _, text in INSTRUCTIONS)
     names = [
         "/shell-operator",
@@ -67,6 +67,7 @@ def test_the_predecessors_names_and_the_providers_are_there() -> None:
         "/frameworks/shell",
         "/hooks",
         "/modules",
+        "/addons",
         "/providers",
     ]
     assert [name for name in names if f" {name}" not in text] == []

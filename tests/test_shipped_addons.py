@@ -14,6 +14,7 @@ import yaml
 
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.cli.main import run
+from hookrunner.packages.channels import choose_entry, parse_channel
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster
 from tests.tables import each
@@ -71,6 +72,12 @@ def test_channels_offer_packages_and_one_is_ahead(addon: Path) -> None:
     assert len(versions(addon)) >= 2
     assert offered["stable"] | offered["next"] <= versions(addon)
     assert offered["next"] - offered["stable"]
+
+
+@each("minor", ["1.34", "1.35", "1.36", "1.37"])
+def test_kube_proxy_follows_the_minor_version_of_the_cluster(minor: str) -> None:
+    stable = parse_channel("stable", (ADDONS / "kube-proxy/channels/stable").read_text())
+    assert choose_entry(stable, "kube-proxy", f"v{minor}.9").version.startswith(f"{minor}.")
 
 
 @every
