@@ -9,7 +9,7 @@ import pytest
 from simcloud_lib.commands import main, names
 from simcloud_lib.faults import CODES, MISBEHAVIOURS, spoil, take_faults
 from simcloud_lib.frame import answer_request
-from simcloud_lib.state import changing_state, read_state
+from simcloud_lib.state import FIRST_INSTANCES, changing_state, read_state
 from simcloud_lib.verbs import ANSWERS
 
 from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
@@ -115,6 +115,15 @@ def test_a_fault_meets_only_the_calls_that_it_names() -> None:
     assert "error" in answer("lb-get", {"service": service("web"), "name": "a1"})
     main(["recover"])
     assert "result" in answer("lb-get", {"service": service("web"), "name": "a1"})
+
+
+def test_entries_of_one_node_are_wrong_beside_right_ones() -> None:
+    for number, what in enumerate(("forget", "double", "odd-state"), start=1):
+        main(["fail", "--verb", "instances", "--node", f"worker-{number}", "--code", what])
+    answered = answer("instances", {"nodes": [node(name) for name in FIRST_INSTANCES], "want": []})["result"]
+    states = sorted((entry["name"], entry["state"]) for entry in answered["instances"])
+    right, twice = ("control-plane-1", "running"), ("worker-2", "running")
+    assert states == [right, twice, twice, ("worker-3", "asleep")]
 
 
 @pytest.mark.parametrize("what", sorted({*MISBEHAVIOURS} - {"exit", "crash", "child"}))
