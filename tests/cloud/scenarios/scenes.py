@@ -269,3 +269,22 @@ ROUTES = (
 SERVED = (*INITIALIZATION, *LIFECYCLE, *BROKEN_CLOUD, *ROUTES, *SERVICES)
 """Those that one process may serve."""
 ALL = (*SERVED, *BROKEN_PROCESSES)
+
+_ADDRESSES = [{"type": "ExternalIP", "address": "198.19.0.7"}, {"type": "InternalIP", "address": "10.240.0.7"}]
+_REFUSED = service("s25-invalid", loadBalancerIP="203.0.113.1")
+OWN = (
+    *BROKEN_CLOUD,
+    LIFECYCLE[0],
+    Scene(
+        "n11-other-id",
+        node("n11-other-id", providerID="simcloud://i-n11-other-id"),
+        instance={"providerID": "simcloud://other"},
+    ),
+    Scene("n24-other-cloud", node("n24-other-cloud"), instance={"providerID": "other://1"}),
+    Scene("n19-order", initialized("n19-order", addresses=_ADDRESSES)),
+    Scene("l15-foreign", initialized("l15-foreign", providerID="other://1", ready="False"), instance=None),
+    Scene("l15-no-id", initialized("l15-no-id", providerID="", ready="False"), instance=None),
+    Scene("s25-invalid", service=_REFUSED),
+    *(Scene(name, initialized(name, podCIDRs=["10.244.25.0/24"])) for name in ("r25-one", "r25-two")),
+)
+"""Those in which hookrunner differs by default, and a broken cloud once more."""

@@ -14,10 +14,11 @@ from tests import launcher
 from tests.cloud.scenarios import plays
 from tests.cloud.scenarios.managers import QUICK, clean_environment, ours, upstream
 from tests.cloud.scenarios.rights import granted_rights, used_rights
-from tests.cloud.scenarios.scenes import ALL, SERVED
+from tests.cloud.scenarios.scenes import ALL, OWN, SERVED
 from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rest import Reply, content_type, encoded, send
+from tests.flows.waiting import until
 
 pytestmark = pytest.mark.usefixtures("launcher")
 
@@ -64,6 +65,22 @@ def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(
     assert (refused, used) == ([], granted)
 
 
+CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+
+
+@pytest.mark.nightly
+async def test_with_our_defaults_scenes_end_as_the_table_of_differences_says(simulated_world: World) -> None:
+    with ours(simulated_world, *CAREFUL):
+        simulated_world.make(OWN)
+        await until(lambda: _own_end(simulated_world) == BEGUN, "Nodes and Services are looked after")
+        simulated_world.advance(OWN, 0)
+        await until(
+            lambda: _own_end(simulated_world) == BEGUN - {"l1-gone exists"}, "the one that is known to be gone goes"
+        )
+        simulated_world.advance(OWN, 1)
+        await until(lambda: _own_end(simulated_world) == HEALED, "the others go when the cloud says so")
+
+
 @pytest.mark.nightly
 def test_kubernetes_own_manager_still_comes_to_the_recorded_ends(world: World) -> None:
     with upstream(world):
@@ -71,3 +88,35 @@ def test_kubernetes_own_manager_still_comes_to_the_recorded_ends(world: World) -
     if ends != plays.load_recorded():
         (world.directory / "ends.json").write_text(json.dumps(ends, indent=1, sort_keys=True) + "\n")
     assert ends == plays.load_recorded(), f"look at {world.directory / 'ends.json'}, and copy it if it is right"
+
+
+_BROKEN = {scene.name for scene in OWN if scene.name.startswith("l12-")}
+_KEPT = {
+    "n11-other-id",
+    "n24-other-cloud",
+    "n19-order",
+    "l15-foreign",
+    "l15-no-id",
+    "s25-invalid",
+    "r25-one",
+    "r25-two",
+    "l12-off-double",
+}
+_WARNINGS = {
+    "n11-other-id ProviderIDMismatch",
+    "n24-other-cloud InvalidInstanceMetadata",
+    "s25-invalid SyncLoadBalancerFailed",
+    "r25-one DuplicatePodCIDR",
+    "r25-two DuplicatePodCIDR",
+}
+HEALED = {*(f"{name} exists" for name in _KEPT), *_WARNINGS, "n19-order InternalIP first"}
+BEGUN = HEALED | {f"{name} exists" for name in (*_BROKEN, "l1-gone")}
+
+
+def _own_end(world: World) -> set[str]:
+    """What is there, of which Warnings there are Events, and whether the addresses have the cloud's order."""
+    ends = world.ends(OWN)
+    exists = {f"{name} exists" for name, end in ends.items() if end.get("exists", True)}
+    warnings = {f"{name} {event[1]}" for name, end in ends.items() for event in end["events"] if event[0] == "Warning"}
+    first = {"n19-order InternalIP first"} if ends["n19-order"]["addresses"][0][0] == "InternalIP" else set()
+    return exists | warnings | first
