@@ -5,7 +5,8 @@ It stands in for that file, not for an API server: that is the sandbox (docs/dec
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,18 @@ async def settle() -> None:
     """Let every task that can run do so."""
     for _ in range(50):
         await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def running(*parts: Coroutine[Any, Any, None]) -> AsyncIterator[list["asyncio.Task[None]"]]:
+    """Let these run until the end of the block; their tasks."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def until(true: Callable[[], bool]) -> None:

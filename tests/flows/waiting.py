@@ -1,7 +1,7 @@
 """How stories wait: poll until a condition holds, or fail with the name of the condition."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -9,38 +9,37 @@ T = TypeVar("T")
 INTERVAL, LONGEST, PATIENCE = 0.02, 0.2, 60.0
 
 
-def pause_after(waited: float) -> float:
-    """How long to wait for the next look after so many seconds of waiting: an eighth of them, within bounds.
+def _pauses(within: float) -> Iterator[float]:
+    """The pauses after looks, until so many seconds have been waited: an eighth of what was waited before, in bounds.
 
     A look costs the story and the program one or two milliseconds of CPU, at an API server more, and several stories
     wait at the same time: what they wait for needs that CPU."""
-    return max(INTERVAL, min(waited / 8, LONGEST))
+    waited = 0.0
+    while waited < within:
+        pause = max(INTERVAL, min(waited / 8, LONGEST))
+        yield pause
+        waited += pause
 
 
 async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
     """The first true result of `reached()`, asked for again and again. Raises TimeoutError naming `what`.
 
     Patience is the sum of all pauses: while the machine stands still, or is slow, none of it is lost."""
-    waited = 0.0
-    while waited < within:
+    for pause in _pauses(within):
         if result := reached():
             return result
-        pause = pause_after(waited)
         await asyncio.sleep(pause)
-        waited += pause
     raise TimeoutError(f"waited {within:g} s for: {what}")
 
 
 async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str) -> None:
     """Wait until something asked for anew is what is wanted, with the same patience. Raises TimeoutError that says what
     it is."""
-    waited = 0.0
-    while (found := await get()) != wanted:
-        if waited >= PATIENCE:
-            raise TimeoutError(f"{what}: wanted {wanted}, is {found}")
-        pause = pause_after(waited)
+    for pause in _pauses(PATIENCE):
+        if (found := await get()) == wanted:
+            return
         await asyncio.sleep(pause)
-        waited += pause
+    raise TimeoutError(f"{what}: wanted {wanted}, is {found}")
 
 
 async def stays(holds: Callable[[], bool], what: str, seconds: float) -> None:

@@ -5,7 +5,6 @@
 The cloud is an object, and the time is that of the clock.
 """
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,6 +31,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import new_node, node
+from tests.fakes.cluster import running
 from tests.flows.waiting import until
 
 
@@ -84,18 +84,15 @@ class NodesOnServer:
 
 async def follow_nodes(world: NodesOnServer) -> None:
     """From the first Nodes to their end, in an empty cluster."""
-    tasks = [asyncio.create_task(run()) for run in world.runs]
-    await initialize(world)
-    await follow_addresses(world)
-    await turn_off_and_on(world)
-    await terminate(world)
-    await leave_alone(world)
-    await hold_and_release(world)
-    await check_preconditions(world)
-    for task in tasks:
-        assert not task.done()
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    async with running(*(run() for run in world.runs)) as tasks:
+        await initialize(world)
+        await follow_addresses(world)
+        await turn_off_and_on(world)
+        await terminate(world)
+        await leave_alone(world)
+        await hold_and_release(world)
+        await check_preconditions(world)
+        assert not any(task.done() for task in tasks)
 
 
 async def initialize(world: NodesOnServer) -> None:

@@ -16,7 +16,7 @@ from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER
-from tests.fakes.cluster import settle
+from tests.fakes.cluster import running, settle
 
 LIST, APPLY = CloudVerb.ROUTES_LIST, CloudVerb.ROUTES_APPLY
 
@@ -41,14 +41,9 @@ class RouteWorld:
     @asynccontextmanager
     async def run_loop(self) -> AsyncIterator[RouteLoop]:
         loop, nodes = self.build()
-        tasks = [asyncio.create_task(part) for part in (nodes.follow(), loop.run())]
-        await settle()
-        try:
+        async with running(nodes.follow(), loop.run()):
+            await settle()
             yield loop
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -20,7 +20,7 @@ from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import node
-from tests.fakes.cluster import settle
+from tests.fakes.cluster import running, settle
 
 ENSURE, UPDATE, DELETE, GET = CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE, CloudVerb.LB_GET
 
@@ -65,14 +65,9 @@ class BalancerWorld:
     async def run_loop(self) -> AsyncIterator[ServiceLoop]:
         """Let a loop run, until everything that it begins at once is done."""
         loop, services, nodes = self.build()
-        tasks = [asyncio.create_task(part) for part in (services.follow(), nodes.follow(), loop.run())]
-        await self.rest()
-        try:
+        async with running(services.follow(), nodes.follow(), loop.run()):
+            await self.rest()
             yield loop
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def rest(self, seconds: float = 0.0) -> None:
         """Let time pass."""

@@ -4,7 +4,6 @@
     await follow_services(ServicesOnServer(user, ours))
 """
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Any
@@ -37,6 +36,7 @@ from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.routes.route_samples import with_networks
 from tests.cloud.services.balancer_world import UPDATE
 from tests.cloud.services.service_samples import PORT
+from tests.fakes.cluster import running
 from tests.flows.waiting import until
 
 WEB = ObjectRef(SERVICES, "default", "web")
@@ -79,18 +79,15 @@ async def follow_services(world: ServicesOnServer) -> None:
     """From the first Nodes and Services to their end, in a cluster without either."""
     for name, network in (("a", "10.1.0.0/24"), ("b", "10.1.1.0/24")):
         await writes.create(world.user, ObjectRef(NODES), with_networks(name, network))
-    tasks = [asyncio.create_task(run()) for run in world.runs]
-    await check_routes(world)
-    await create_service(world)
-    await change_nodes(world)
-    await change_type(world)
-    await delete_service(world)
-    await check_identity(world)
-    assert not [reason for _, reason in world.reasons if "Failed" in reason]
-    for task in tasks:
-        assert not task.done()
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    async with running(*(run() for run in world.runs)) as tasks:
+        await check_routes(world)
+        await create_service(world)
+        await change_nodes(world)
+        await change_type(world)
+        await delete_service(world)
+        await check_identity(world)
+        assert not [reason for _, reason in world.reasons if "Failed" in reason]
+        assert not any(task.done() for task in tasks)
 
 
 async def check_routes(world: ServicesOnServer) -> None:
