@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,7 +126,8 @@ print(json.dumps([*answers, len(forks)]))
 
 
 def test_a_forked_render_worker_renders_and_dies_as_an_executed_one(tmp_path: Path) -> None:
-    """One that looks things up finds the cluster; one that takes more memory than it may is quoted."""
+    """One that looks things up finds the cluster; one that takes more memory than it may is quoted. What Go says then,
+    or whether it ends by reading a null pointer, depends on its threads: each of three ways was seen in 150 deaths."""
     texts = {
         "good": "a: {{ .Release.Name }}",
         "looks": '{{ lookup "v1" "Secret" "a" "b" }}',
@@ -146,9 +148,10 @@ def test_a_forked_render_worker_renders_and_dies_as_an_executed_one(tmp_path: Pa
     done = subprocess.run([sys.executable, "-c", RENDERS, tmp_path], env=environ, stdout=subprocess.PIPE, check=True)
     executed, forked, forks = json.loads(done.stdout)
     assert (forked[:2], forks) == (executed[:2], 3)
-    for answers in (executed, forked):
-        for word, answer in zip(("{'a': 'r'}", "https://127.0.0.1:1/api", "out of memory"), answers, strict=True):
-            assert word in answer
+    for good, looks, large in (executed, forked):
+        assert "{'a': 'r'}" in good
+        assert "https://127.0.0.1:1/api" in looks
+        assert re.search(r"the render worker died \(.*(memory|SIGSEGV)", large)
 
 
 def _children(pid: int) -> list[int]:

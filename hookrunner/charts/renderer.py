@@ -59,7 +59,8 @@ _KILL_AFTER = 5.0
 """Seconds between asking a worker to end and killing it; killing leaves behind a `helm` that it runs."""
 
 _ROOT = str(Path(__file__).parents[2])
-_LAST_WORDS = re.compile(rb"^(?:fatal error|panic|[\w.]*Error): .*", re.MULTILINE)
+_LAST_WORDS = re.compile(rb"^(?:fatal error|panic|SIG[A-Z]+|[\w.]*Error): .*", re.MULTILINE)
+"""What Go and Python write when they end. Go that gets no memory says so in several ways, or reads a null pointer."""
 
 
 class RenderProcess:
@@ -131,9 +132,8 @@ class RenderProcess:
         if self._last_words.closed:
             return WorkerLost("the render worker was dismissed")
         self._last_words.seek(0)
-        words = _LAST_WORDS.search(self._last_words.read(1 << 16))
+        reason = explain_end(self._last_words.read(1 << 16), code)
         self._last_words.close()
-        reason = words[0].decode(errors="replace") if words else f"exit status {code}"
         return WorkerLost(f"the render worker died ({reason})", is_retryable=self._worker.used)
 
     def hang_up(self) -> None:
@@ -146,6 +146,12 @@ class RenderProcess:
         started a program, which is not a child of this process."""
         self._last_words.close()
         await self._worker.kill(_KILL_AFTER)
+
+
+def explain_end(last_words: bytes, code: int) -> str:
+    """Why a worker ended, from what it wrote and its exit status, as one line."""
+    words = _LAST_WORDS.search(last_words)
+    return words[0].decode(errors="replace") if words else f"exit status {code}"
 
 
 def _program() -> str:

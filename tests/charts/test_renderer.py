@@ -12,7 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from hookrunner.charts.renderer import Renderer, RenderLimits, RenderProcess, request
+from hookrunner.charts.renderer import Renderer, RenderLimits, RenderProcess, explain_end, request
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.process.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
@@ -142,7 +142,7 @@ async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) ->
     eat = '{{ repeat 400000000 "x" }}'
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ if .Values.eat }}" + eat + "{{ end }}"})
     async with Renderer(RenderLimits(memory=100 << 20)) as renderer:
-        with pytest.raises(RenderFailed, match=r"render worker died .*memory"):
+        with pytest.raises(RenderFailed, match=r"render worker died \(.*(memory|SIGSEGV)"):
             await renderer.render(order(directory, {"eat": True}))
         assert (await renderer.render(order(directory))).objects == ()
 
@@ -154,6 +154,21 @@ async def test_killed_idle_worker_is_replaced(renderer: Renderer, write: Write) 
     [child] = renderer._children
     os.kill(child._worker.process.pid, 9)
     assert (await renderer.render(order(directory))).objects
+
+
+LAST_WORDS = (
+    (
+        b"runtime: out of memory: cannot allocate\nfatal error: out of memory\n\ngoroutine 1",
+        "fatal error: out of memory",
+    ),
+    (b"SIGSEGV: segmentation violation\nPC=0x7f m=5\n", "SIGSEGV: segmentation violation"),
+    (b"Traceback:\n  a.py\nMemoryError: too large\n", "MemoryError: too large"),
+    (b"goroutine 1\n", "exit status -9"),
+)
+
+
+async def test_the_reason_of_a_death_is_the_line_that_names_it() -> None:
+    assert [explain_end(words, -9) for words, _ in LAST_WORDS] == [reason for _, reason in LAST_WORDS]
 
 
 @pytest.mark.slow
