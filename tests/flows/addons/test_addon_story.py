@@ -12,12 +12,13 @@ DNS = f"{GROUP}/coredns/default"
 UNIT = "coredns.kube-system.default"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
 HEALTHY = {"phase": "Current", "healthy": True}
-KEPT_AWAY = {
+RENAMED = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {"name": "coredns", "namespace": "kube-system"},
     "spec": {"template": {"spec": {"hostname": "names"}}},
 }
+NOWHERE = {"replicas": 1, "progressDeadlineSeconds": 5, "template": {"spec": {"nodeSelector": {"disk": "none"}}}}
 
 
 async def template(there: ClusterWorld) -> tuple[str, str]:
@@ -26,8 +27,9 @@ async def template(there: ClusterWorld) -> tuple[str, str]:
     return spec["containers"][0]["image"].rpartition(":")[2], spec.get("hostname", "")
 
 
-async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -> None:
-    """Applied, patched, upgraded while hookrunner is killed, given a patch without a match, deleted."""
+async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWorld) -> None:
+    """Applied, patched, given a version that never becomes healthy, upgraded while hookrunner is killed, rolled back on
+    request, given a patch without a match, deleted."""
     await there.world.start()
     await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
     await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
@@ -40,28 +42,14 @@ async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -
         "true",
     ]
 
-    await there.change(DNS, {"patches": [KEPT_AWAY]})
+    await there.change(DNS, {"patches": [RENAMED]})
     await there.reaches(DNS, HEALTHY)
     assert await template(there) == ("v1.14.6", "names")
 
-    record = f"secrets/sh.helm.release.v1.{UNIT}.v3"
-    there.proxy.stall(record)
-    await there.world.ask("PATCH", DNS, {"spec": {"channel": "next"}})
-    await there.proxy.seen(record)  # the objects are written, and the record does not say so yet
-    assert f"{UNIT}.v3 pending-upgrade" in await there.world.releases()
-    await there.world.operator.stop(SIGKILL)
-    there.proxy.resume()
-    await there.world.start()
-    await there.reaches(DNS, {**HEALTHY, "version": "1.15.0", "channel": "next"})
-    assert await template(there) == ("v1.15.0", "names")
-
-    before = (await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()
-    there.world.writes()
-    await there.change(DNS, {"patches": [KEPT_AWAY | {"metadata": {"name": "other", "namespace": "kube-system"}}]})
-    shown = await there.reaches(DNS, {"phase": "PatchFailed", "healthy": False, "version": "1.15.0"})
-    assert "other" in shown["errors"][0]
-    assert [line for line in there.world.writes() if "coredns/default/status" not in line] == []
-    assert ((await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()) == before
+    await fail(there)
+    await survive(there)
+    await roll_back_on_request(there)
+    await match_nothing(there)
 
     (release,) = await there.helm("list")
     assert (release["name"], release["status"]) == (UNIT, "deployed")
@@ -76,30 +64,32 @@ async def test_coredns_comes_is_changed_survives_and_goes(there: ClusterWorld) -
     await there.until(is_told, True, "the Event")
 
 
-NOWHERE = {"replicas": 1, "progressDeadlineSeconds": 5, "template": {"spec": {"nodeSelector": {"disk": "none"}}}}
-
-
-async def test_upgrade_that_never_becomes_healthy_is_rolled_back(there: ClusterWorld) -> None:
-    """Its Pods fit on no node. The version that works then is rolled back on request."""
-    there.world.operator.flags += ("--addons=coredns",)
-    await there.world.start()
-    await there.install("coredns", DNS, {})
-    await there.reaches(DNS, {**HEALTHY, "version": "1.14.6"})
-    await there.change(DNS, {"version": "1.15.0", "patches": [KEPT_AWAY | {"spec": NOWHERE}]})
+async def fail(there: ClusterWorld) -> None:
+    """Upgraded so that its Pods fit on no node, which goes back by itself."""
+    nowhere = RENAMED | {"spec": NOWHERE}
+    await there.change(DNS, {"version": "1.15.0", "rollbackOnFailure": True, "patches": [nowhere]})
     await there.reaches(DNS, {"phase": "RolledBack", "healthy": False, "version": "1.14.6"})
-    assert await template(there) == ("v1.14.6", "")
+    assert await template(there) == ("v1.14.6", "names")
 
     async def are_ready() -> bool:
         return bool((await there.read(DEPLOYMENT))["status"].get("readyReplicas") == 1)
 
     await there.until(are_ready, True, "the Pods")
-    await there.world.stop()
+
+
+async def survive(there: ClusterWorld) -> None:
+    """Upgraded, and killed when the objects are written and the record does not say so yet."""
+    revision = (await there.status(DNS))["revision"]
+    upgrade = f"{UNIT}.v{revision + 1}"
+    there.proxy.stall(f"secrets/sh.helm.release.v1.{upgrade}")
+    await there.world.ask("PATCH", DNS, {"spec": {"version": None, "channel": "next", "patches": [RENAMED]}})
+    await there.proxy.seen(f"secrets/sh.helm.release.v1.{upgrade}")
+    assert f"{upgrade} pending-upgrade" in await there.world.releases()
+    await there.world.operator.stop(SIGKILL)
+    there.proxy.resume()
     await there.world.start()
-    await there.change(DNS, {"version": "1.15.0", "patches": []})
-    await there.reaches(DNS, {**HEALTHY, "version": "1.15.0"})
-    await roll_back_on_request(there)
-    await there.kubectl("delete", "coredns", "default", "-n", "kube-system", "--timeout=180s")
-    assert (await there.marked(UNIT), await there.world.releases()) == ([], [])
+    await there.reaches(DNS, {**HEALTHY, "version": "1.15.0", "channel": "next"})
+    assert await template(there) == ("v1.15.0", "names")
 
 
 async def roll_back_on_request(there: ClusterWorld) -> None:
@@ -113,6 +103,17 @@ async def roll_back_on_request(there: ClusterWorld) -> None:
     await there.reaches(DNS, {**HEALTHY, "version": "1.14.6", "revision": healthy["revision"] + 1})
     (pinned,) = (await there.ask("list"))["instances"]
     assert (pinned["version"], pinned["phase"], pinned["pinned"]) == ("1.14.6", "Current", True)
+
+
+async def match_nothing(there: ClusterWorld) -> None:
+    """Given a patch of an object that it does not have: nothing is written but the status."""
+    before = (await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()
+    there.world.writes()
+    await there.change(DNS, {"patches": [RENAMED | {"metadata": {"name": "other", "namespace": "kube-system"}}]})
+    shown = await there.reaches(DNS, {"phase": "PatchFailed", "healthy": False, "version": "1.14.6"})
+    assert "other" in shown["errors"][0]
+    assert [line for line in there.world.writes() if "coredns/default/status" not in line] == []
+    assert ((await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()) == before
 
 
 async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_path: Path) -> None:
