@@ -1,6 +1,7 @@
 """The life of an instance, from the object to what is installed and back: installed, changed, upgraded, left alone by a
 restart, blocked, deleted."""
 
+import json
 from typing import Any
 
 import pytest
@@ -115,6 +116,57 @@ async def test_restart_writes_nothing_and_keeps_the_status(things: World) -> Non
     await reaches(things, "PackageError", "NotFound", "y")
     assert await status(things) == before
     assert [line for line in things.writes() if "things/x" in line or "of-thing" in line or "secrets" in line] == []
+
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def definition(kind: str, column: str) -> dict[str, Any]:
+    """A kind that is defined without hookrunner, by its own column."""
+    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": status, "status": status}}
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [{"name": column, "type": "string", "jsonPath": ".spec.text"}],
+        "schema": {"openAPIV3Schema": schema},
+    }
+    plural = f"{kind.lower()}s"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.addons.x-k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved"}},
+        "spec": {
+            "group": "addons.x-k8s.io",
+            "names": {"kind": kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+async def columns(world: World, plural: str) -> list[str]:
+    """The columns of a kind, none while it is not defined."""
+    found = await world.ask("GET", f"{DEFINITIONS}/{plural}.addons.x-k8s.io", None)
+    return [column["name"] for column in found["spec"]["versions"][0]["additionalPrinterColumns"]] if found else []
+
+
+async def test_kind_may_be_defined_by_a_file_or_by_someone_else(things: World) -> None:
+    """It is then taken as it is, and one that is not there yet is waited for."""
+    things.write("addons/thing/addon.yaml", ADDON.replace("Thing", "Thing, crd: external"))
+    things.write("addons/widget/addon.yaml", "object: {kind: Widget, crd: file}\ninstances: many\n")
+    things.write("addons/widget/crds/widgets.yaml", json.dumps(definition("Widget", "Own")))
+    await things.start()
+    await things.until(lambda: columns(things, "widgets"), ["Own"], "the definition in the file")
+    assert await columns(things, "things") == []
+    await things.ask("POST", DEFINITIONS, definition("Thing", "Foreign"))
+    await things.until(lambda: served(things), True, "the kind")
+    await put(things, text="a")
+    await things.becomes("of-thing", text="a", version="1.0.0")
+    await reaches(things, "Current", "Current")
+    assert await columns(things, "things") == ["Foreign"]
 
 
 PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-thing"}, "data": {"text": "patched"}}
