@@ -76,6 +76,24 @@ def test_a_schema_that_cannot_be_a_spec_is_refused(tree: MakeTree, schema: str, 
     assert part in str(refused.value)
 
 
+BOMB = (
+    "a: &a ["
+    + "x, " * 99
+    + "]\n"
+    + "".join(f"b{n}: &b{n} [" + f"*{'a' if n == 0 else f'b{n - 1}'}, " * 99 + "]\n" for n in range(6))
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "part"),
+    [("openapi/spec.yaml/file", "", "cannot be read: Is a directory"), ("openapi/spec.yaml", BOMB, "aliases")],
+)
+def test_a_schema_that_cannot_be_read_is_refused(tree: MakeTree, path: str, schema: str, part: str) -> None:
+    root = tree({"a/addon.yaml": "object: {kind: A}", f"a/{path}": schema})
+    with pytest.raises(BadAddon, match=part):
+        read_spec_schema(read_addon(root / "a", root))
+
+
 def test_definitions_of_files_and_of_others(tree: MakeTree) -> None:
     crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.addons.x-k8s.io}}"
     root = tree(

@@ -183,8 +183,9 @@ async def test_status_is_shown_and_selected(kinds: Kinds) -> None:
     live = await kinds.client.get(f"{kinds.objects}/default")
     await kinds.client.send(ApiCall("PUT", f"{kinds.objects}/default/status", body=live | {"status": status}))
     assert (await kinds.client.get(f"{kinds.objects}/default"))["status"] == status
-    selected = await kinds.client.get(f"{kinds.objects}?fieldSelector=status.phase%3DCurrent")
-    assert [item["metadata"]["name"] for item in selected["items"]] == ["default"]
+    for field in ("phase%3DCurrent", "version%3D1.14.6"):
+        selected = await kinds.client.get(f"{kinds.objects}?fieldSelector=status.{field}")
+        assert [item["metadata"]["name"] for item in selected["items"]] == ["default"]
 
 
 async def test_definition_replaces_that_of_upstream_and_keeps_its_objects(kinds: Kinds) -> None:

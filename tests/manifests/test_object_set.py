@@ -55,7 +55,7 @@ def test_the_order_depends_on_kinds_and_names_alone() -> None:
     for seed in range(5):
         shuffled = random.Random(seed).sample(objects, len(objects))
         assert [(source.kind, source.name) for source in ordered(shuffled)] == expected
-    assert list(ordered(objects)[0].obj["data"]) == ["a", "b"]
+    assert str(ordered(objects)[0].obj["data"]) == "{'a': 1, 'b': [{'c': 2, 'd': 1}]}"
 
 
 APPLICATION = sourced(

@@ -93,6 +93,8 @@ async def test_instance_is_installed_changed_upgraded_and_deleted(things: World)
     shown = await reaches(things, "Current", "Current")
     assert (shown["version"], shown["channel"], shown["release"]) == ("1.0.0", "stable", "thing.default.x")
     assert (shown["healthy"], shown["objects"]["ready"], shown["lastHealthy"]["revision"]) == (True, "1/1", 1)
+    conditions = json.loads(things.operator.get("/readyz?output=json")[1])["conditions"]
+    assert [condition["ready"] for condition in conditions if condition["name"] == "addons"] == [True]
     await put(things, text="changed")
     await things.becomes("of-thing", text="changed", version="1.0.0")
     await put(things, version="2.0.0")
