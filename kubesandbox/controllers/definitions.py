@@ -39,7 +39,7 @@ class DefinitionController:
         if change.key.resource == DEFINITIONS:
             self._settle(change.key.name)
             if change.after is None:
-                self.sweep()  # a name that it held may be another's now
+                self._hand_on_names(change.key.name)
         elif change.after is None and "." in change.key.resource:
             self._finish(change.key.resource)
 
@@ -50,8 +50,7 @@ class DefinitionController:
             self._serve(name, {})
             return
         crd = stored.json()
-        others = [one.json() for one in self._api.store.select(DEFINITIONS) if one.key.name != name]
-        status = definition_status.status(crd, others, rfc3339(self._api.now()))
+        status = definition_status.status(crd, self._rivals(name), rfc3339(self._api.now()))
         ends = "deletionTimestamp" in crd["metadata"]
         if ends:
             status["conditions"] = [one for one in status["conditions"] if one["type"] != "Terminating"] + [ENDING]
@@ -60,6 +59,18 @@ class DefinitionController:
         self._serve(name, crd | {"status": status})
         if ends:
             self._empty(name)
+
+    def _rivals(self, name: str) -> list[JSON]:
+        """The other definitions of a definition's group, which its name says (`plural.group`)."""
+        group = name.partition(".")[2]
+        stored = self._api.store.select(DEFINITIONS)
+        return [one.json() for one in stored if one.key.name.partition(".")[2] == group and one.key.name != name]
+
+    def _hand_on_names(self, name: str) -> None:
+        """Names that a deleted definition held may be those that another one waits for."""
+        for rival in self._rivals(name):
+            if not definition_status.has_its_names(rival):
+                self._settle(rival["metadata"]["name"])
 
     def _serve(self, name: str, crd: JSON) -> None:
         """What a definition defines. Where that changes, objects from before are read by the new schema, and watches

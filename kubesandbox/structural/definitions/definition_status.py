@@ -40,6 +40,11 @@ def status(crd: JSON, others: Iterable[JSON], now: str) -> JSON:
     }
 
 
+def has_its_names(crd: JSON) -> bool:
+    """Does it have all names that it wants, as its status says?"""
+    return bool(_condition(crd.get("status") or {}, "NamesAccepted").get("status") == "True")
+
+
 def stored_versions(crd: JSON) -> list[str]:
     """The versions in which objects may be stored: those of the status, and the one in which they are stored now."""
     known = list((crd.get("status") or {}).get("storedVersions") or ())
