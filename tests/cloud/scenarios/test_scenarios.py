@@ -1,6 +1,8 @@
 """Scenes of Nodes, Services and routes: with --compat upstream they end as with Kubernetes' own manager.
 
-`ends.json` has what that manager came to; at night it plays the scenes again. On the sandbox the same is expected.
+`ends.json` has what that manager came to; at night it plays the scenes again. On the sandbox the same is expected. By
+day all scenes are played on a real API server with a cloud that serves; with a process for each call, it is some on the
+sandbox by day, and all on both at night.
 """
 
 import json
@@ -14,7 +16,7 @@ from tests import launcher
 from tests.cloud.scenarios import plays
 from tests.cloud.scenarios.managers import QUICK, clean_environment, ours, upstream
 from tests.cloud.scenarios.rights import granted_rights, used_rights
-from tests.cloud.scenarios.scenes import ALL, OWN, SERVED
+from tests.cloud.scenarios.scenes import ALL, BROKEN_CLOUD, BROKEN_PROCESSES, LIFECYCLE, OWN, SERVED
 from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rest import Reply, content_type, encoded, send
@@ -47,22 +49,31 @@ def simulated_world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_on_the_sandbox_scenes_end_as_with_kubernetes_own_manager(simulated_world: World) -> None:
-    """With a cloud that serves; on the real API server each call is a process."""
-    simulated_world.serve_calls()
+    """With a process for each call: the scenes in which Nodes go or stay, those whose process breaks among them."""
     with ours(simulated_world, "--compat=upstream"):
-        plays.compare(simulated_world, SERVED, plays.load_recorded())
+        plays.compare(simulated_world, (*LIFECYCLE, *BROKEN_CLOUD, *BROKEN_PROCESSES), plays.load_recorded())
 
 
 def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(
     own_cluster: OwnCluster, tmp_path: Path
 ) -> None:
-    """As a ServiceAccount with exactly what `cloud rbac` prints: nothing is refused, no right is superfluous."""
+    """With a cloud that serves, and as a ServiceAccount with exactly what `cloud rbac` prints: nothing is refused, no
+    right is superfluous."""
     kubeconfig, granted = granted_rights(own_cluster, tmp_path, QUICK)
     world = World(kubeconfig, own_cluster.request, tmp_path)
+    world.serve_calls()
     with ours(world, "--compat=upstream", "--debug-kubernetes-api=true", "--leader-elect=true"):
-        plays.compare(world, ALL, plays.load_recorded())
+        plays.compare(world, SERVED, plays.load_recorded())
     used, refused = used_rights(tmp_path / "ours.log")
     assert (refused, used) == ([], granted)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("server", ["world", "simulated_world"])
+def test_all_scenes_end_so_with_a_process_for_each_call(server: str, request: pytest.FixtureRequest) -> None:
+    world: World = request.getfixturevalue(server)
+    with ours(world, "--compat=upstream"):
+        plays.compare(world, ALL, plays.load_recorded())
 
 
 CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
