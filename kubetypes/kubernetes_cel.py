@@ -7,7 +7,9 @@ exist is found out when it is evaluated, not before as by a real API server.
 https://kubernetes.io/docs/reference/using-api/cel/
 """
 
+import binascii
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -28,6 +30,15 @@ WORDS = (
     (re.compile(r"Applying SELECT to non-message type"), "no such key"),  # of null; Go's names it
 )
 
+TIMES = ("date", "date-time", "duration")
+"""Formats of points and spans of time, as which the library cannot be given values."""
+_RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 TOO_LONG = "the sandbox ends an expression after 10,000 steps of its loops"
 
@@ -44,6 +55,43 @@ def compiled_rule(text: str) -> CompiledRule:
 def rule_value(rule: CompiledRule, value: JSON, old: JSON) -> JSON:
     """What a rule gives for `self` and `oldSelf`. Raises `NoValue`."""
     return evaluated(rule.program, rule.variables(value, old))
+
+
+def cel_value(value: JSON, schema: JSON) -> JSON:
+    """A value as the rules of its schema see it: declared fields only, under names that CEL can say, numbers and bytes
+    of their types. What is no schema says nothing."""
+    if not isinstance(schema, dict):
+        return cel_value(value, {})
+    if isinstance(value, dict):
+        properties, additional = schema.get("properties"), schema.get("additionalProperties")
+        if properties:
+            return {
+                _escaped(key): cel_value(inner, properties[key]) for key, inner in value.items() if key in properties
+            }
+        return (
+            {key: cel_value(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
+        )
+    if isinstance(value, list):
+        return [cel_value(inner, schema.get("items") or {}) for inner in value]
+    if schema.get("type") == "number" and type(value) is int:
+        return float(value)
+    return _bytes(value) if schema.get("format") == "byte" and isinstance(value, str) else value
+
+
+def _bytes(text: str) -> JSON:
+    try:
+        return b64decode(text)
+    except binascii.Error:  # the format is for others to check
+        return text
+
+
+def _escaped(name: str) -> str:
+    """A field's name as expressions write it: `a__dash__b`, `__namespace__`."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    for plain, escape in _ESCAPES:
+        name = name.replace(plain, escape)
+    return name
 
 
 def program(environment: Any, text: str) -> Any:

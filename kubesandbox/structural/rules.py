@@ -5,7 +5,6 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 import re
-from base64 import b64decode
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ from kubetypes.cel import CompiledRule, NoValue
 from kubetypes.json_values import JSON
 
 CANNOT = "the sandbox cannot evaluate this rule"
-TIMES = ("date", "date-time", "duration")
 KEY = "x-kubernetes-validations"
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 
@@ -89,7 +87,7 @@ def _why_not(text: str, schema: JSON) -> str:
 
 def _times(schema: JSON, name: str) -> Iterator[str]:
     """The names of fields that are points or spans of time in CEL."""
-    if schema.get("format") in TIMES:
+    if schema.get("format") in kubernetes_cel.TIMES:
         yield name
     for key, inner in (schema.get("properties") or {}).items():
         yield from _times(inner, key)
@@ -125,13 +123,6 @@ SKIPPED = Cause(
     NOWHERE,
 )
 LONGEST_MESSAGE = 5 * 1024
-RESERVED = frozenset(
-    (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
-        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    )
-)
-ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 class _Rule(NamedTuple):
@@ -190,7 +181,7 @@ class Rules:
         return orjson.dumps([held.get(key) for key in self._keys])
 
     def _evaluated(self, rule: _Rule, value: JSON, old: JSON, path: str, changed: bool) -> Iterator[Cause]:
-        bound, before = _bound(value, self._raw), _bound(old, self._raw)
+        bound, before = kubernetes_cel.cel_value(value, self._raw), kubernetes_cel.cel_value(old, self._raw)
         kind = self._raw.get("type", "")
         try:
             if kubernetes_cel.rule_value(rule.test, bound, before) is True:
@@ -260,30 +251,6 @@ def _spoken(expression: CompiledRule, value: JSON, old: JSON) -> str:
         return ""
     text = said.strip() if isinstance(said, str) else ""
     return "" if "\n" in text or len(text.encode()) > LONGEST_MESSAGE else text
-
-
-def _bound(value: JSON, raw: JSON) -> JSON:
-    """A value as CEL sees it: declared fields only, under names that CEL can say, numbers and bytes of their types."""
-    if isinstance(value, dict) and raw.get("properties"):
-        inside = raw["properties"]
-        return {_escaped(key): _bound(inner, inside[key]) for key, inner in value.items() if key in inside}
-    if isinstance(value, dict):
-        additional = raw.get("additionalProperties")
-        return {key: _bound(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
-    if isinstance(value, list):
-        return [_bound(inner, raw.get("items") or {}) for inner in value]
-    if raw.get("type") == "number" and type(value) is int:
-        return float(value)
-    return b64decode(value) if raw.get("format") == "byte" and isinstance(value, str) else value
-
-
-def _escaped(key: str) -> str:
-    """A field's name as expressions write it (`x__dash__y`, `__namespace__`)."""
-    if key in RESERVED:
-        return f"__{key}__"
-    for plain, escape in ESCAPES:
-        key = key.replace(plain, escape)
-    return key
 
 
 def _written(value: JSON) -> bytes:

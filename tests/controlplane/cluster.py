@@ -4,7 +4,7 @@ import base64
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -21,6 +21,8 @@ BUMPED_KEY = base64.b64encode(b"/hookrunner-test-bed/bumped").decode()
 
 
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+RIGHTS_LOOKS = 3000
+"""How often is asked for a right before it is given up: for a minute and more."""
 
 
 class RequestFailed(Exception):
@@ -110,7 +112,7 @@ class Cluster:
         account = self.create(path, {"metadata": {"name": name}})
         if rules:
             self._grant(account, list(rules), "Cluster" if everywhere else "")
-            self._wait_for_right(account, rules[0], everywhere)
+            self.wait_for_right(f"{namespace}:{name}", _attributes(rules[0], "" if everywhere else namespace))
         token = self._token(account, lifetime)
         access = Access(self.access.url, self.access.ca, token)
         kubeconfig = write_kubeconfig(self._scratch / f"{namespace}-{name}.kubeconfig", access)
@@ -155,18 +157,15 @@ class Cluster:
         subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
         self.create(f"{collection}rolebindings", {"metadata": meta, "roleRef": role, "subjects": [subject]})
 
-    def _wait_for_right(self, account: dict[str, Any], rule: Rule, everywhere: bool) -> None:
-        name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]
-        attributes = {
-            "namespace": "" if everywhere else namespace,
-            "group": rule["apiGroups"][0],
-            "resource": rule["resources"][0],
-            "verb": rule["verbs"][0],
-            "name": rule.get("resourceNames", [""])[0],
-        }
-        spec = {"user": f"system:serviceaccount:{namespace}:{name}", "resourceAttributes": attributes}
-        while not self.create(ACCESS_REVIEWS, {"spec": spec})["status"]["allowed"]:
+    def wait_for_right(self, account: str, attributes: Mapping[str, str]) -> None:
+        """Wait until a service account (`namespace:name`) may do something, which the API server learns a moment after
+        it was granted; the attributes are those of a SubjectAccessReview. Raises RequestFailed."""
+        spec = {"user": f"system:serviceaccount:{account}", "resourceAttributes": dict(attributes)}
+        for _ in range(RIGHTS_LOOKS):
+            if self.create(ACCESS_REVIEWS, {"spec": spec})["status"]["allowed"]:
+                return
             time.sleep(0.02)  # rights can only be asked for again and again
+        raise RequestFailed(f"{account} has been granted {attributes}, and is still refused")
 
     def _token(self, account: dict[str, Any], lifetime: float | None) -> str:
         name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]
@@ -178,6 +177,17 @@ class Cluster:
         subject = f"system:serviceaccount:{namespace}:{name}"
         claims = {"iss": ISSUER, "aud": [ISSUER], "sub": subject, "kubernetes.io": bound}
         return sign_token(Path(self._insides().signing_key), claims, lifetime)
+
+
+def _attributes(rule: Rule, namespace: str) -> dict[str, str]:
+    """One request that a rule allows."""
+    return {
+        "namespace": namespace,
+        "group": rule["apiGroups"][0],
+        "resource": rule["resources"][0],
+        "verb": rule["verbs"][0],
+        "name": rule.get("resourceNames", [""])[0],
+    }
 
 
 class OwnCluster(Cluster):

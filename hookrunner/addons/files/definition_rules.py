@@ -20,14 +20,6 @@ from kubetypes.cel import CompiledRule, NoValue, TooLong, WrongExpression
 from kubetypes.json_values import JSON
 
 RULES = "x-kubernetes-validations"
-_TIMES = ("date", "date-time", "duration")
-_RESERVED = frozenset(
-    (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
-        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    )
-)
-_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 class UncheckedRule(NamedTuple):
@@ -90,7 +82,7 @@ def _why_unchecked(rule: Mapping[str, JSON], schema: JSON) -> str:
 
 
 def _has_times(schema: JSON) -> bool:
-    return schema.get("format") in _TIMES or any(_has_times(inner) for _, inner in _inner_schemas(schema))
+    return schema.get("format") in kubernetes_cel.TIMES or any(_has_times(inner) for _, inner in _inner_schemas(schema))
 
 
 # ── evaluation ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -101,7 +93,7 @@ def _broken(schema: JSON, value: JSON, path: str) -> Iterator[str]:
     if value is None:
         return
     for rule in _rules_of(schema):
-        if not _why_unchecked(rule, schema) and (message := _complaint(rule, _to_cel(value, schema))):
+        if not _why_unchecked(rule, schema) and (message := _complaint(rule, kubernetes_cel.cel_value(value, schema))):
             place = ".".join(filter(None, (path, str(rule.get("fieldPath") or "").strip("."))))
             yield f"{place}: {message}".removeprefix(": ")
     if isinstance(value, dict):
@@ -145,7 +137,7 @@ def _text_of(expression: str, value: JSON) -> str:
     return text.strip() if isinstance(text, str) else ""
 
 
-# ── values as rules see them ──────────────────────────────────────────────────────────────────────────────────────
+# ── defaults ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _defaulted(value: JSON, schema: JSON) -> JSON:
@@ -161,19 +153,6 @@ def _defaulted(value: JSON, schema: JSON) -> JSON:
     return {key: _defaulted(inner, properties.get(key, rest)) for key, inner in (missing | value).items()}
 
 
-def _to_cel(value: JSON, schema: JSON) -> JSON:
-    """A value as CEL sees it: declared fields only, under names that CEL can say, and numbers of their types."""
-    if isinstance(value, dict):
-        properties = _properties(schema)
-        additional = schema.get("additionalProperties")
-        if properties:
-            return {_escaped(key): _to_cel(value[key], properties[key]) for key in value if key in properties}
-        return {key: _to_cel(inner, additional) for key, inner in value.items()} if isinstance(additional, dict) else {}
-    if isinstance(value, list):
-        return [_to_cel(element, _items(schema)) for element in value]
-    return float(value) if schema.get("type") == "number" and type(value) is int else value
-
-
 def _properties(schema: JSON) -> dict[str, JSON]:
     return {key: inner for key, inner in (schema.get("properties") or {}).items() if isinstance(inner, dict)}
 
@@ -181,12 +160,3 @@ def _properties(schema: JSON) -> dict[str, JSON]:
 def _items(schema: JSON) -> JSON:
     items = schema.get("items")
     return items if isinstance(items, dict) else {}
-
-
-def _escaped(name: str) -> str:
-    """A field's name as expressions write it: `a__dash__b`, `__namespace__`."""
-    if name in _RESERVED:
-        return f"__{name}__"
-    for plain, escape in _ESCAPES:
-        name = name.replace(plain, escape)
-    return name

@@ -3,14 +3,13 @@ manager has used."""
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests import launcher
 from tests.cloud.scenarios.documents import Document
 from tests.cloud.scenarios.managers import clean_environment
-from tests.controlplane.cluster import ACCESS_REVIEWS, OwnCluster
+from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 
 NAMESPACE, ACCOUNT = "kube-system", "cloud-controller-manager"
@@ -36,9 +35,7 @@ def log_in(cluster: OwnCluster, directory: Path, objects: Sequence[Document]) ->
         api = "/api/v1" if kind == "serviceaccounts" else RBAC
         cluster.create(f"{api}/namespaces/{within}/{kind}" if within else f"{api}/{kind}", obj)
     lease = {"group": "coordination.k8s.io", "resource": "leases", "verb": "create", "namespace": NAMESPACE}
-    asked = {"user": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}", "resourceAttributes": lease}
-    while not cluster.create(ACCESS_REVIEWS, {"spec": asked})["status"]["allowed"]:
-        time.sleep(0.02)  # rights can only be asked for again and again
+    cluster.wait_for_right(f"{NAMESPACE}:{ACCOUNT}", lease)
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
     token = cluster.create(path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
     return write_kubeconfig(directory / f"{ACCOUNT}.kubeconfig", Access(cluster.access.url, cluster.access.ca, token))
