@@ -7,7 +7,7 @@
 
 The first pass comes as soon as it can. The others begin when the clock of the event loop shows a multiple of the
 period: loops with one period, or with multiples of it, then ask in one and the same moment, without waiting for each
-other.
+other. A pass may be told to be repeated after an exact time instead, shorter or longer than the period.
 """
 
 import asyncio
@@ -27,16 +27,23 @@ class PassClock:
     def __init__(self, period: float) -> None:
         self._period = period
         self._began: float | None = None
+        self._repeated_at: float | None = None
         self._stopped = asyncio.Event()
 
     async def wait_for_pass(self, ready: Readiness) -> bool:
         """Wait until the next pass is due and can be made; False after `stop`."""
         now = asyncio.get_running_loop().time
         if self._began is not None:
-            await wait_until_set(self._stopped, next_tick(self._began, now(), self._period))
+            tick = next_tick(self._began, now(), self._period)
+            await wait_until_set(self._stopped, tick if self._repeated_at is None else self._repeated_at)
+        self._repeated_at = None
         can_begin = await ready(self._stopped)
         self._began = now()
         return can_begin and not self._stopped.is_set()
+
+    def repeat_after(self, seconds: float | None) -> None:
+        """Make the next pass exactly so many seconds from now; None: when it is due."""
+        self._repeated_at = None if seconds is None else asyncio.get_running_loop().time() + seconds
 
     def stop(self) -> None:
         """No pass begins any more."""

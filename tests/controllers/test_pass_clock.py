@@ -1,6 +1,7 @@
 """Passes of loops: at common times, never too close, and none after a stop; in virtual time."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -65,3 +66,15 @@ async def test_stop_ends_the_wait_for_a_pass_and_for_what_it_needs() -> None:
     assert await unready is False
     await resting
     assert len(times) == 1
+
+
+async def test_pass_is_repeated_after_the_exact_time_that_it_names_and_then_at_its_period() -> None:
+    clock, times = PassClock(10.0), list[float]()
+    for pause in (3.0, 33.0, None, None):
+        assert await clock.wait_for_pass(at_once)
+        times.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(1)
+        clock.repeat_after(pause)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert gaps[:2] == pytest.approx([4, 34])
+    assert round(times[-1]) % 10 == 0

@@ -4,8 +4,9 @@
     await loop.run()          # while this process is the leader
     loop.stop()               # the pass that is under way is finished, then `run` returns
 
-A pass is one question about all Nodes. One that fails costs no other its addresses; the next pass is the retry. Nodes
-with the kubelet's taint are the matter of `initialization_loop.py`.
+A pass is one question about all Nodes. One that fails costs no other its addresses; the next pass is the retry, and
+comes when the provider says if it has answered about none. Nodes with the kubelet's taint are the matter of
+`initialization_loop.py`.
 """
 
 import asyncio
@@ -20,8 +21,9 @@ from hookrunner.cloud.node_informer import NODES, NodeInformer
 from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
 from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_labels import synced_labels
-from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
+from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import KubeError
 from hookrunner.kube import refusals
@@ -39,19 +41,20 @@ class AddressPolicy:
     """What a pass does, every `period` seconds.
 
     `by_type`: compare addresses as upstream does. `owned_only`: leave Nodes with another cloud's providerID alone.
-    `checks_answers`: refuse what the API server would, with an Event. `syncs_labels`: bring labels up to date too;
-    `beta_labels`: also under their names of old.
+    `checks_answers`: refuse what the API server would, with an Event. `reports_problems`: record an Event if the cloud
+    refuses the credentials. `syncs_labels`: bring labels up to date too; `beta_labels`: also under their names of old.
     """
 
     period: float = 300.0
     by_type: bool = False
     owned_only: bool = True
     checks_answers: bool = True
+    reports_problems: bool = True
     syncs_labels: bool = False
     beta_labels: bool = True
 
 
-UPSTREAM_ADDRESSES = AddressPolicy(by_type=True, owned_only=False, checks_answers=False)
+UPSTREAM_ADDRESSES = AddressPolicy(by_type=True, owned_only=False, checks_answers=False, reports_problems=False)
 """As Kubernetes' own manager does it."""
 
 
@@ -93,6 +96,9 @@ class AddressLoop:
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
         self.problem = describe_unanswered(answers)
         self._pass_log.warn("nodes without an answer", self.problem)
+        self._clock.repeat_after(pause_of(answers))
+        if self._policy.reports_problems:
+            self._reports.record_refusal(asked, answers)
         await asyncio.gather(*(self._bring_up_to_date(node, answers.get(node.name)) for node in asked))
         self._last = {node.uid: self._last[node.uid] for node in self._nodes if node.uid in self._last}
 

@@ -40,7 +40,8 @@ class LifecyclePolicy:
 
     `period`: seconds between two passes. `confirmations`: answers in a row. `min_age`: seconds. `max_per_pass`: 0 is
     any number. `max_ratio`: the share of Nodes that may be gone at once. `needs_witness`: condition 3. `owned_only`:
-    only Nodes whose providerID is of this cloud.
+    only Nodes whose providerID is of this cloud. `reports_problems`: record an Event if the cloud refuses the
+    credentials.
     """
 
     period: float = 10.0
@@ -52,10 +53,18 @@ class LifecyclePolicy:
     needs_witness: bool = True
     owned_only: bool = True
     out_of_service_taint: bool = False
+    reports_problems: bool = True
 
 
 UPSTREAM_LIFECYCLE = LifecyclePolicy(
-    period=5.0, confirmations=1, min_age=0.0, max_per_pass=0, max_ratio=1.0, needs_witness=False, owned_only=False
+    period=5.0,
+    confirmations=1,
+    min_age=0.0,
+    max_per_pass=0,
+    max_ratio=1.0,
+    needs_witness=False,
+    owned_only=False,
+    reports_problems=False,
 )
 """As Kubernetes' own manager does it."""
 

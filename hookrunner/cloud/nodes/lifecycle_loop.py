@@ -7,7 +7,7 @@
 
 One object is for one term as the leader: what was counted in another one does not count. While all Nodes are ready
 nothing is asked. A pass that finds the watch of Nodes lost, before or after the answer, decides nothing, and begins
-every count anew. What is decided is in `lifecycle.py`.
+every count anew. One without any answer is repeated when the provider says. What is decided is in `lifecycle.py`.
 """
 
 import asyncio
@@ -31,8 +31,9 @@ from hookrunner.cloud.nodes.lifecycle import (
     release_held,
     taint_patch,
 )
-from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog, describe_unanswered
+from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import Conflict, KubeError
@@ -111,6 +112,9 @@ class LifecycleLoop:
         self._decision = self._decide(asked, answers)
         self.problem = describe_unanswered(answers)
         self._pass_log.warn("nodes without an answer", self.problem)
+        self._clock.repeat_after(pause_of(answers))
+        if self._policy.reports_problems:
+            self._reports.record_refusal((node for node in asked if not node.ready), answers)
         self._report_held()
         for node in self._decision.delete:
             await self._delete(node)

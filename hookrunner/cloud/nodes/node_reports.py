@@ -3,17 +3,16 @@
 The loops know `NodeReports` alone; the assembly fills it with the recorder of Events and the metrics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner.cloud.answers import InstanceAnswer, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
-from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike
+from hookrunner.cloud.nodes.pass_answers import Answers, describe_unanswered, refusals_in
+from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.log import Logger
 from hookrunner.model.resources import ObjectReference
-from hookrunner.model.status import some
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""
@@ -42,6 +41,14 @@ class NodeReports:
         """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""
         self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node.name, node.uid), event)
 
+    def record_refusal(self, nodes: Iterable[CloudNode], answers: Answers) -> None:
+        """Record that the cloud refuses the credentials, if it does: one Event about the first of these Nodes, which
+        names others. One about each would say the same hundreds of times."""
+        refused = refusals_in(answers)
+        about = min((node for node in nodes if node.name in refused), key=lambda node: node.name, default=None)
+        if about:
+            self.record(about, ObjectEvent("InstanceMetadataFailed", describe_unanswered(refused)))
+
 
 class PassLog:
     """Logs what passes find, once for as long as they find the same."""
@@ -55,12 +62,3 @@ class PassLog:
         if details and self._last.get(fact) != details:
             self._log.warn(fact, details=details)
         self._last[fact] = details
-
-
-def describe_unanswered(answers: Mapping[str, InstanceAnswer | ProviderError]) -> str:
-    """About which Nodes there is no answer, and why; empty if there is one about each."""
-    names: dict[str, list[str]] = {}
-    for name, answer in answers.items():
-        if isinstance(answer, ProviderError):
-            names.setdefault(str(answer), []).append(name)
-    return "; ".join(f"no answer about {some(about)}: {error}" for error, about in names.items())
