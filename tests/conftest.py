@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -70,52 +70,67 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 LONG = (
-    "tests/cloud/scenarios/test_scenarios.py",
-    "tests/flows/addons/test_addon_adoption.py",
-    "tests/flows/addons/test_addon_causes.py",
     "tests/flows/addons/test_addon_lives.py",
-    "tests/flows/addons/test_addon_story.py",
-    "tests/flows/modules/test_metrics_of_hooks.py",
-    "tests/flows/modules/test_shipped.py",
-    "tests/flows/modules/test_webhooks.py",
-    "tests/flows/test_cloud_quick_start.py",
-    "tests/flows/test_cloud_replicas.py",
-    "tests/flows/test_cluster_away.py",
-    "tests/flows/test_conversion.py",
-    "tests/instances/lives/test_awkward_deletions.py",
     "tests/instances/lives/test_killed_instances.py",
-    "tests/kube/test_real_outages.py",
-    "tests/security/test_hung_loop.py",
-    "tests/test_chart_addons_rights.py",
+    "tests/flows/addons/test_addon_story.py",
+    "tests/kube/test_real_cluster.py",
+    "tests/flows/modules/test_shipped.py",
+    "tests/flows/addons/test_addon_causes.py",
+    "tests/flows/modules/test_webhooks.py",
+    "tests/flows/test_webhook_examples.py",
+    "tests/flows/test_conversion.py",
     "tests/test_shipped_addons.py",
+    "tests/flows/test_answers.py",
+    "tests/flows/test_certificates.py",
+    "tests/kube/test_real_outages.py",
+    "tests/flows/test_cloud_replicas.py",
+    "tests/cli/test_webhooks.py",
+    "tests/flows/test_disasters.py",
+    "tests/test_docs_addons.py",
+    "tests/flows/test_cluster_away.py",
+    "tests/flows/modules/test_metrics_of_hooks.py",
+    "tests/test_chart_webhooks.py",
+    "tests/instances/lives/test_awkward_deletions.py",
+    "tests/cloud/scenarios/test_scenarios.py",
+    "tests/test_chart_addons_rights.py",
+    "tests/flows/addons/test_addon_adoption.py",
+    "tests/security/test_hung_loop.py",
 )
-"""Files with a test of ten seconds and more in `.ci/run`, which would keep one worker busy after the others."""
+"""Files that take longest in `.ci/run`, from 66 s to 15 s: late ones would keep a worker busy after the others."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
-    end of a run, stories would leave the processors idle for minutes. Long ones begin early."""
+    end of a run, stories would leave the processors idle for minutes. The longest files come first, one for each
+    worker in turns."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    items[:] = [item for _, file in sorted(_placed(files), key=lambda placed: placed[0]) for item in file]
+    longest = sorted((file for file in files if _name(file) in LONG), key=lambda file: LONG.index(_name(file)))
+    others = [file for file in files if _name(file) not in LONG]
+    placed = [*_dealt(longest), *_spread(others, are_stories=True), *_spread(others, are_stories=False)]
+    ordered = [item for _, file in sorted(placed, key=lambda entry: entry[0]) for item in file]
+    assert len(ordered) == len(items), "a test would be left out"
+    items[:] = ordered
 
 
-def _placed(files: list[list[pytest.Item]]) -> list[tuple[float, list[pytest.Item]]]:
-    """Each file with its place between 0 and 1, stories and others each spread over all of it."""
-    placed = []
-    for waiting in (True, False):
-        kind = [file for file in files if bool(file[0].get_closest_marker("story")) is waiting]
-        total, before = sum(map(len, kind)), 0
-        for file in kind:
-            place = (before + len(file) / 2) / total
-            is_long = file[0].path.relative_to(ROOT).as_posix() in LONG
-            placed.append((_begin_of_share(place) if is_long else place, file))
-            before += len(file)
-    return placed
+def _name(file: list[pytest.Item]) -> str:
+    return file[0].path.relative_to(ROOT).as_posix()
 
 
-def _begin_of_share(place: float) -> float:
-    """The place moved to the first tenth of the tests that one worker gets. When others take from it, they take what
-    is at its end."""
+def _spread(files: Sequence[list[pytest.Item]], are_stories: bool) -> Iterator[tuple[float, list[pytest.Item]]]:
+    """The files of one kind, each with its place between 0 and 1: all over it."""
+    kind = [file for file in files if bool(file[0].get_closest_marker("story")) is are_stories]
+    total, before = sum(map(len, kind)), 0
+    for file in kind:
+        yield (before + len(file) / 2) / total, file
+        before += len(file)
+
+
+def _dealt(files: Sequence[list[pytest.Item]]) -> Iterator[tuple[float, list[pytest.Item]]]:
+    """Files with their places, which are in the first tenth of the tests that a worker gets: to and fro between the
+    workers, so that each gets about as much. When others take from a worker, they take what is at its end."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    share, within = divmod(place * workers, 1)
-    return (share + within / 10) / workers
+    rounds = -(-len(files) // workers)
+    for index, file in enumerate(files):
+        turn, position = divmod(index, workers)
+        share = workers - 1 - position if turn % 2 else position
+        yield (share + turn / rounds / 10) / workers, file

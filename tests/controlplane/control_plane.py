@@ -20,6 +20,8 @@ from tests.controlplane.processes import Processes, free_port
 from tests.controlplane.rest import request
 
 START_TIMEOUT = 120.0
+SIGNS = ("/readyz", "/api/v1/namespaces/default/services/kubernetes")
+"""What a ready API server has. The Service and its namespace are made by controllers that /readyz does not wait for."""
 ISSUER = "https://kubernetes.default.svc"
 NODE = {
     "apiVersion": "v1",
@@ -139,8 +141,7 @@ class ControlPlane:
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
-        # The default namespace is made by a controller that /readyz does not wait for.
-        while not (self._answers("/readyz") and self._answers("/api/v1/namespaces/default")):
+        while not all(map(self._answers, SIGNS)):
             self.check()
             if time.monotonic() > deadline:
                 words = self._processes.last_words("kube-apiserver")
