@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD
@@ -19,18 +20,18 @@ QUICK = (
 
 
 @contextmanager
-def upstream(world: World, *flags: str) -> Iterator[None]:
+def upstream(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[None]:
     """Kubernetes' own, with one worker for each thing to do, as is its default."""
     variables = {"CLOUD_CONFIG": str(world.state)}
-    command = upstream_command(world.kubeconfig, world.directory, (str(SIMCLOUD),), variables)
+    command = upstream_command(world.kubeconfig, world.directory, (str(provider),), variables)
     with upstream_manager(world.directory, (*command, *QUICK, *flags)):
         yield
 
 
 @contextmanager
-def ours(world: World, *flags: str) -> Iterator[launcher.Program]:
+def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launcher.Program]:
     """`hookrunner cloud start`, alone with its cluster. Its log is `ours.log` in the world's directory."""
-    words = ["cloud", "start", f"--cloud-provider={SIMCLOUD}", f"--cloud-config={world.state}", *QUICK]
+    words = ["cloud", "start", f"--cloud-provider={provider}", f"--cloud-config={world.state}", *QUICK]
     own = (f"--kube-config={world.kubeconfig}", "--leader-elect=false", "--listen-port=0", *flags)
     places = (f"--debug-unix-socket={world.directory / 'debug.socket'}", f"--tmp-dir={world.directory / 'tmp'}")
     with (world.directory / "ours.log").open("ab") as log:

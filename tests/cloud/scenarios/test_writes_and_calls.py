@@ -1,0 +1,242 @@
+"""Scenes of which the way counts, and not only the end: how often a manager writes and asks, and what it does when a
+write is refused, a call is slow, or a list cannot be had.
+
+Each is played with Kubernetes' own manager, and with ours under --compat upstream on a real API server and on the
+sandbox. What must not happen is looked at after something that comes later: each manager has one worker of a kind.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cloud.scenarios.documents import SIMCLOUD, Document, machine, node
+from tests.cloud.scenarios.scenes import FINALIZER, initialized, service
+from tests.cloud.scenarios.stages import Manager, Stage, hookrunner, kubernetes, proxied
+from tests.cloud.scenarios.world import NAMESPACE, Scene, Step, World
+from tests.flows.waiting import until
+
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
+
+RARELY = "--node-status-update-frequency=1h"
+"""Addresses of Nodes are asked for once, at the beginning."""
+HEARTBEATS = 500
+FAILING_LISTS = 3
+SLOW = 3.0
+BALANCERS = ("lb-get", "lb-ensure", "lb-update", "lb-delete")
+STRIPPED = {"metadata": {"finalizers": None}}
+ENSURING, ENSURED = ["Normal", "EnsuringLoadBalancer"], ["Normal", "EnsuredLoadBalancer"]
+WITHOUT_NODES, FAILED = ["Warning", "UnAvailableLoadBalancer"], ["Warning", "SyncLoadBalancerFailed"]
+ADDRESSES, OTHER_ADDRESSES = machine("")["addresses"], [{"type": "InternalIP", "address": "10.240.0.99"}]
+
+
+@pytest.fixture(
+    params=[
+        pytest.param((kubernetes, "world"), marks=pytest.mark.cluster),
+        pytest.param((hookrunner, "world"), marks=pytest.mark.cluster),
+        (hookrunner, "simulated_world"),
+    ],
+    ids=["kubernetes", "hookrunner", "hookrunner on the sandbox"],
+)
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
+    manager: Manager = request.param[0]
+    world: World = request.getfixturevalue(request.param[1])
+    with proxied(world, tmp_path) as proxy:
+        yield Stage(world, proxy, manager)
+
+
+async def test_load_balancers_without_nodes(stage: Stage) -> None:
+    with stage.run():
+        await write_twice_and_not_again(stage)
+        await repeat_a_write_after_a_conflict(stage)
+        await ignore_that_a_service_is_gone(stage)
+        await delete_that_of_the_service_before(stage)
+
+
+async def write_twice_and_not_again(stage: Stage) -> None:
+    """Without Nodes there is a Warning and a load balancer. To ensure it again writes nothing."""
+    scene = Scene("s10-equal", service=service("s10-equal"))
+    await begin(stage, scene, WITHOUT_NODES)
+    assert stage.cloud()["loadBalancers"].popitem()[1]["nodes"] == []
+    assert len(stage.writes(scene.name)) == 2, "the finalizer, and the address"
+
+    stage.world.change(scene, note("1"))
+    await until(lambda: len(stage.calls("lb-ensure", about=scene.name)) == 2, "the load balancer ensured again")
+    await let_pass(stage, "s10-later")
+    assert len(stage.writes(scene.name)) == 2
+
+
+async def repeat_a_write_after_a_conflict(stage: Stage) -> None:
+    scene = Scene("s16-conflict", service=kept(service("s16-conflict")))
+    stage.proxy.answer(409, f"PATCH services/{scene.name}/status")
+    await begin(stage, scene, WITHOUT_NODES, FAILED)
+    assert len(stage.writes(scene.name)) == len(stage.calls("lb-ensure", about=scene.name)) == 2
+
+
+async def ignore_that_a_service_is_gone(stage: Stage) -> None:
+    scene = Scene("s16-gone", service=kept(service("s16-gone")))
+    stage.proxy.answer(404, f"PATCH services/{scene.name}/status")
+    stage.world.make([scene])
+    await until(lambda: stage.writes(scene.name), "the write that is answered with 404")
+    await let_pass(stage, "s16-later")
+    end = stage.end(scene)
+    assert (end["ingress"], [event[:2] for event in end["events"]]) == ([], sorted([ENSURED, ENSURING, WITHOUT_NODES]))
+    assert len(stage.writes(scene.name)) == len(stage.calls("lb-ensure", about=scene.name)) == 1
+
+
+async def delete_that_of_the_service_before(stage: Stage) -> None:
+    """It lost its finalizer by hand, was deleted, and came again under its name."""
+    scene = Scene("s20-again", service=service("s20-again"))
+    await begin(stage, scene, WITHOUT_NODES)
+    first = balancers_of(stage, scene)
+    stage.world.change(scene, Step(spec=STRIPPED))
+    stage.world.change(scene, Step(spec=None))
+    await begin(stage, scene, WITHOUT_NODES, ["Normal", "DeletingLoadBalancer"], ["Normal", "DeletedLoadBalancer"])
+    assert balancers_of(stage, scene) != first
+    verbs = [call["verb"] for call in stage.calls(*BALANCERS, about=scene.name)]
+    assert verbs == ["lb-ensure", "lb-delete", "lb-ensure"]
+
+
+async def test_address_without_a_mode_is_written_once(stage: Stage, tmp_path: Path) -> None:
+    """The API server completes it. Kubernetes' own manager then sends the same again, without an effect."""
+    program = tmp_path / "without-modes"
+    program.write_text(f'#!/bin/sh\n{SIMCLOUD} "$@" | sed \'s/, "ipMode": "VIP"//\'\n')
+    program.chmod(0o700)
+    scene = Scene("s26-mode", service=service("s26-mode"))
+    with stage.run(provider=program):
+        await begin(stage, scene, WITHOUT_NODES)
+    before = stage.read(scene)
+    with stage.run(provider=program):
+        await until(lambda: len(stage.calls("lb-ensure", about=scene.name)) == 2, "the load balancer ensured again")
+        await let_pass(stage, "s26-later")
+    assert stage.read(scene) == before
+    assert len(stage.writes(scene.name)) == (3 if stage.manager is kubernetes else 2)
+
+
+async def test_nodes_that_only_report_cost_nothing_and_new_ones_are_not_lost(stage: Stage) -> None:
+    beating = Scene("n23-beating", initialized("n23-beating"))
+    stage.world.make([beating])
+    with stage.run(RARELY):
+        await until(lambda: stage.end(beating)["addresses"], "the addresses of the beginning")
+        await ignore_heartbeats(stage, beating)
+        await give_new_nodes_to_all(stage)
+
+
+async def ignore_heartbeats(stage: Stage, scene: Scene) -> None:
+    asked, written = len(stage.calls("instances", about=scene.name)), stage.writes(scene.name)
+    assert (asked, len(written)) == (1, 1)
+    for number in range(HEARTBEATS):
+        beat = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+        ready = {"type": "Ready", "status": "True", "reason": "Test", "lastHeartbeatTime": beat}
+        stage.world.change(scene, Step(status={"conditions": [ready]}))
+    later = Scene("n23-later", node("n23-later"))
+    stage.world.make([later])
+    await until(lambda: stage.end(later)["events"], "a Node that came after them is initialised")
+    assert len(stage.calls("instances", about=scene.name)) == asked
+    assert stage.writes(scene.name) == written
+
+
+async def give_new_nodes_to_all(stage: Stage) -> None:
+    """A call about new Nodes is slow; meanwhile another Node and another Service come."""
+    first, second, third = (Scene(f"s19-{name}", initialized(f"s19-{name}")) for name in ("one", "two", "three"))
+    before, after = (Scene(f"s19-{name}", service=service(f"s19-{name}")) for name in ("before", "after"))
+    stage.world.make([first, before])
+    await until(lambda: nodes_of(stage, before) == {"s19-one"}, "the first load balancer has the first Node")
+    stage.change_cloud(faults=[{"verb": "lb-update", "what": "delay", "seconds": SLOW, "times": 1}])
+    stage.world.make([second])
+    await until(lambda: not stage.cloud()["faults"], "the slow call has begun")
+    stage.world.make([third, after])
+    wanted = {first.name, second.name, third.name}
+    await until(lambda: nodes_of(stage, before) == nodes_of(stage, after) == wanted, "all have all")
+
+
+async def test_routes_with_addresses_of_nodes(stage: Stage) -> None:
+    stage.change_cloud(capabilities={"features": {"routeNodeAddresses": True}})
+    with stage.run():
+        await follow_addresses(stage)
+        await change_nothing_without_a_list(stage)
+
+
+async def follow_addresses(stage: Stage) -> None:
+    """A route to a Node that has other addresses is made anew."""
+    scene = Scene("r15-moves", initialized("r15-moves", podCIDRs=["10.244.15.0/24"]))
+    stage.world.make([scene])
+    await until(lambda: targets(stage) == {"10.244.15.0/24": ADDRESSES}, "a route to the Node's addresses")
+    stage.world.change(scene, Step(instance={"addresses": OTHER_ADDRESSES}))
+    await until(lambda: targets(stage) == {"10.244.15.0/24": OTHER_ADDRESSES}, "a route to the new addresses")
+    await until(lambda: stage.end(scene)["network"] == ["False", "RouteCreated"], "the Node's network")
+    assert len(stage.cloud()["routes"]) == 1
+
+
+async def change_nothing_without_a_list(stage: Stage) -> None:
+    """While routes cannot be listed, none comes and none goes, and Nodes are not said to be without."""
+    old, new = (Scene(f"r20-{n}", node(f"r20-{n}", podCIDRs=[f"10.244.20{n}.0/24"])) for n in (1, 2))
+    stage.world.make([old])
+    await until(lambda: stage.end(old).get("network"), "a Node with a route")
+    stage.change_cloud(faults=[{"verb": "routes-list", "what": "Unavailable"}])
+    await let_lists_fail(stage, 1)
+    routes, applied = targets(stage), len(stage.calls("routes-apply"))
+    stage.world.make([new])
+    stage.world.change(old, Step(spec=None))
+    await until(lambda: stage.end(new)["events"], "the new Node is initialised")
+    await let_lists_fail(stage, FAILING_LISTS)
+    assert (targets(stage), len(stage.calls("routes-apply"))) == (routes, applied)
+    assert "network" not in stage.end(new)
+
+    stage.change_cloud(faults=[])
+    await until(lambda: stage.end(new).get("network") == ["False", "RouteCreated"], "the new Node's route")
+    await until(lambda: targets(stage).keys() == {"10.244.15.0/24", "10.244.202.0/24"}, "the old Node's route is gone")
+
+
+async def let_lists_fail(stage: Stage, count: int) -> None:
+    """Wait for so many more."""
+    before = failed_lists(stage)
+    await until(lambda: failed_lists(stage) >= before + count, "lists that fail")
+
+
+async def begin(stage: Stage, scene: Scene, *events: list[str]) -> None:
+    """Create a Service, and wait until it has its load balancer, its address and these Events too."""
+    stage.world.make([scene])
+    ingress = [{"ip": "of the pool", "ipMode": "VIP"}]
+    expected = sorted([*event, "service-controller"] for event in (ENSURING, ENSURED, *events))
+    wanted = {"finalizers": [FINALIZER], "ingress": ingress, "balancers": [[[80], []]], "events": expected}
+    try:
+        await until(lambda: stage.end(scene) == wanted, scene.name)
+    except TimeoutError:
+        assert stage.end(scene) == wanted
+
+
+async def let_pass(stage: Stage, name: str) -> None:
+    """Wait until everything is over that was to be done before for Services, with another one that has its turn."""
+    await begin(stage, Scene(name, service=service(name)), WITHOUT_NODES)
+
+
+def failed_lists(stage: Stage) -> int:
+    """How often routes could not be listed. One pass begins after the other, so what failed was the last to begin."""
+    return sum("error" in call for call in stage.calls("routes-list"))
+
+
+def kept(body: Document) -> Document:
+    """With the finalizer from the start: then the status is the only write."""
+    return {**body, "metadata": {**body["metadata"], "finalizers": [FINALIZER]}}
+
+
+def note(text: str) -> Step:
+    """An annotation: the load balancer is ensured again."""
+    return Step(spec={"metadata": {"annotations": {"example.com/note": text}}})
+
+
+def balancers_of(stage: Stage, scene: Scene) -> list[str]:
+    """The names of the load balancers of a Service."""
+    found = stage.cloud().get("loadBalancers", {})
+    return [name for name, balancer in found.items() if balancer["service"] == f"{NAMESPACE}/{scene.name}"]
+
+
+def nodes_of(stage: Stage, scene: Scene) -> set[str]:
+    """The Nodes of this story that a load balancer has."""
+    return {name for balancer in stage.end(scene)["balancers"] for name in balancer[1]}
+
+
+def targets(stage: Stage) -> Document:
+    """Where each route leads."""
+    return {route["destinationCIDR"]: route["targetNodeAddresses"] for route in stage.cloud().get("routes", ())}
