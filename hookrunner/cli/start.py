@@ -9,6 +9,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.cli.output import echo
+from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, YES_NO, Option, options_of
 from hookrunner.safe_files import require_directory
@@ -17,6 +18,8 @@ from hookrunner.settings import SandboxSettings, Settings
 _LEFT = 10_000
 """So many objects more than before may be there until cycles are looked for among them. Hardly anything leaves any, and
 with Python's 700 the looks are a twentieth of the CPU time of a converge."""
+_COMPLETIONS = {"cloud-provider": complete_providers}
+"""How a shell completes values, by flag."""
 
 
 def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
@@ -28,8 +31,15 @@ def click_option(option: Option, also: tuple[str, ...] = ()) -> click.Option:
     text = f"{option.text} [{'; '.join(about)}]"
     if option.kind.metavar == YES_NO.metavar:  # without a value it means yes
         return click.Option(names, metavar="[=BOOL]", is_flag=False, flag_value="true", help=text, hidden=option.hidden)
-    many = option.kind is PATHS
-    return click.Option(names, metavar=option.kind.metavar, multiple=many, help=text, hidden=option.hidden)
+    many, complete = option.kind is PATHS, _COMPLETIONS.get(option.flag)
+    return click.Option(
+        names,
+        metavar=option.kind.metavar,
+        multiple=many,
+        help=text,
+        hidden=option.hidden,
+        shell_complete=complete,
+    )
 
 
 def given(ctx: click.Context) -> dict[str, str]:

@@ -183,6 +183,13 @@ def test_release_tells_which_nodes_it_lets_go(command: Command, endpoint: Endpoi
     assert endpoint.asked == [("POST", "/cloud/release", "")]
 
 
+def test_release_as_json_is_what_was_answered(command: Command, endpoint: Endpoint) -> None:
+    endpoint.answers["/cloud/release"] = '{"released": []}'
+    assert command("cloud", "release", "-o", "json", "--debug-unix-socket", str(endpoint.socket)).out.strip() == (
+        '{"released": []}'
+    )
+
+
 def test_orphans_are_a_table(command: Command, endpoint: Endpoint) -> None:
     orphan = OrphanDump("lb-1", "d/web", "uid-1", "the Service does not exist")
     endpoint.answers["/cloud/orphans.json"] = json.dumps({"orphans": [asdict(orphan)]})

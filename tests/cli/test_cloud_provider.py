@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.shell_completion import CompletionItem, ShellComplete
 
+from hookrunner.cli.main import cli
 from hookrunner.testing.starters.provider_starter import write_provider
 from tests.fakes.command_line import Command
 
@@ -28,6 +30,11 @@ def broken(tmp_path: Path) -> Path:
     path.write_text('#!/bin/sh\necho "token is $MY_TOKEN" >&2\necho usage: broken\n')
     path.chmod(0o755)
     return path
+
+
+def completed(words: list[str], typed: str) -> list[CompletionItem]:
+    """What a shell offers for the last word."""
+    return ShellComplete(cli, {}, "hookrunner", "_X").get_completions(words, typed)
 
 
 def test_new_provider_says_what_to_do_next(command: Command, tmp_path: Path) -> None:
@@ -104,3 +111,28 @@ def test_a_mistake_on_the_command_line_ends_with_2(
     (tmp_path / "nodes.yaml").write_text(NODE)
     ended = command("cloud", *words.format(provider=provider, nodes=tmp_path / "nodes.yaml").split())
     assert (ended.code, message in ended.err) == (2, True), ended.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cloud check --providers-dir DIR",
+        "cloud call --providers-dir DIR",
+        "start --providers-dir DIR --cloud-provider",
+        "cloud start --providers-dir DIR --cloud-provider",
+        "cloud clean --providers-dir DIR --cloud-provider",
+    ],
+)
+def test_completion_offers_the_providers_of_the_directory_or_files(words: str, provider: Path) -> None:
+    (provider.parent / "README").write_text("no provider")
+    (provider.parent / "lib").mkdir()
+    split = words.replace("DIR", str(provider.parent)).split()
+    assert [item.value for item in completed(split, "")] == ["my-cloud"]
+    assert [item.value for item in completed(split, "my-")] == ["my-cloud"]
+    assert [(item.value, item.type) for item in completed(split, "./my")] == [("./my", "file")]
+    assert [(item.value, item.type) for item in completed(split, "other")] == [("other", "file")]
+
+
+def test_completion_offers_files_without_a_providers_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [item.type for item in completed(["cloud", "check"], "")] == ["file"]

@@ -1,5 +1,6 @@
-"""Two replicas of the cloud controller manager on a real API server: one acts; the other does when that one ends, also
-in the middle of a call; the Job of the module that cleans up takes over from both."""
+"""Two replicas of the cloud controller manager on a real API server: one acts, while the other only runs its hook;
+the other does when that one ends, also in the middle of a call; the Job of the module that cleans up takes over from
+both."""
 
 import os
 import sys
@@ -18,6 +19,7 @@ from tests.cloud.scenarios.managers import clean_environment
 from tests.cloud.scenarios.rights import log_in
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.operator import Operator
+from tests.flows.scripts import hook
 from tests.flows.waiting import until
 from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
@@ -30,6 +32,7 @@ ELECTION = (  # a replica that gets no CPU for some seconds goes on leading
     "--leader-elect-retry-period=1s",
 )
 SERVICES = "/api/v1/namespaces/default/services"
+WATCHED = {"apiVersion": "v1", "kind": "Service", "executeHookOnEvent": [], "jqFilter": ".metadata.name"}
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
 
 
@@ -114,8 +117,11 @@ async def test_one_replica_acts_and_the_other_when_it_ends(replicas: Replicas) -
     a.start()
     replicas.expose("one")
     await replicas.address("one")
+    b.write_hooks({"watcher.sh": hook({"kubernetes": [WATCHED]})})
     b.start()
     await b.ready()
+    (synchronization,) = (await b.has_run("watcher.sh"))[0]
+    assert "one" in {entry["filterResult"] for entry in synchronization["objects"]}
     assert (replicas.leads("a"), replicas.leads("b")) == (True, False)
 
     holder = replicas.holder()

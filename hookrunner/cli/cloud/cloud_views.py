@@ -36,16 +36,22 @@ def cloud_status(everything: bool, output: str, sockets: Sockets) -> None:
 
 
 @click.command("release")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @at
-def cloud_release(sockets: Sockets) -> None:
+def cloud_release(output: str, sockets: Sockets) -> None:
     """Let the deletion of Nodes go on that is held because too many of their machines are gone at once.
 
     It lets exactly those go that `hookrunner cloud status` shows as held at the moment; check first that they are gone.
 
     \b
     hookrunner cloud status && hookrunner cloud release
+    hookrunner cloud release -o json | jq -r '.released[]'
     """
-    released = orjson.loads(ask(sockets, "/cloud/release", {}))["released"]
+    text = ask(sockets, "/cloud/release", {})
+    if output == "json":
+        show(text)
+        return
+    released = orjson.loads(text)["released"]
     echo(f"released: {', '.join(released)}" if released else "no deletion is held")
 
 

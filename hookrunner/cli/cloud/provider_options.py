@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hookrunner import settings
+from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.cloud.checks.made_up_objects import made_up_node
 from hookrunner.cloud.cloud_node import CloudNode, read_node
 from hookrunner.cloud.provider.provider_program import ProviderProgram, find_program
@@ -16,7 +17,7 @@ from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
 
 _OPTIONS = (
-    click.argument("provider"),
+    click.argument("provider", shell_complete=complete_providers),
     click.option("--cloud-config", metavar="FILE", help="A file for the provider; its path is in CLOUD_CONFIG."),
     click.option("--cloud-env", metavar="NAME,…", help="Variables that it gets besides PATH, HOME and their like."),
     click.option("--cluster-name", metavar="NAME", help="What it gets to know as the cluster's name."),
