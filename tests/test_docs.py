@@ -47,6 +47,13 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_objects_for_kubectl_do_not_begin_with_a_brace() -> None:
+    """It would read them as JSON, and fail at YAML in one line."""
+    pages = [ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("*/*/README.md")]
+    begins = re.compile(r"kubectl [^\n]*<<[^\n]*\n\s*\{")
+    assert [str(page) for page in pages if begins.search(page.read_text())] == []
+
+
 @pytest.mark.parametrize("script", ["run", "renew", "release"])
 def test_the_ci_scripts_are_readable_by_bash(script: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / script], check=True)

@@ -2,14 +2,15 @@
 
 import json
 import os
+import re
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-from hookrunner.cli.cloud.cloud_clean import cloud_clean
+from hookrunner.cli.cloud.cloud_clean import cloud_clean, describe_plan
 from hookrunner.cli.cloud.cloud_start import cloud_start
 from hookrunner.cli.start import given
 from hookrunner.model.cloud import (
@@ -94,6 +95,19 @@ def test_clean_refuses_a_wrong_command_line(words: str, reason: str, command: Co
     assert (ended.code, reason in ended.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("has_services", "with_routes", "said"),
+    [
+        (False, False, "there is nothing to delete"),
+        (True, False, "--yes deletes these, after"),
+        (False, True, "--yes deletes the routes of the cluster, after"),
+        (True, True, "--yes deletes these, and the routes of the cluster, after"),
+    ],
+)
+def test_clean_says_what_it_would_delete(has_services: bool, with_routes: bool, said: str) -> None:
+    assert said in describe_plan(has_services, with_routes)
+
+
 def test_module_gives_its_programs_flags_that_they_have() -> None:
     """Its Job that cleans up, too."""
     rendered = MODULE / "tests" / "clean.yaml"
@@ -168,6 +182,14 @@ CALL       BEGAN   TOOK   RESULT  MESSAGE
 instances  2h ago  0.05s  OK
 """
     assert ended.out.strip() == expected.strip()
+
+
+def test_status_shows_the_last_ten_calls_and_with_all_every_one(command: Command, endpoint: Endpoint) -> None:
+    calls = tuple(CallDump("instances", 0.0, 0.01, "OK", f"call {number}.") for number in range(50))
+    endpoint.answers["/cloud/status.json"] = json.dumps(asdict(replace(a_state(), calls=calls)))
+    words = ("cloud", "status", "--debug-unix-socket", str(endpoint.socket))
+    assert re.findall(r"call (\d+)\.", command(*words).out) == [str(number) for number in range(40, 50)]
+    assert len(re.findall(r"call \d+\.", command(*words, "--all").out)) == 50
 
 
 def test_status_as_json_is_the_whole_state(command: Command, endpoint: Endpoint) -> None:

@@ -77,6 +77,7 @@ def test_call_shows_request_and_answer(command: Command, provider: Path, tmp_pat
     entries = json.loads(called.out)["result"]["instances"]
     assert [entry["state"] for entry in entries] == ["running", "running", "notFound"]
     assert '"verb": "instances"' in called.err
+    assert "\n\n" not in called.err, "the provider has logged nothing"
 
 
 def test_call_prints_schemas(command: Command, provider: Path) -> None:

@@ -91,7 +91,8 @@ async def _ask(program: ProviderProgram, verb: CloudVerb, params: JSON) -> CallR
 
 def _show(program: ProviderProgram, reply: CallReply) -> None:
     echo(_indented(reply.request.text), err=True)
-    echo(program.masked(reply.printed.stderr), err=True)
+    if log := program.masked(reply.printed.stderr).strip():
+        echo(log, err=True)
     printed = program.masked(reply.printed.stdout.decode(errors="replace"))
     echo(_indented(printed.encode()) if not reply.problem else printed)
     if reply.problem:

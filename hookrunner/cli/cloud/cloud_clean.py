@@ -64,16 +64,24 @@ async def _clean(loaded: Settings, yes: bool, with_routes: bool, times: tuple[fl
     reserve, within = times
     connection = await load_connection(Lookup(loaded.kube))
     async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
-        for service in await read_removable(client, loaded):
+        services = await read_removable(client, loaded)
+        for service in services:
             echo(f"Service {service.key}: its load balancer {'goes' if yes else 'would go'}")
     if not yes:
-        routes = ", and the routes of the cluster" if with_routes else ""
-        echo(f"nothing was changed; --yes deletes these{routes}, after taking the lease over from the manager")
+        echo(describe_plan(bool(services), with_routes))
         return 0
     if not loaded.leader_election.on:
         echo("without an election a manager that runs would make everything anew: stop it first", err=True)
     async with assemble_cleaner(loaded, connection, with_routes, reserve) as cleaner:
         return await _run(cleaner, within)
+
+
+def describe_plan(has_services: bool, with_routes: bool) -> str:
+    """What --yes would do with what was shown."""
+    deleted = ["these"] * has_services + ["the routes of the cluster"] * with_routes
+    if not deleted:
+        return "no Service has a load balancer, there is nothing to delete"
+    return f"nothing was changed; --yes deletes {', and '.join(deleted)}, after taking the lease over from the manager"
 
 
 async def _run(cleaner: CloudCleaner, within: float) -> int:

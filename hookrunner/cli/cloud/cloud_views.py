@@ -12,11 +12,16 @@ from hookrunner.cli.output import age, echo, echo_styled, show, to_table
 from hookrunner.cli.sources import CLUSTER_TIMEOUT
 from kubetypes.json_values import JSON
 
+_CALLS = 10
+"""So many calls fit on a screen with what matters more."""
+
 as_form = click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 
 
 @click.command("status")
-@click.option("-a", "--all", "everything", is_flag=True, help="Show Nodes and Services without problems, too.")
+@click.option(
+    "-a", "--all", "everything", is_flag=True, help="Show Nodes and Services without problems and older calls, too."
+)
 @as_form
 @at
 def cloud_status(everything: bool, output: str, sockets: Sockets) -> None:
@@ -78,11 +83,12 @@ def _paragraphs(state: JSON, everything: bool, now: float) -> Iterator[str]:
     yield _head(state, now)
     nodes = [node for node in state["nodes"] if everything or node["state"] != "initialized"]
     services = [service for service in state["services"] if everything or service["state"] != "synced"]
+    calls = state["calls"] if everything else state["calls"][-_CALLS:]
     tables = (
         (["NODE", "STATE", "FOR", "PROVIDER ID", "WHY"], [_node(node, now) for node in nodes]),
         (["GONE", "CONFIRMED", "WHAT HOLDS ITS DELETION"], [_deletion(deletion) for deletion in state["deletions"]]),
         (["SERVICE", "STATE", "AGAIN IN", "INGRESS", "WHY"], [_service(service, now) for service in services]),
-        (["CALL", "BEGAN", "TOOK", "RESULT", "MESSAGE"], [_call(call, now) for call in state["calls"]]),
+        (["CALL", "BEGAN", "TOOK", "RESULT", "MESSAGE"], [_call(call, now) for call in calls]),
     )
     for titles, rows in tables:
         if rows:
