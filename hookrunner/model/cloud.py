@@ -21,7 +21,7 @@ class ProviderDump:
 
 @dataclass(frozen=True, slots=True)
 class CallDump:
-    """A call of the provider. `code` is empty while it runs."""
+    """A call of the provider that has ended. `code` is that of its error, or OK."""
 
     verb: str
     began: float

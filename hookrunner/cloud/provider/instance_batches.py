@@ -58,10 +58,11 @@ class _WaitingQuestions:
         self._is_asked.set()
         return question
 
-    async def take(self, most: int) -> list[_Question]:
-        """The oldest questions, as soon as there is one."""
+    async def take(self, most: Callable[[], int]) -> list[_Question]:
+        """The oldest questions, as soon as there is one. `most` are taken as it is then: the provider may have said
+        how many it can answer while there was no question."""
         await self._is_asked.wait()
-        names = list(self._questions)[:most]
+        names = list(self._questions)[: most()]
         taken = [self._questions.pop(name) for name in names]
         if not self._questions:
             self._is_asked.clear()
@@ -104,7 +105,7 @@ class InstanceBatches:
     async def run_batches(self) -> None:
         """Ask about all but the Nodes that are set aside, until cancelled."""
         while True:
-            questions = await self._batch.take(self._most())
+            questions = await self._batch.take(self._most)
             try:
                 await self._ask_round(questions)
             finally:
@@ -113,7 +114,7 @@ class InstanceBatches:
     async def run_alone(self) -> None:
         """Ask about the Nodes that are set aside, one at a time, until cancelled."""
         while True:
-            (question,) = await self._alone.take(1)
+            (question,) = await self._alone.take(lambda: 1)
             try:
                 if error := await _attempt(self._ask_alone, [question]):
                     question.settle(error)

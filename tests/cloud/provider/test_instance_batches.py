@@ -99,6 +99,17 @@ async def test_a_batch_is_no_larger_than_the_provider_wants() -> None:
     assert [len(call) for call in cloud.calls] == [200, 200, 50]
 
 
+async def test_size_of_the_first_batch_is_what_the_provider_said_meanwhile() -> None:
+    cloud, most = Cloud(), [1]
+    made = InstanceBatches(cloud.ask, cloud.ask, lambda: most[0])
+    running = asyncio.create_task(made.run_batches())
+    await asyncio.sleep(1)  # nothing is asked before the provider has told its capabilities
+    most[0] = 500
+    await made.ask(numbered(300), STATE)
+    running.cancel()
+    assert [len(call) for call in cloud.calls] == [300]
+
+
 async def test_a_question_during_a_call_is_not_answered_by_that_call() -> None:
     cloud = Cloud()
     async with batches(cloud) as asked:

@@ -1,12 +1,15 @@
 """The two managers that scenes are played with: Kubernetes' own, and ours."""
 
+import json
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks import proc
 from tests import launcher
-from tests.cloud.scenarios.documents import SIMCLOUD
+from tests.cloud.scenarios.documents import SIMCLOUD, Document
 from tests.cloud.scenarios.world import World
 from tests.oracles.cloud_manager import upstream_command, upstream_manager
 
@@ -45,6 +48,37 @@ def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launc
         manager.send_signal(15)
         code = manager.wait()
     assert code == 0, f"it ended with {code}; its log is {world.directory / 'ours.log'}"
+
+
+def release_held(world: World) -> str:
+    """What `hookrunner cloud release` prints when it asks the manager of `ours`."""
+    done = _ask(world, "release")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def read_status(world: World) -> Document:
+    """What `hookrunner cloud status` says of that manager, empty until it can be asked."""
+    done = _ask(world, "status", "--output=json")
+    status: Document = {} if done.returncode else json.loads(done.stdout)
+    return status
+
+
+def _ask(world: World, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["cloud", *words, f"--debug-unix-socket={world.directory / 'debug.socket'}"]
+    return launcher.run(command, cwd=world.directory, env=clean_environment())
+
+
+def is_calling(manager: launcher.Program, verb: str) -> bool:
+    """Does a process of the provider work on this verb?"""
+    return any(_command(pid).endswith(f" {verb} ") for pid in proc.descendants(manager.pid))
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""  # it has ended
 
 
 def clean_environment() -> dict[str, str]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from threading import Thread
 
 import yaml
-from simcloud_lib.state import changing
 
 from tests.cloud.scenarios.documents import SIMCLOUD, Document
 from tests.cloud.scenarios.managers import ours, upstream
@@ -63,10 +62,8 @@ class Stage:
 
     def calls(self, *verbs: str, about: str = "") -> list[Document]:
         """The calls of these verbs that the cloud has answered, in order: all, or those about one Service or Node."""
-        log = Path(f"{self.world.state}.calls")
-        lines = log.read_text().split("\n")[:-1] if log.exists() else ()  # the last may be half written
-        calls = [json.loads(line) for line in lines]
-        return [call for call in calls if call["verb"] in verbs and (not about or _is_about(call, about))]
+        calls = [call for call in self.world.calls() if call["verb"] in verbs]
+        return [call for call in calls if not about or _is_about(call, about)]
 
     def end(self, scene: Scene) -> Document:
         """What one scene looks like now."""
@@ -85,8 +82,7 @@ class Stage:
 
     def change_cloud(self, **changes: object) -> None:
         """Replace whole parts of what the cloud has, such as its faults."""
-        with changing(str(self.world.state)) as cloud:
-            cloud.update(changes)
+        self.world.change_cloud(lambda cloud: cloud.update(changes))
 
 
 @contextmanager

@@ -6,46 +6,19 @@ sandbox by day, and all on both at night.
 """
 
 import json
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests import launcher
 from tests.cloud.scenarios import plays
-from tests.cloud.scenarios.managers import QUICK, clean_environment, ours, upstream
+from tests.cloud.scenarios.managers import QUICK, ours, upstream
 from tests.cloud.scenarios.rights import granted_rights, used_rights
 from tests.cloud.scenarios.scenes import ALL, BROKEN_CLOUD, BROKEN_PROCESSES, LIFECYCLE, OWN, SERVED
 from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
-from tests.controlplane.rest import Reply, content_type, encoded, send
 from tests.flows.waiting import until
 
 pytestmark = pytest.mark.usefixtures("launcher")
-
-
-@pytest.fixture
-def world(own_cluster: OwnCluster, tmp_path: Path) -> World:
-    return World(own_cluster.kubeconfig, own_cluster.request, tmp_path)
-
-
-@pytest.fixture
-def simulated_world(tmp_path: Path) -> Iterator[World]:
-    """As `world`, but its API server is the sandbox, in a process of its own."""
-    kubeconfig = tmp_path / "kubeconfig"
-    words = ["sandbox", f"--kubeconfig={kubeconfig}"]
-    program, printed = launcher.start_piped(words, cwd=tmp_path, env=clean_environment())
-    url = next(word.rstrip(",") for line in printed for word in line.split() if word.startswith("http://"))
-
-    def request(method: str, path: str, body: object) -> Reply:
-        headers = {"Content-Type": content_type(method)}
-        return send(urllib.request.Request(url + path, encoded(body), headers, method=method), None, 60)
-
-    yield World(kubeconfig, request, tmp_path)
-    program.send_signal(15)
-    program.wait()
-    printed.close()
 
 
 def test_on_the_sandbox_scenes_end_as_with_kubernetes_own_manager(simulated_world: World) -> None:
@@ -69,27 +42,23 @@ def test_on_a_real_api_server_scenes_end_as_with_kubernetes_own_manager(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("server", ["world", "simulated_world"])
-def test_all_scenes_end_so_with_a_process_for_each_call(server: str, request: pytest.FixtureRequest) -> None:
-    world: World = request.getfixturevalue(server)
-    with ours(world, "--compat=upstream"):
-        plays.compare(world, ALL, plays.load_recorded())
+def test_all_scenes_end_so_with_a_process_for_each_call(each_world: World) -> None:
+    with ours(each_world, "--compat=upstream"):
+        plays.compare(each_world, ALL, plays.load_recorded())
 
 
 CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
 
 
 @pytest.mark.nightly
-async def test_with_our_defaults_scenes_end_as_the_table_of_differences_says(simulated_world: World) -> None:
-    with ours(simulated_world, *CAREFUL):
-        simulated_world.make(OWN)
-        await until(lambda: _own_end(simulated_world) == BEGUN, "Nodes and Services are looked after")
-        simulated_world.advance(OWN, 0)
-        await until(
-            lambda: _own_end(simulated_world) == BEGUN - {"l1-gone exists"}, "the one that is known to be gone goes"
-        )
-        simulated_world.advance(OWN, 1)
-        await until(lambda: _own_end(simulated_world) == HEALED, "the others go when the cloud says so")
+async def test_with_our_defaults_scenes_end_as_the_table_of_differences_says(each_world: World) -> None:
+    with ours(each_world, *CAREFUL):
+        each_world.make(OWN)
+        await until(lambda: _own_end(each_world) == BEGUN, "Nodes and Services are looked after")
+        each_world.advance(OWN, 0)
+        await until(lambda: _own_end(each_world) == BEGUN - {"l1-gone exists"}, "the one that is known to be gone goes")
+        each_world.advance(OWN, 1)
+        await until(lambda: _own_end(each_world) == HEALED, "the others go when the cloud says so")
 
 
 @pytest.mark.nightly

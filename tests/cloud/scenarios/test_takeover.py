@@ -2,7 +2,6 @@
 leaves Nodes, load balancers and routes as they are: also the Node of a running machine whose kubelet is silent."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -27,11 +26,6 @@ WEB = "/api/v1/namespaces/default/services/web"
 NETWORKS = {"silent": "10.244.0.0/24", "first": "10.244.1.0/24", "second": "10.244.2.0/24", "third": "10.244.3.0/24"}
 SILENT = Scene("silent", node("silent", ready="False", podCIDRs=[NETWORKS["silent"]]))
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
-
-
-@pytest.fixture
-def world(own_cluster: OwnCluster, tmp_path: Path) -> World:
-    return World(own_cluster.kubeconfig, own_cluster.request, tmp_path)
 
 
 async def test_hookrunner_takes_over_from_kubernetes_own_manager(world: World, own_cluster: OwnCluster) -> None:

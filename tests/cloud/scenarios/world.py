@@ -10,7 +10,8 @@ The cloud is `providers/simcloud`: both managers ask the same program, with a pr
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,28 +69,56 @@ class World:
         self.state = directory / "cloud.json"
         self.state.write_text(json.dumps({"instances": {}}))
 
-    def make(self, scenes: Iterable[Scene]) -> None:
+    def make(self, scenes: Sequence[Scene]) -> None:
         """Create the objects and machines of all scenes."""
-        scenes = list(scenes)
-        self._change_cloud(lambda cloud: _begin(cloud, scenes))
+        self.change_cloud(lambda cloud: put_into(cloud, scenes))
+        self.create(scenes)
+
+    def create(self, scenes: Iterable[Scene]) -> None:
+        """Create the objects alone."""
         for scene in scenes:
-            if scene.instance is not None:
-                self._set_machine(scene.name, machine(scene.name) | scene.instance)
-            collection, body = self._place(scene)
-            self._send("POST", collection, body)
+            self._send("POST", *self._place(scene))
 
     def advance(self, scenes: Iterable[Scene], number: int) -> None:
         """Make the change of this number in each scene that has so many."""
         changes = [(scene, scene.steps[number]) for scene in scenes if number < len(scene.steps)]
         faults = [fault for scene, step in changes for fault in _faults(scene, step.faults)]
-        self._change_cloud(lambda cloud: cloud.update(faults=faults))
+        self.change_cloud(lambda cloud: cloud.update(faults=faults))
         for scene, step in changes:
             self.change(scene, step)
 
     def break_calls(self, chances: Iterable[tuple[str, float]]) -> None:
         """Let calls fail in these ways, each with its chance; nothing ends that."""
         faults = [{"verb": "*", "what": what, "chance": chance} for what, chance in chances]
-        self._change_cloud(lambda cloud: cloud.update(faults=faults))
+        self.change_cloud(lambda cloud: cloud.update(faults=faults))
+
+    def change_cloud(self, change: Callable[[Document], object]) -> None:
+        """Change the state as simcloud does: its programs do so meanwhile for load balancers and routes."""
+        with changing(str(self.state)) as cloud:
+            change(cloud)
+
+    @contextmanager
+    def holding_calls(self) -> Iterator[Document]:
+        """The cloud's state, to be changed in place. Calls that begin meanwhile are answered afterwards, and by it."""
+        nothing = {"verb": "none", "what": "delay", "seconds": 0}  # where there are faults, calls wait for the lock
+        self.change_cloud(lambda cloud: cloud["faults"].append(nothing))
+        with changing(str(self.state)) as cloud:
+            yield cloud
+
+    def calls(self, verb: str = "") -> list[Document]:
+        """What simcloud was asked, oldest first, as far as it has answered."""
+        log = Path(f"{self.state}.calls")
+        lines = log.read_text().split("\n")[:-1] if log.exists() else ()  # the last may be half written
+        calls: list[Document] = [json.loads(line) for line in lines]
+        return [call for call in calls if verb in ("", call["verb"])]
+
+    def nodes(self) -> Mapping[str, Document]:
+        """All Nodes, by name."""
+        return self._objects(_NODES)
+
+    def live(self, scene: Scene) -> Document:
+        """The scene's object as it is, empty if it does not exist."""
+        return self._objects(self._place(scene)[0]).get(scene.name, {})
 
     def ends(self, scenes: Iterable[Scene]) -> dict[str, Document]:
         """What each scene looks like now."""
@@ -106,7 +135,7 @@ class World:
 
     def serve_calls(self) -> None:
         """Let one process of the cloud answer all calls, instead of one for each."""
-        self._change_cloud(lambda cloud: cloud.update(capabilities={"features": {"serve": True}}))
+        self.change_cloud(lambda cloud: cloud.update(capabilities={"features": {"serve": True}}))
 
     def _place(self, scene: Scene) -> tuple[str, Document]:
         if scene.service:
@@ -118,11 +147,11 @@ class World:
         collection, _ = self._place(scene)
         path = f"{collection}/{scene.name}"
         if step.instance is None:
-            self._change_cloud(lambda cloud: cloud["instances"].pop(scene.name, None))
+            self.change_cloud(lambda cloud: cloud["instances"].pop(scene.name, None))
         elif step.instance:
             self._set_machine(scene.name, step.instance)
         if step.routes:
-            self._change_cloud(lambda cloud: _add_routes(cloud, scene, step.routes))
+            self.change_cloud(lambda cloud: _add_routes(cloud, scene, step.routes))
         if step.status:
             self._send("PATCH", f"{path}/status", {"status": step.status})
         if step.spec is None:
@@ -136,12 +165,7 @@ class World:
             raise RequestFailed(f"{method} {path} → {reply.status}: {reply.body}")
 
     def _set_machine(self, name: str, changes: Document) -> None:
-        self._change_cloud(lambda cloud: cloud["instances"].setdefault(name, machine(name)).update(changes))
-
-    def _change_cloud(self, change: Callable[[Document], object]) -> None:
-        """Change the state as simcloud does: its programs do so meanwhile for load balancers and routes."""
-        with changing(str(self.state)) as cloud:
-            change(cloud)
+        self.change_cloud(lambda cloud: cloud["instances"].setdefault(name, machine(name)).update(changes))
 
     def _events(self) -> Mapping[str, set[tuple[str, str, str]]]:
         """Type, reason and component of the loops' Events about each object, by its name."""
@@ -170,11 +194,13 @@ class World:
         return {"routes": sorted(mine)} if mine else {}
 
 
-def _begin(cloud: Document, scenes: Iterable[Scene]) -> None:
-    """Put into the cloud what the scenes begin with, apart from machines."""
+def put_into(cloud: Document, scenes: Sequence[Scene]) -> None:
+    """Put into the cloud what the scenes begin with."""
     cloud["faults"] += [fault for scene in scenes for fault in _faults(scene, scene.faults)]
     for scene in scenes:
         _add_routes(cloud, scene, scene.routes)
+        if scene.instance is not None:
+            cloud["instances"].setdefault(scene.name, machine(scene.name)).update(scene.instance)
 
 
 def _add_routes(cloud: Document, scene: Scene, routes: Iterable[Document]) -> None:
