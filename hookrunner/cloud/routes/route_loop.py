@@ -96,6 +96,8 @@ class RouteLoop:
         try:
             routes = await self._provider.list_routes()
         except ProviderError as error:
+            if error.code is ErrorCode.UNAUTHENTICATED and self._policy.reports_problems:
+                self._reports.report_refusal(self._nodes, error)
             return self._fail(error)
         if not await self._nodes.wait_for_view(self._stopped):
             return self._policy.period

@@ -25,9 +25,9 @@ class RoutePolicy:
     in which no change of Nodes begins another. `keeps_foreign_condition`: leave a `NetworkUnavailable` alone that
     another controller has set to False.
 
-    The last four are where upstream differs: changes of Nodes begin a pass; nothing is deleted while no Node has a Pod
+    The last five are where upstream differs: changes of Nodes begin a pass; nothing is deleted while no Node has a Pod
     network; of two Nodes with the same network the older keeps the route; after `Invalid` a route is not tried again
-    until it changes.
+    until it changes; that the cloud refuses the credentials for the list of routes is an Event.
     """
 
     cluster_cidrs: tuple[Network, ...] = ()
@@ -38,10 +38,16 @@ class RoutePolicy:
     needs_networks: bool = True
     oldest_keeps_network: bool = True
     waits_if_invalid: bool = True
+    reports_problems: bool = True
 
 
 UPSTREAM_ROUTES = RoutePolicy(
-    period=10.0, follows_nodes=False, needs_networks=False, oldest_keeps_network=False, waits_if_invalid=False
+    period=10.0,
+    follows_nodes=False,
+    needs_networks=False,
+    oldest_keeps_network=False,
+    waits_if_invalid=False,
+    reports_problems=False,
 )
 """As Kubernetes' own manager does it."""
 

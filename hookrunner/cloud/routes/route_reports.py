@@ -3,10 +3,12 @@
 The loop knows `RouteReports` alone; the assembly fills it with the recorder of Events and the metrics.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
+from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.routes.route_plan import DuplicateNetwork
 from hookrunner.controllers.event_recorder import ComponentRecorder, ObjectEvent
@@ -49,6 +51,14 @@ class RouteReports:
         end = f"the route leads to {duplicate.keeper}"
         text = f"podCIDR {duplicate.cidr} is also that of {others}: {end}, which is the oldest; give each node its own"
         self._record(duplicate.node, duplicate.uid, ObjectEvent("DuplicatePodCIDR", text))
+
+    def report_refusal(self, nodes: Iterable[CloudNode], error: ProviderError) -> None:
+        """The cloud refuses the credentials, so it is not known which routes there are: one Event, about the first Node
+        with a Pod network."""
+        about = min((node for node in nodes if node.pod_cidrs), key=lambda node: node.name, default=None)
+        if about:
+            text = f"routes of the nodes are neither created nor deleted, the cloud does not list them: {error}"
+            self._record(about.name, about.uid, ObjectEvent("FailedToCreateRoute", text))
 
     def _count(self, action: str, error: ProviderError | None) -> None:
         self.metrics.cloud_routes.inc(action, "failed" if error else "ok")

@@ -125,6 +125,23 @@ async def test_pause_that_is_asked_for_is_kept(world: RouteWorld, error: Provide
         assert world.times(LIST) == [0, seconds]
 
 
+async def test_refused_credentials_are_an_event_about_the_first_node(world: RouteWorld) -> None:
+    expired = ProviderError(ErrorCode.UNAUTHENTICATED, "the token has expired")
+    world.cloud.fail(LIST, expired)
+    world.api.put(with_networks("0"))
+    async with world.run_loop():
+        ((reason, name, text),) = world.events
+        assert (reason, name) == ("FailedToCreateRoute", "a")
+        assert text.endswith("the cloud does not list them: Unauthenticated: the token has expired")
+
+
+async def test_upstream_records_no_event_of_refused_credentials(world: RouteWorld) -> None:
+    world.policy = replace(UPSTREAM_ROUTES, cluster_cidrs=CLUSTER)
+    world.cloud.fail(LIST, ProviderError(ErrorCode.UNAUTHENTICATED, "the token has expired"))
+    async with world.run_loop():
+        assert world.events == []
+
+
 class Picky(FakeCloud):
     """Refuses the first of all routes."""
 
