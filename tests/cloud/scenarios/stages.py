@@ -20,12 +20,12 @@ import yaml
 from tests.cloud.scenarios.documents import SIMCLOUD, Document
 from tests.cloud.scenarios.managers import ours, upstream
 from tests.cloud.scenarios.world import NAMESPACE, Scene, World
-from tests.controlplane.kubeconfig import Access, read_kubeconfig
-from tests.controlplane.rest import request
+from tests.controlplane.kubeconfig import Access
 from tests.faults.proxy import PATIENCE, Proxy
 
 Manager = Callable[[World, Path, Path, tuple[str, ...]], AbstractContextManager[object]]
 """Runs with a world, the kubeconfig to use in place of the world's, a provider and flags."""
+_BALANCERS = ("lb-get", "lb-ensure", "lb-update", "lb-delete")
 _WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -69,20 +69,32 @@ class Stage:
         """What one scene looks like now."""
         return self.world.ends([scene])[scene.name]
 
-    def read(self, service: Scene) -> Document:
-        """A Service as it is."""
-        path = f"/api/v1/namespaces/{NAMESPACE}/services/{service.name}"
-        found: Document = request(read_kubeconfig(self.proxy.kubeconfig), "GET", path).body
-        return found
+    def verbs(self, service: Scene) -> list[str]:
+        """What the cloud was asked about the load balancer of a Service, in order."""
+        return [call["verb"] for call in self.calls(*_BALANCERS, about=service.name)]
+
+    def balancers(self, service: Scene) -> list[str]:
+        """The names of the load balancers of a Service."""
+        found = self.cloud().get("loadBalancers", {})
+        return [name for name, balancer in found.items() if balancer["service"] == f"{NAMESPACE}/{service.name}"]
+
+    def backends(self, service: Scene) -> set[str]:
+        """The Nodes that the load balancers of a Service have, of those that scenes of Services are about."""
+        return {name for balancer in self.end(service)["balancers"] for name in balancer[1]}
+
+    def routes(self) -> dict[str, list[Document]]:
+        """To which addresses each route leads, by its network."""
+        found = self.cloud().get("routes", ())
+        return {route["destinationCIDR"]: route["targetNodeAddresses"] for route in found}
 
     def cloud(self) -> Document:
         """What the cloud has."""
         found: Document = json.loads(self.world.state.read_text())
         return found
 
-    def change_cloud(self, **changes: object) -> None:
-        """Replace whole parts of what the cloud has, such as its faults."""
-        self.world.change_cloud(lambda cloud: cloud.update(changes))
+    def set_faults(self, *faults: Document) -> None:
+        """How the cloud's calls fail from now on."""
+        self.world.change_cloud(lambda cloud: cloud.update(faults=list(faults)))
 
 
 @contextmanager

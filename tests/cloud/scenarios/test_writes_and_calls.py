@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.scenarios.documents import SIMCLOUD, Document, machine, node
-from tests.cloud.scenarios.scenes import FINALIZER, initialized, service
+from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
 from tests.cloud.scenarios.stages import Manager, Stage, hookrunner, kubernetes, proxied
-from tests.cloud.scenarios.world import NAMESPACE, Scene, Step, World
+from tests.cloud.scenarios.world import Scene, Step, World
 from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
@@ -23,7 +23,8 @@ RARELY = "--node-status-update-frequency=1h"
 HEARTBEATS = 500
 FAILING_LISTS = 3
 SLOW = 3.0
-BALANCERS = ("lb-get", "lb-ensure", "lb-update", "lb-delete")
+LABELLED = Step(spec={"metadata": {"labels": {"example.com/note": "1"}}})
+TAINTED = Step(spec={"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]}})
 STRIPPED = {"metadata": {"finalizers": None}}
 ENSURING, ENSURED = ["Normal", "EnsuringLoadBalancer"], ["Normal", "EnsuredLoadBalancer"]
 WITHOUT_NODES, FAILED = ["Warning", "UnAvailableLoadBalancer"], ["Warning", "SyncLoadBalancerFailed"]
@@ -48,7 +49,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
 async def test_load_balancers_without_nodes(stage: Stage) -> None:
     with stage.run():
         await write_twice_and_not_again(stage)
-        await repeat_a_write_after_a_conflict(stage)
+        await repeat_writes_after_conflicts(stage)
         await ignore_that_a_service_is_gone(stage)
         await delete_that_of_the_service_before(stage)
 
@@ -66,11 +67,17 @@ async def write_twice_and_not_again(stage: Stage) -> None:
     assert len(stage.writes(scene.name)) == 2
 
 
-async def repeat_a_write_after_a_conflict(stage: Stage) -> None:
-    scene = Scene("s16-conflict", service=kept(service("s16-conflict")))
-    stage.proxy.answer(409, f"PATCH services/{scene.name}/status")
-    await begin(stage, scene, WITHOUT_NODES, FAILED)
-    assert len(stage.writes(scene.name)) == len(stage.calls("lb-ensure", about=scene.name)) == 2
+async def repeat_writes_after_conflicts(stage: Stage) -> None:
+    """Our patch of the finalizer names the version that it is for: conflicts are usual, and it is made anew at once."""
+    status = Scene("s16-status", service=kept(service("s16-status")))
+    finalizer = Scene("s16-finalizer", service=service("s16-finalizer"))
+    for scene in (status, finalizer):
+        stage.proxy.answer(409, f"PATCH services/{scene.name}/status")
+    stage.world.make([status, finalizer])
+    await reach(stage, status, WITHOUT_NODES, FAILED)
+    await reach(stage, finalizer, WITHOUT_NODES, *([FAILED] if stage.manager is kubernetes else []))
+    assert len(stage.writes(status.name)) == len(stage.calls("lb-ensure", about=status.name)) == 2
+    assert (len(stage.writes(finalizer.name)), len(stage.calls("lb-ensure", about=finalizer.name))) == (3, 1)
 
 
 async def ignore_that_a_service_is_gone(stage: Stage) -> None:
@@ -88,13 +95,12 @@ async def delete_that_of_the_service_before(stage: Stage) -> None:
     """It lost its finalizer by hand, was deleted, and came again under its name."""
     scene = Scene("s20-again", service=service("s20-again"))
     await begin(stage, scene, WITHOUT_NODES)
-    first = balancers_of(stage, scene)
+    first = stage.balancers(scene)
     stage.world.change(scene, Step(spec=STRIPPED))
     stage.world.change(scene, Step(spec=None))
     await begin(stage, scene, WITHOUT_NODES, ["Normal", "DeletingLoadBalancer"], ["Normal", "DeletedLoadBalancer"])
-    assert balancers_of(stage, scene) != first
-    verbs = [call["verb"] for call in stage.calls(*BALANCERS, about=scene.name)]
-    assert verbs == ["lb-ensure", "lb-delete", "lb-ensure"]
+    assert stage.balancers(scene) != first
+    assert stage.verbs(scene) == ["lb-ensure", "lb-delete", "lb-ensure"]
 
 
 async def test_address_without_a_mode_is_written_once(stage: Stage, tmp_path: Path) -> None:
@@ -105,11 +111,11 @@ async def test_address_without_a_mode_is_written_once(stage: Stage, tmp_path: Pa
     scene = Scene("s26-mode", service=service("s26-mode"))
     with stage.run(provider=program):
         await begin(stage, scene, WITHOUT_NODES)
-    before = stage.read(scene)
+    before = stage.world.live(scene)
     with stage.run(provider=program):
         await until(lambda: len(stage.calls("lb-ensure", about=scene.name)) == 2, "the load balancer ensured again")
         await let_pass(stage, "s26-later")
-    assert stage.read(scene) == before
+    assert stage.world.live(scene) == before
     assert len(stage.writes(scene.name)) == (3 if stage.manager is kubernetes else 2)
 
 
@@ -119,7 +125,9 @@ async def test_nodes_that_only_report_cost_nothing_and_new_ones_are_not_lost(sta
     with stage.run(RARELY):
         await until(lambda: stage.end(beating)["addresses"], "the addresses of the beginning")
         await ignore_heartbeats(stage, beating)
-        await give_new_nodes_to_all(stage)
+        other = await give_new_nodes_to_all(stage)
+        await update_after_changes_that_count(stage, other)
+        await let_a_lost_load_balancer_be(stage)
 
 
 async def ignore_heartbeats(stage: Stage, scene: Scene) -> None:
@@ -136,35 +144,77 @@ async def ignore_heartbeats(stage: Stage, scene: Scene) -> None:
     assert stage.writes(scene.name) == written
 
 
-async def give_new_nodes_to_all(stage: Stage) -> None:
-    """A call about new Nodes is slow; meanwhile another Node and another Service come."""
+async def give_new_nodes_to_all(stage: Stage) -> Scene:
+    """A call about new Nodes is slow; meanwhile another Node and another Service come. One of the Services."""
     first, second, third = (Scene(f"s19-{name}", initialized(f"s19-{name}")) for name in ("one", "two", "three"))
     before, after = (Scene(f"s19-{name}", service=service(f"s19-{name}")) for name in ("before", "after"))
     stage.world.make([first, before])
-    await until(lambda: nodes_of(stage, before) == {"s19-one"}, "the first load balancer has the first Node")
-    stage.change_cloud(faults=[{"verb": "lb-update", "what": "delay", "seconds": SLOW, "times": 1}])
+    await until(lambda: stage.backends(before) == {"s19-one"}, "the first load balancer has the first Node")
+    stage.set_faults({"verb": "lb-update", "what": "delay", "seconds": SLOW, "times": 1})
     stage.world.make([second])
     await until(lambda: not stage.cloud()["faults"], "the slow call has begun")
     stage.world.make([third, after])
     wanted = {first.name, second.name, third.name}
-    await until(lambda: nodes_of(stage, before) == nodes_of(stage, after) == wanted, "all have all")
+    await until(lambda: stage.backends(before) == stage.backends(after) == wanted, "all have all")
+    return before
+
+
+async def update_after_changes_that_count(stage: Stage, other: Scene) -> None:
+    """Nodes that come, go, or get another providerID are new to load balancers. Other changes are not, of Nodes or of
+    Services; the autoscaler's taint counts when something else does. `other` is a Service that is there already."""
+    first, second = Scene("s17-one", initialized("s17-one")), Scene("s17-two", initialized("s17-two", providerID=""))
+    web = Scene("s17-web", service=service("s17-web"))
+    stage.world.make([first])
+    await until(lambda: first.name in stage.backends(other), "the Node is known")
+    stage.world.make([web])
+    await until(lambda: stage.end(web)["ingress"], "a load balancer")
+    for change in (Step(status=NOT_READY), LABELLED, TAINTED, Step(status=READY)):
+        stage.world.change(first, change)
+    for change in (LABELLED, Step(spec={"spec": {"selector": {"app": "other"}}})):
+        stage.world.change(web, change)
+
+    stage.world.make([second])
+    await until(lambda: stage.backends(web) & {first.name, second.name} == {second.name}, "the one without a taint")
+    stage.world.change(second, Step(spec={"spec": {"providerID": f"simcloud://i-{second.name}"}}))
+    await until(lambda: len(stage.calls("lb-update", about=web.name)) == 2, "a call about its providerID")
+    stage.world.change(second, Step(spec=None))
+    await until(lambda: len(stage.calls("lb-update", about=web.name)) == 3, "a call without it")
+    assert not stage.backends(web) & {first.name, second.name}
+    assert stage.verbs(web) == ["lb-ensure", *["lb-update"] * 3]
+
+
+async def let_a_lost_load_balancer_be(stage: Stage) -> None:
+    """It cannot be given other Nodes; that is no failure, and it is not made anew."""
+    lost, later = (Scene(f"s18-{name}", service=service(f"s18-{name}")) for name in ("lost", "later"))
+    stage.world.make([lost])
+    await until(lambda: stage.end(lost)["ingress"], "a load balancer")
+    (balancer,) = stage.balancers(lost)
+    stage.world.change_cloud(lambda cloud: cloud["loadBalancers"].pop(balancer))
+    stage.world.make([Scene("s18-node", initialized("s18-node"))])
+    verbs = ["lb-ensure", "lb-update", *(["lb-get"] if stage.manager is kubernetes else [])]
+    await until(lambda: stage.verbs(lost) == verbs, "a call about its Nodes")
+    stage.world.make([later])
+    await until(lambda: stage.end(later)["ingress"], "another Service that has its turn")
+    assert stage.verbs(lost) == verbs
+    assert not [event for event in stage.end(lost)["events"] if event[0] == "Warning"]
 
 
 async def test_routes_with_addresses_of_nodes(stage: Stage) -> None:
-    stage.change_cloud(capabilities={"features": {"routeNodeAddresses": True}})
+    stage.world.change_cloud(lambda cloud: cloud.update(capabilities={"features": {"routeNodeAddresses": True}}))
     with stage.run():
         await follow_addresses(stage)
         await change_nothing_without_a_list(stage)
+        await heal_what_could_not_be_made(stage)
 
 
 async def follow_addresses(stage: Stage) -> None:
     """A route to a Node that has other addresses is made anew."""
     scene = Scene("r15-moves", initialized("r15-moves", podCIDRs=["10.244.15.0/24"]))
     stage.world.make([scene])
-    await until(lambda: targets(stage) == {"10.244.15.0/24": ADDRESSES}, "a route to the Node's addresses")
+    await until(lambda: stage.routes() == {"10.244.15.0/24": ADDRESSES}, "a route to the Node's addresses")
     stage.world.change(scene, Step(instance={"addresses": OTHER_ADDRESSES}))
-    await until(lambda: targets(stage) == {"10.244.15.0/24": OTHER_ADDRESSES}, "a route to the new addresses")
-    await until(lambda: stage.end(scene)["network"] == ["False", "RouteCreated"], "the Node's network")
+    await until(lambda: stage.routes() == {"10.244.15.0/24": OTHER_ADDRESSES}, "a route to the new addresses")
+    await until(lambda: stage.end(scene).get("network") == ["False", "RouteCreated"], "the Node's network")
     assert len(stage.cloud()["routes"]) == 1
 
 
@@ -173,19 +223,30 @@ async def change_nothing_without_a_list(stage: Stage) -> None:
     old, new = (Scene(f"r20-{n}", node(f"r20-{n}", podCIDRs=[f"10.244.20{n}.0/24"])) for n in (1, 2))
     stage.world.make([old])
     await until(lambda: stage.end(old).get("network"), "a Node with a route")
-    stage.change_cloud(faults=[{"verb": "routes-list", "what": "Unavailable"}])
+    stage.set_faults({"verb": "routes-list", "what": "Unavailable"})
     await let_lists_fail(stage, 1)
-    routes, applied = targets(stage), len(stage.calls("routes-apply"))
+    routes, applied = stage.routes(), len(stage.calls("routes-apply"))
     stage.world.make([new])
     stage.world.change(old, Step(spec=None))
     await until(lambda: stage.end(new)["events"], "the new Node is initialised")
     await let_lists_fail(stage, FAILING_LISTS)
-    assert (targets(stage), len(stage.calls("routes-apply"))) == (routes, applied)
+    assert (stage.routes(), len(stage.calls("routes-apply"))) == (routes, applied)
     assert "network" not in stage.end(new)
 
-    stage.change_cloud(faults=[])
+    stage.set_faults()
     await until(lambda: stage.end(new).get("network") == ["False", "RouteCreated"], "the new Node's route")
-    await until(lambda: targets(stage).keys() == {"10.244.15.0/24", "10.244.202.0/24"}, "the old Node's route is gone")
+    await until(lambda: stage.routes().keys() == {"10.244.15.0/24", "10.244.202.0/24"}, "the old Node's route is gone")
+
+
+async def heal_what_could_not_be_made(stage: Stage) -> None:
+    scene = Scene("r21-later", initialized("r21-later", podCIDRs=["10.244.21.0/24"]))
+    stage.set_faults({"verb": "routes-apply", "what": "Unavailable"})
+    stage.world.make([scene])
+    await until(lambda: stage.end(scene).get("network") == ["True", "NoRouteCreated"], "a Node without its route")
+    await until(lambda: stage.end(scene)["events"] == [["Warning", "FailedToCreateRoute", "route_controller"]], "why")
+    stage.set_faults()
+    await until(lambda: stage.end(scene)["network"] == ["False", "RouteCreated"], "a Node with its route")
+    assert "10.244.21.0/24" in stage.routes()
 
 
 async def let_lists_fail(stage: Stage, count: int) -> None:
@@ -195,8 +256,13 @@ async def let_lists_fail(stage: Stage, count: int) -> None:
 
 
 async def begin(stage: Stage, scene: Scene, *events: list[str]) -> None:
-    """Create a Service, and wait until it has its load balancer, its address and these Events too."""
+    """Create a Service, and wait until it has what `reach` waits for."""
     stage.world.make([scene])
+    await reach(stage, scene, *events)
+
+
+async def reach(stage: Stage, scene: Scene, *events: list[str]) -> None:
+    """Wait until a Service has its load balancer, its address and these Events, besides those that each has."""
     ingress = [{"ip": "of the pool", "ipMode": "VIP"}]
     expected = sorted([*event, "service-controller"] for event in (ENSURING, ENSURED, *events))
     wanted = {"finalizers": [FINALIZER], "ingress": ingress, "balancers": [[[80], []]], "events": expected}
@@ -224,19 +290,3 @@ def kept(body: Document) -> Document:
 def note(text: str) -> Step:
     """An annotation: the load balancer is ensured again."""
     return Step(spec={"metadata": {"annotations": {"example.com/note": text}}})
-
-
-def balancers_of(stage: Stage, scene: Scene) -> list[str]:
-    """The names of the load balancers of a Service."""
-    found = stage.cloud().get("loadBalancers", {})
-    return [name for name, balancer in found.items() if balancer["service"] == f"{NAMESPACE}/{scene.name}"]
-
-
-def nodes_of(stage: Stage, scene: Scene) -> set[str]:
-    """The Nodes of this story that a load balancer has."""
-    return {name for balancer in stage.end(scene)["balancers"] for name in balancer[1]}
-
-
-def targets(stage: Stage) -> Document:
-    """Where each route leads."""
-    return {route["destinationCIDR"]: route["targetNodeAddresses"] for route in stage.cloud().get("routes", ())}
