@@ -8,6 +8,7 @@ import pytest
 
 from tests import launcher
 from tests.cloud.scenarios.managers import clean_environment
+from tests.cloud.scenarios.stages import Manager, Stage, hookrunner, kubernetes, proxied
 from tests.cloud.scenarios.world import World
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rest import Reply, content_type, encoded, send
@@ -42,3 +43,19 @@ def each_world(request: pytest.FixtureRequest) -> World:
     """The test is run with each."""
     made: World = request.getfixturevalue(request.param)
     return made
+
+
+@pytest.fixture(
+    params=[
+        pytest.param((kubernetes, "world"), marks=pytest.mark.cluster),
+        pytest.param((hookrunner, "world"), marks=pytest.mark.cluster),
+        (hookrunner, "simulated_world"),
+    ],
+    ids=["kubernetes", "hookrunner", "hookrunner on the sandbox"],
+)
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
+    """The test is run with Kubernetes' own manager, and with ours as that one behaves."""
+    manager: Manager = request.param[0]
+    world: World = request.getfixturevalue(request.param[1])
+    with proxied(world, tmp_path) as proxy:
+        yield Stage(world, proxy, manager)
