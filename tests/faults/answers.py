@@ -1,10 +1,13 @@
-"""Answers that the proxy gives itself, in the API server's words (API conventions, Response Status Kind)."""
+"""Answers that the proxy gives itself, in the API server's words (API conventions, Response Status Kind), and answers
+that it loses."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
+
+from tests.faults.exchange import Request
 
 REASONS = {
     400: "BadRequest",
@@ -22,12 +25,38 @@ REASONS = {
 
 
 @dataclass(slots=True)
-class Answer:
-    """The status for the next `left` requests that match; `retry_after` is in seconds."""
+class Turns:
+    """Which requests meet a fault: of those that match the first of every so many, `left` times."""
 
-    status: int
     match: str
     left: int
+    every: int = 1
+    came: int = 0
+
+    def take(self, request: Request) -> bool:
+        """Does this request meet it? It is counted."""
+        if not (self.left and request.matches(self.match)):
+            return False
+        self.came += 1
+        meets = self.came % self.every == 1 % self.every
+        self.left -= meets
+        return meets
+
+
+@dataclass(slots=True)
+class Loss:
+    """The connection breaks: before the request has arrived, or, if it is `forwarded`, before its answer comes back."""
+
+    turns: Turns
+    forwarded: bool
+
+
+@dataclass(slots=True)
+class Answer:
+    """A status in place of the API server's answer; `retry_after` is in seconds."""
+
+    turns: Turns
+    status: int
     retry_after: int | None
 
     def response(self) -> web.Response:

@@ -1,4 +1,5 @@
-"""A proxy in front of the API server that stalls, cuts, delays, refuses, answers itself and injects watch events.
+"""A proxy in front of the API server that stalls, cuts, delays, refuses, answers itself, loses answers and injects
+watch events.
 
 It terminates TLS with a certificate of its own, which its kubeconfigs trust, and so sees whole requests; what is held
 or cut are the bytes of the open connections. Faults go to requests that *match*: a match is words that all stand in
@@ -9,6 +10,7 @@ It works in the event loop of the test: whatever else the test runs there must n
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +23,7 @@ from yarl import URL
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.controlplane.processes import free_port
-from tests.faults.answers import Answer, expired
+from tests.faults.answers import Answer, Loss, Turns, expired
 from tests.faults.exchange import Exchange, Request, reset
 
 PATIENCE = 60.0
@@ -39,7 +41,8 @@ class Delay:
 
 
 class Proxy:
-    """An async context manager: `kubeconfig` and `url` lead through it, `requests` remembers what came, in order."""
+    """An async context manager: `kubeconfig` and `url` lead through it, `requests` remembers what came, in order,
+    `loop` is the event loop that it works in."""
 
     def __init__(self, upstream: Access, directory: Path) -> None:
         self._upstream = upstream
@@ -48,7 +51,7 @@ class Proxy:
         self._exchanges: list[Exchange] = []
         self._stalled: list[str] = []
         self._delays: list[Delay] = []
-        self._answers: list[Answer] = []
+        self._answers: list[Answer | Loss] = []
         self._news = asyncio.Event()
         self._server = web.Server(self._handle, handler_cancellation=True)
         self._port = free_port()
@@ -59,6 +62,7 @@ class Proxy:
         connector = aiohttp.TCPConnector(ssl=trust, limit=0)
         endless = aiohttp.ClientTimeout(total=None)
         self._session = aiohttp.ClientSession(connector=connector, timeout=endless, auto_decompress=False)
+        self.loop = asyncio.get_running_loop()
         await self.accept()
         self.url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = self.kubeconfig_with(self._upstream.token)
@@ -107,12 +111,19 @@ class Proxy:
         """Accept connections (again), always on the same port."""
         serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         serving.load_cert_chain(self._certificate.certificate, self._certificate.key)
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._server, "127.0.0.1", self._port, ssl=serving)
+        self._listener = await self.loop.create_server(self._server, "127.0.0.1", self._port, ssl=serving)
 
-    def answer(self, status: int, match: str = "", *, times: int = 1, retry_after: int | None = None) -> None:
-        """Answer the next `times` requests that match with this status, `Retry-After` seconds, and a Status object."""
-        self._answers.append(Answer(status, match, times, retry_after))
+    def answer(
+        self, status: int, match: str = "", *, times: int = 1, every: int = 1, retry_after: int | None = None
+    ) -> None:
+        """Answer the next `times` requests that match with this status, `Retry-After` seconds, and a Status object;
+        after each of them let `every` - 1 pass."""
+        self._answers.append(Answer(Turns(match, times, every), status, retry_after))
+
+    def lose(self, match: str = "", *, times: int = 1, every: int = 1, forwarded: bool) -> None:
+        """Break the connections of requests as in `answer`, before they have arrived, or, if they are `forwarded`,
+        before their answers come back."""
+        self._answers.append(Loss(Turns(match, times, every), forwarded))
 
     async def inject(self, event: dict[str, Any], match: str = "watch=") -> int:
         """Put an event into each open watch stream that matches, between two of its lines. Returns how many."""
@@ -170,8 +181,14 @@ class Proxy:
         try:
             await self._pass(request)
             body = await incoming.read()
-            if answer := self._next_answer(request):
-                return answer.response()
+            match self._next_answer(request):
+                case Answer() as answer:
+                    return answer.response()
+                case Loss(forwarded=forwarded):
+                    if forwarded:
+                        await self._read_answer(incoming, body)
+                    reset(exchange.transport)
+                    return web.Response()
             return await self._forward(exchange, incoming, body)
         except aiohttp.ClientError:
             reset(exchange.transport)  # the API server is away, and so the client sees a broken connection
@@ -180,12 +197,8 @@ class Proxy:
             self._exchanges.remove(exchange)
             self._tell()
 
-    def _next_answer(self, request: Request) -> Answer | None:
-        for answer in self._answers:
-            if answer.left and request.matches(answer.match):
-                answer.left -= 1
-                return answer
-        return None
+    def _next_answer(self, request: Request) -> Answer | Loss | None:
+        return next((answer for answer in self._answers if answer.turns.take(request)), None)
 
     async def _pass(self, request: Request) -> None:
         """Return when nothing stalls the request any more and its delays are over."""
@@ -195,17 +208,25 @@ class Proxy:
         while any(request.matches(stalled) for stalled in self._stalled):
             await self._news.wait()
 
-    async def _forward(self, exchange: Exchange, incoming: web.BaseRequest, body: bytes) -> web.StreamResponse:
+    def _ask(self, incoming: web.BaseRequest, body: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The API server's answer."""
         target = URL(self._upstream.url + incoming.path_qs, encoded=True)
         headers = {name: value for name, value in incoming.headers.items() if name.lower() not in HOP_BY_HOP}
-        async with self._session.request(
+        return self._session.request(
             incoming.method,
             target,
             headers=headers,
             data=body or None,
             skip_auto_headers=NOT_ADDED,
             allow_redirects=False,
-        ) as upstream:
+        )
+
+    async def _read_answer(self, incoming: web.BaseRequest, body: bytes) -> None:
+        async with self._ask(incoming, body) as upstream:
+            await upstream.read()
+
+    async def _forward(self, exchange: Exchange, incoming: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        async with self._ask(incoming, body) as upstream:
             await self._pass(exchange.request)
             try:
                 response = await exchange.begin(upstream)

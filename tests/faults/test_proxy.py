@@ -173,6 +173,21 @@ async def test_the_next_requests_get_the_injected_answer(
     assert (answers[0].headers["Retry-After"], body["code"], body["reason"]) == ("7", status, reason)
 
 
+async def test_one_request_of_two_gets_the_injected_answer(proxy: Proxy, client: aiohttp.ClientSession) -> None:
+    proxy.answer(503, "GET /version", times=2, every=2)
+    assert [(await get(client, "/version")).status for _ in range(5)] == [503, 200, 503, 200, 200]
+
+
+@pytest.mark.parametrize("forwarded", [True, False])
+async def test_a_lost_answer_is_that_of_a_request_that_arrived_or_did_not(
+    cluster: Cluster, proxy: Proxy, client: aiohttp.ClientSession, configmaps: str, forwarded: bool
+) -> None:
+    proxy.lose("POST configmaps", forwarded=forwarded)
+    with pytest.raises(aiohttp.ClientError):
+        await client.post(configmaps, json={"metadata": {"name": "a"}})
+    assert (await get(client, f"{configmaps}/a")).status == (200 if forwarded else 404)
+
+
 async def test_a_delay_makes_request_and_answer_late(proxy: Proxy, client: aiohttp.ClientSession) -> None:
     clock = asyncio.get_running_loop().time
     proxy.delay(0.2, "/version")
