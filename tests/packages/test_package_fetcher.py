@@ -58,7 +58,7 @@ async def test_a_package_is_fetched_once(fetcher: PackageFetcher, place: WebPlac
 
 
 async def test_channels_are_counted_by_what_came_of_them(
-    fetcher: PackageFetcher, place: WebPlace, metrics: Metrics
+    fetcher: PackageFetcher, place: WebPlace, metrics: Metrics, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
     place.put_channel("odd", b"manifests: 3\n")
@@ -70,6 +70,8 @@ async def test_channels_are_counted_by_what_came_of_them(
     ]
     expected = ("Malformed", "NoChannel", "read")
     assert lines == [f'addon_channel_reads_total{{result="{result}",source="{place.base}"}} 1' for result in expected]
+    logged = [line for line in capfd.readouterr().err.splitlines() if "channel not usable" in line]
+    assert [reason in line and place.base in line for reason, line in zip(expected, logged, strict=False)] == [True] * 2
 
 
 async def test_a_pinned_package_that_is_cached_costs_no_request(fetcher: PackageFetcher, place: WebPlace) -> None:
