@@ -9,7 +9,7 @@ that it makes are in the cloud's log.
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +111,17 @@ def proxied(world: World, directory: Path) -> Iterator[Proxy]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def run_in(proxy: Proxy, work: Coroutine[object, object, object]) -> None:
+    """Do something in the proxy's thread."""
+    asyncio.run_coroutine_threadsafe(work, proxy.loop).result(PATIENCE)
+
+
+async def disconnect(proxy: Proxy) -> None:
+    """Break all connections, and accept no other."""
+    await proxy.refuse()
+    proxy.cut()
 
 
 async def _begin(world: World, directory: Path) -> Proxy:

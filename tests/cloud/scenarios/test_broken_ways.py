@@ -5,9 +5,8 @@ With our defaults, on the sandbox and on a real API server, with a process for e
 name of each fault, so that all lives take place at once.
 """
 
-import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ import pytest
 from tests.cloud.scenarios.documents import SHUTDOWN, Document, machine, node
 from tests.cloud.scenarios.managers import ours
 from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
-from tests.cloud.scenarios.stages import proxied
+from tests.cloud.scenarios.stages import disconnect, proxied, run_in
 from tests.cloud.scenarios.world import Scene, Step, World
-from tests.faults.proxy import PATIENCE, Proxy
+from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
@@ -61,16 +60,16 @@ async def test_lives_with_broken_requests_end_as_others(each_world: World, proxy
         await until(lambda: len(_writes(proxy, f"s-{STALLED}")) > 1, "a stalled write is given up and repeated")
         await _come_to(each_world, SERVING, STALLED, end_of_stall=proxy)
 
-        _run(proxy, proxy.expire())
+        run_in(proxy, proxy.expire())
         _stall(proxy)
         _change(each_world, OFF, AWAY)
         await _come_to(each_world, RESTING, *REPEATED)
         await _come_to(each_world, RESTING, STALLED, end_of_stall=proxy)
 
-        _run(proxy, _disconnect(proxy))
+        run_in(proxy, disconnect(proxy))
         _stall(proxy)
         _change(each_world, ON, BACK)
-        _run(proxy, proxy.accept())
+        run_in(proxy, proxy.accept())
         await _come_to(each_world, SERVING, *REPEATED)
         await _come_to(each_world, SERVING, STALLED, end_of_stall=proxy)
 
@@ -99,19 +98,8 @@ def _stall(proxy: Proxy) -> None:
     proxy.stall(f"services/s-{STALLED}")
 
 
-async def _disconnect(proxy: Proxy) -> None:
-    """Break all connections, and accept no other."""
-    await proxy.refuse()
-    proxy.cut()
-
-
 async def _resume(proxy: Proxy) -> None:
     proxy.resume()
-
-
-def _run(proxy: Proxy, work: Coroutine[object, object, object]) -> None:
-    """Do something in the thread of the proxy."""
-    asyncio.run_coroutine_threadsafe(work, proxy.loop).result(PATIENCE)
 
 
 def _change(world: World, of_node: Step, of_service: Step) -> None:
@@ -122,7 +110,7 @@ def _change(world: World, of_node: Step, of_service: Step) -> None:
 async def _come_to(world: World, wanted: Look, *faults: str, end_of_stall: Proxy | None = None) -> None:
     """Wait until the lives with these faults, and those without, look so."""
     if end_of_stall:
-        _run(end_of_stall, _resume(end_of_stall))
+        run_in(end_of_stall, _resume(end_of_stall))
     awaited = ("nothing", *faults)
 
     def others() -> dict[str, Look]:

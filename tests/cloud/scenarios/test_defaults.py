@@ -70,6 +70,42 @@ async def test_two_hundred_nodes_at_once_cost_two_calls_and_their_addresses_one(
         assert all(set(call["nodes"]) == names for call in each_world.calls("instances")[asked:])
 
 
+@pytest.mark.parametrize("what", ["exit", "hang"])
+async def test_node_at_which_the_provider_fails_holds_up_no_other(each_world: World, what: str) -> None:
+    bad = Scene("bad", node("bad"), faults=({"verb": "instances", "what": what},))
+    others = [Scene(f"n-{number}", node(f"n-{number}")) for number in range(9)]
+    each_world.change_cloud(lambda cloud: cloud.update(capabilities={"limits": {"timeoutSeconds": {"instances": 3}}}))
+    with ours(each_world):
+        each_world.make([bad, *others])
+        await until(lambda: initialized_names(each_world) == {scene.name for scene in others}, "all but one")
+        each_world.make([Scene("late", node("late"))])
+        await until(lambda: "late" in initialized_names(each_world), "one that comes later")
+        assert "bad" not in initialized_names(each_world)
+        each_world.break_calls(())
+        await until(lambda: "bad" in initialized_names(each_world), "when the provider is well again")
+
+
+def initialized_names(world: World) -> set[str]:
+    """The Nodes that are initialised."""
+    return {name for name, obj in world.nodes().items() if obj["spec"].get("providerID")}
+
+
+async def test_node_that_goes_during_its_question_is_no_error(each_world: World) -> None:
+    brief, after = Scene("brief", node("brief")), Scene("after", node("after"))
+    with ours(each_world) as manager:
+        await until(lambda: read_status(each_world).get("loops"), "the loops at work")
+        with each_world.holding_calls() as cloud:
+            put_into(cloud, [brief, after])
+            each_world.create([brief])
+            await until(lambda: is_calling(manager, "instances"), "the question about it")
+            each_world.change(brief, Step(spec=None))
+        each_world.create([after])
+        await until(lambda: initialized_names(each_world) == {"after"}, "a Node that came later")
+        assert each_world.live(brief) == {}
+    log = [json.loads(line) for line in (each_world.directory / "ours.log").read_text().splitlines()]
+    assert [line for line in log if line.get("node") == "brief" and line["level"] != "info"] == []
+
+
 async def test_service_of_another_class_keeps_the_shared_finalizer(each_world: World) -> None:
     body = service("foreign", loadBalancerClass="example.com/other")
     foreign = Scene("foreign", service={**body, "metadata": {**body["metadata"], "finalizers": [FINALIZER]}})

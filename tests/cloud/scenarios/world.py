@@ -159,6 +159,10 @@ class World:
         elif step.spec:
             self._send("PATCH", path, step.spec)
 
+    def patch(self, path: str, patch: Document) -> None:
+        """Send a merge patch of any object."""
+        self._send("PATCH", path, patch)
+
     def _send(self, method: str, path: str, body: Document | None = None) -> None:
         reply = self._request(method, path, body)
         if reply.status not in {_FOUND, _CREATED}:
