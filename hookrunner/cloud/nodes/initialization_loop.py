@@ -32,7 +32,7 @@ from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
-from hookrunner.errors import HookrunnerError, KubeError
+from hookrunner.errors import ApiError, HookrunnerError, KubeError, Unreachable
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
@@ -151,8 +151,17 @@ class InitializationLoop:
             live = await self._write_addresses(node, decision)
         if live and (live := await self._writer.patch(live, lambda node: node_patch(node, decision, self._policy))):
             if not self._policy.addresses_first:
-                await self._write_addresses(live, decision)
+                await self._try_addresses(live, decision)
             self._report_success(live, decision)
+
+    async def _try_addresses(self, node: CloudNode, decision: Initialize) -> None:
+        """Write the addresses of a Node that has lost its taint. It is initialised also without them, as upstream has
+        it: the next pass over addresses is the retry, since this loop is done with the Node."""
+        try:
+            await self._write_addresses(node, decision)
+        except (ApiError, Unreachable) as error:
+            explained = refusals.explain_rights(error, _PURPOSE, *_RULES)
+            _log.warn("addresses of a new node not written", node=node.name, error=explained)
 
     async def _write_addresses(self, node: CloudNode, decision: Initialize) -> CloudNode | None:
         by_type = not self._policy.addresses_first

@@ -13,7 +13,7 @@ from hookrunner.cloud.cloud_node import UNINITIALIZED
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
-from hookrunner.errors import Conflict, Denied, NotFound
+from hookrunner.errors import Conflict, Denied, NotFound, Unreachable
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import NOT_READY_TAINT, new_node, node
@@ -58,14 +58,19 @@ async def test_new_node_has_addresses_before_the_taint_goes(world: World) -> Non
     assert len(world.cloud.calls) == 1
 
 
-async def test_upstream_takes_the_taint_first() -> None:
+@pytest.mark.parametrize("addresses", [1, 0], ids=["all is written", "addresses are refused"])
+async def test_upstream_takes_the_taint_first(addresses: int) -> None:
+    """A pass over addresses writes those that were refused: the Node is initialised."""
     world = World(policy=UPSTREAM_INITIALIZATION)
+    if not addresses:
+        world.api.refuse("PATCH", "/nodes/a/status", Unreachable("for a moment"))
     async with world.running(world.loop.run):
         world.cloud.add("a")
         world.api.put(new_node("a"))
         await settle()
-    assert world.api.written() == ["nodes/a", "nodes/a/status"]
-    assert world.reasons() == ["Synced"]
+    assert world.api.written() == ["nodes/a", "nodes/a/status"][: 1 + addresses]
+    assert (len(world.live()["status"]["addresses"]), len(world.cloud.calls)) == (addresses, 1)
+    assert (world.reasons(), world.counted, world.loop.backing_off) == (["Synced"], ["initialized"], 0)
 
 
 async def test_node_without_the_taint_costs_no_question(world: World) -> None:
