@@ -64,6 +64,12 @@ async def repeat_writes_after_conflicts(stage: Stage) -> None:
     assert len(stage.writes(status.name)) == len(stage.calls("lb-ensure", about=status.name)) == 2
     assert (len(stage.writes(finalizer.name)), len(stage.calls("lb-ensure", about=finalizer.name))) == (3, 1)
 
+    stage.proxy.answer(409, f"PATCH services/{finalizer.name}/status")
+    stage.world.change(finalizer, Step(spec=None))
+    await until(lambda: not stage.end(finalizer).get("exists", True), "the Service goes")
+    await until(lambda: "DeletedLoadBalancer" in reasons(stage, finalizer), "its load balancer is gone")
+    assert (FAILED[1] in reasons(stage, finalizer)) == (stage.manager is kubernetes)
+
 
 async def ignore_that_a_service_is_gone(stage: Stage) -> None:
     scene = Scene("s16-gone", service=kept(service("s16-gone")))
@@ -226,6 +232,11 @@ async def reach(stage: Stage, scene: Scene, *events: list[str]) -> None:
 async def let_pass(stage: Stage, name: str) -> None:
     """Wait until everything is over that was to be done before for Services, with another one that has its turn."""
     await begin(stage, Scene(name, service=service(name)), WITHOUT_NODES)
+
+
+def reasons(stage: Stage, scene: Scene) -> set[str]:
+    """Of the Events about it."""
+    return {reason for _, reason, _ in stage.end(scene)["events"]}
 
 
 def _failing_once(name: str, fault: Document) -> Scene:
