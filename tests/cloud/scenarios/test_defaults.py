@@ -2,6 +2,7 @@
 routes: on the sandbox and on a real API server, with a process for each call."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from tests.cloud.scenarios.documents import Document, node
 from tests.cloud.scenarios.managers import is_calling, ours, read_status
 from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
+from tests.cloud.scenarios.stages import proxied
 from tests.cloud.scenarios.world import Scene, Step, World, put_into
 from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
 
 NEVER = "10000h"
+PAUSE = 5.0
 NETWORKS = {"first": "10.244.1.0/24", "second": "10.244.2.0/24"}
 CALICO = {"type": "NetworkUnavailable", "status": "False", "reason": "CalicoIsUp"}
 OTHER = Scene("other", service=service("other"))
@@ -104,6 +107,28 @@ async def test_node_that_goes_during_its_question_is_no_error(each_world: World)
         assert each_world.live(brief) == {}
     log = [json.loads(line) for line in (each_world.directory / "ours.log").read_text().splitlines()]
     assert [line for line in log if line.get("node") == "brief" and line["level"] != "info"] == []
+
+
+async def test_new_node_gets_its_addresses_before_its_taint_goes(each_world: World, tmp_path: Path) -> None:
+    new = Scene("new", node("new"))
+    with proxied(each_world, tmp_path) as proxy, ours(each_world, f"--kube-config={proxy.kubeconfig}"):
+        each_world.make([new])
+        await until(lambda: initialized_names(each_world), "the Node initialised")
+        writes = [request.path for request in tuple(proxy.requests) if request.method == "PATCH"]
+        assert [path for path in writes if "/nodes/" in path] == ["/api/v1/nodes/new/status", "/api/v1/nodes/new"]
+
+
+async def test_throttled_load_balancer_pauses_questions_about_nodes(each_world: World) -> None:
+    throttled = {"verb": "lb-ensure", "what": "Throttled", "retryAfter": PAUSE, "times": 1}
+    busy, waiting = Scene("busy", service=service("busy"), faults=(throttled,)), Scene("waiting", node("waiting"))
+    with ours(each_world):
+        each_world.make([busy])
+        await until(lambda: "SyncLoadBalancerFailed" in events(each_world, busy), "the refusal, and so the pause")
+        each_world.make([waiting])
+        await until(lambda: initialized_names(each_world) and ingress(each_world, busy), "both looked after")
+    refused = each_world.calls("lb-ensure")[0]
+    first = next(call for call in each_world.calls("instances") if "waiting" in call["nodes"])
+    assert first["time"] - first["seconds"] > refused["time"] + PAUSE - 0.1
 
 
 async def test_service_of_another_class_keeps_the_shared_finalizer(each_world: World) -> None:
