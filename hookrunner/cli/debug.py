@@ -23,6 +23,9 @@ from hookrunner.options import DURATION
 TIMEOUT = 30.0
 """Seconds to wait for an answer; a snapshot may be large."""
 
+_SAYS_NOTHING = ("", "404 page not found")
+"""Answers that a user understands only beside the request; any other is a sentence for him."""
+
 Sockets = tuple[Path, ...]
 
 
@@ -42,7 +45,7 @@ class _UnixConnection(http.client.HTTPConnection):
 def ask(sockets: Sockets, path: str, form: dict[str, str] | None = None, seconds: float = TIMEOUT) -> str:
     """GET a path, or POST a form to it, at the first socket that answers; each part of the answer may take `seconds`.
 
-    Raises click.ClickException (exit code 1) where none does and for every status but 200.
+    Raises click.ClickException (exit code 1) where none does and for every status but 200; its message is the server's.
     """
     connection = _connected(sockets, seconds)
     try:
@@ -59,7 +62,8 @@ def ask(sockets: Sockets, path: str, form: dict[str, str] | None = None, seconds
     finally:
         connection.close()
     if answer.status != 200:
-        raise click.ClickException(f"{text.strip() or answer.reason} (HTTP {answer.status} for {path})")
+        said, request = text.strip(), f"(HTTP {answer.status} for {path})"
+        raise click.ClickException(said if said not in _SAYS_NOTHING else f"{said or answer.reason} {request}")
     return text
 
 

@@ -16,10 +16,10 @@ from hookrunner.cloud.leader_terms import LeaderTerms
 from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.orphan_search import find_orphans
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
-from hookrunner.errors import KubeError
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.cloud import (
@@ -128,21 +128,8 @@ class CloudReports:
         return [name for loop in self._lifecycle() for name in loop.release()]
 
     async def find_orphans(self) -> Sequence[OrphanDump]:
-        """Load balancers of the cloud without a Service. Raises ProviderError; KubeError while not all Services are
-        known, for then each would look like an orphan."""
-        listed = await self._of.provider.list_load_balancers()
-        if not self._of.services.is_current:
-            raise KubeError(
-                f"orphans cannot be told from others: {self._of.services.obstacle or 'Services are listed'}"
-            )
-        services = {service.uid: service for service in self._of.services}
-        orphans = []
-        for balancer in listed:
-            if balancer.uid not in services:
-                named = self._of.services.get(balancer.service)
-                why = "the Service of this name is another one" if named else "the Service does not exist"
-                orphans.append(OrphanDump(balancer.name, balancer.service, balancer.uid, why))
-        return orphans
+        """Load balancers of the cloud without a Service. Raises HookrunnerError, which says what to do."""
+        return await find_orphans(self._of.provider, self._of.services, self._of.watches_services())
 
     def export(self, metrics: CloudMetrics) -> None:
         """Let the gauges be read at each scrape."""

@@ -290,4 +290,4 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return web.Response(text=f"{text}\n", status=error.status)
     except Exception as error:
         _log.exception("debug request failed", uri=request.path_qs)
-        return web.Response(text=f"{error}\n", status=500)
+        return web.Response(text=f"internal error, see the log: {error}\n", status=500)

@@ -221,6 +221,17 @@ def test_orphans_are_a_table(command: Command, endpoint: Endpoint) -> None:
     assert json.loads(ended.out) == {"orphans": [asdict(orphan)]}
 
 
+@pytest.mark.parametrize("words", [("orphans",), ("orphans", "-o", "json"), ("status",), ("release",)])
+def test_what_a_running_hookrunner_cannot_answer_is_one_plain_line(
+    words: tuple[str, ...], command: Command, endpoint: Endpoint
+) -> None:
+    reason = "the provider 'tiny' does not answer lb-list: add the verb"
+    for path in ("/cloud/orphans.json", "/cloud/status.json", "/cloud/release"):
+        endpoint.refusals[path] = (500, f"{reason}\n")
+    ended = command("cloud", *words, "--debug-unix-socket", str(endpoint.socket))
+    assert (ended.code, ended.out, ended.err) == (1, "", f"Error: {reason}\n")
+
+
 @pytest.mark.usefixtures("launcher")
 def test_a_provider_that_cannot_be_started_ends_the_start(tmp_path: Path) -> None:
     config = tmp_path / "config"

@@ -30,7 +30,6 @@ from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.services.service_reports import ServiceReports
 from hookrunner.cloud.services.service_writer import ServiceWriter
-from hookrunner.errors import KubeError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
 from tests.cloud.node_samples import new_node, node
@@ -269,29 +268,11 @@ async def test_a_lost_watch_makes_it_unready() -> None:
         assert reports.conditions()["watches"] == (True, "")
 
 
-async def test_load_balancers_without_a_service_are_orphans() -> None:
-    shown = Shown()
-    live = shown.world.api.put(
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"namespace": "default", "name": "web"},
-            "spec": {"type": "LoadBalancer"},
-        }
-    )
-    shown.balancers = (
-        ListedLoadBalancer("lb-1", "default/web", live["metadata"]["uid"]),
-        ListedLoadBalancer("lb-2", "default/web", "an older one"),
-        ListedLoadBalancer("lb-3", "default/gone", "gone"),
-    )
-    with pytest.raises(KubeError, match="orphans cannot be told"):
-        await shown.reports.find_orphans()
-    async with shown.world.running(shown.services.follow):
-        await asyncio.sleep(1)
-        assert [(orphan.name, orphan.reason) for orphan in await shown.reports.find_orphans()] == [
-            ("lb-2", "the Service of this name is another one"),
-            ("lb-3", "the Service does not exist"),
-        ]
+async def test_orphans_are_searched_with_the_same_views() -> None:
+    shown = Shown(keeps_balancers=True)
+    shown.balancers = (ListedLoadBalancer("lb-1", "default/gone", "gone"),)
+    async with shown.running() as reports:
+        assert [orphan.name for orphan in await reports.find_orphans()] == ["lb-1"]
 
 
 async def test_calls_are_shown_with_their_codes() -> None:

@@ -14,10 +14,12 @@ from hookrunner.cli.main import run
 
 @dataclass
 class Endpoint:
-    """`answers` by path with query; everything else is 404. `asked` are method, path and body."""
+    """`answers` and `refusals` (status and text) by path with query; everything else is 404. `asked` are method, path
+    and body."""
 
     socket: Path
     answers: dict[str, str] = field(default_factory=dict)
+    refusals: dict[str, tuple[int, str]] = field(default_factory=dict)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -30,9 +32,10 @@ def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
             fake.asked.append((self.command, self.path, body))
             text = fake.answers.get(self.path)
-            self.send_response(404 if text is None else 200)
+            status, refusal = fake.refusals.get(self.path, (404, "404 page not found\n"))
+            self.send_response(status if text is None else 200)
             self.end_headers()
-            self.wfile.write((text if text is not None else "404 page not found\n").encode())
+            self.wfile.write((text if text is not None else refusal).encode())
 
         do_POST = do_GET
 

@@ -110,7 +110,7 @@ async def test_failing_view_is_a_500_with_the_reason(browse: Browse) -> None:
 
     async with browse(application(Views(list, broken, lambda _name: None, Parameters([])))) as session:
         answer = await session.get("/hook/list.json")
-        assert (answer.status, await answer.text()) == (500, "no hooks yet\n")
+        assert (answer.status, await answer.text()) == (500, "internal error, see the log: no hooks yet\n")
 
 
 async def test_parameter_is_set_and_listed(browse: Browse) -> None:
