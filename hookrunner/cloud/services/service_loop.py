@@ -185,7 +185,8 @@ class ServiceLoop:
         return self._settle(key, service)
 
     def _settle(self, key: str, service: CloudService) -> float | None:
-        """Look at the Nodes again, which may have changed meanwhile; seconds until it is ensured again anyway."""
+        """Look at the Nodes again, which may have changed meanwhile: `_compare_nodes` skips what is being ensured, and
+        compares with the nodes of before an update. Seconds until it is ensured again anyway."""
         self._queue.forget(key)
         self._sync_timer.end(key)
         if has_other_backends(self.records[key], self._backends.select(self._nodes).identity):

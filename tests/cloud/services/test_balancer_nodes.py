@@ -135,6 +135,20 @@ async def test_node_that_comes_during_a_slow_call_is_not_lost(world: BalancerWor
         assert world.backends() == ("a", "b", "c", "d")
 
 
+async def test_node_that_comes_and_goes_around_a_slow_update_is_taken_out_again(world: BalancerWorld) -> None:
+    """When it goes, the Nodes are those that the load balancer had before the update: only a look after it shows that
+    it has one too many."""
+    world.cloud.seconds[UPDATE] = 10
+    world.api.put(service())
+    async with world.run_loop():
+        world.api.put(node("c"))
+        await world.rest(5)
+        world.api.delete("Node", "c")
+        await world.rest(50)
+        assert world.backends() == ("a", "b")
+        assert world.asked(UPDATE) == 2
+
+
 async def test_change_of_nodes_is_measured_until_every_load_balancer_has_them(world: BalancerWorld) -> None:
     world.api.put(service("one"))
     world.api.put(service("two"))
