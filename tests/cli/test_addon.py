@@ -77,6 +77,7 @@ def test_package_of_the_page_leads_to_the_same_objects_in_each_form(
     assert "0.3.0" in (addons / "web/channels/stable").read_text()
 
 
+@pytest.mark.slow
 def test_diff_ends_with_3_until_nothing_would_change(command: Command, tmp_path: Path) -> None:
     changed = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--diff")
     assert changed.code == 3

@@ -56,6 +56,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_nodes_are_tainted_after_they_were_shown(served: Served, command: Command) -> None:
     before, shown = served.taints(), command("cloud", "adopt", served.flag)
     assert (shown.code, shown.err, served.taints()) == (0, "", before)

@@ -114,6 +114,7 @@ async def world(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[World]:
         yield World(sandbox, tmp_path / "cloud.json", client)
 
 
+@pytest.mark.slow
 async def test_a_stop_finishes_the_call_writes_its_answer_and_gives_the_lease_back(world: World) -> None:
     world.simulate("delay", "--verb", "lb-ensure", "--seconds", "1")
     async with world.running() as cloud:
@@ -139,6 +140,7 @@ async def test_a_stop_that_is_hurried_ends_a_call_that_hangs(world: World) -> No
         assert await world.ingress() == ""
 
 
+@pytest.mark.slow
 async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: World) -> None:
     async with world.running() as first:
         await until(lambda: first.status.dump().leads, "the first to lead")
@@ -160,6 +162,7 @@ async def test_without_election_it_acts_alone(world: World) -> None:
         await cloud.finish(1)
 
 
+@pytest.mark.slow
 async def test_a_provider_that_begins_late_makes_it_ready_late(world: World) -> None:
     world.simulate("fail", "--verb", "capabilities", "--code", "exit", "--times", "1")
     async with world.running() as cloud:

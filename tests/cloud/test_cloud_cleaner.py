@@ -59,6 +59,7 @@ def fill(cloud: Path, held: Any) -> None:
     ask(simcloud, cloud, "routes-apply", {"create": routes, "delete": []})
 
 
+@pytest.mark.slow
 async def test_everything_goes_and_the_lease_is_kept_from_the_manager(
     api: ApiServer, cloud: Path, loaded: Settings
 ) -> None:

@@ -275,6 +275,7 @@ async def live(site: Site, name: str, is_deleted: bool) -> None:
     await (delete(site, state) if is_deleted else site.units.remove(state))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "removed"])
 async def test_thousand_units_come_and_go_and_leave_nothing_behind(make_site: MakeSite, is_deleted: bool) -> None:
     site = make_site(module("a", 10), listens=True)

@@ -117,6 +117,7 @@ async def test_removal_that_takes_long_is_said(make_site: MakeSite) -> None:
     assert (world.cluster.objects, world.reported.find(DNS)) == ({}, None)
 
 
+@pytest.mark.slow
 async def test_five_hundred_instances_cost_what_they_change(make_site: MakeSite) -> None:
     world = Living(make_site(), addon("dns", instances="many"), addon("proxy"))
     units = [f"dns.kube-system.x{number}" for number in range(500)]

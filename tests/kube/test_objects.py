@@ -216,6 +216,7 @@ async def test_a_jq_patch_must_yield_one_whole_object(api: ApiServer, boxed: Obj
         await boxed.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=program))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "comes_through"), [(3, True), (4, False)])
 @pytest.mark.parametrize("verb", [Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH])
 async def test_writes_are_repeated_on_conflict_four_times(

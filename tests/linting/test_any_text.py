@@ -72,6 +72,7 @@ def test_no_text_makes_a_check_fail(text: str, name: str) -> None:
     looked_at(text, name)
 
 
+@pytest.mark.slow
 @given(st.text(), st.sampled_from(["hook", "hook.py", "hook.sh"]))
 def test_no_random_text_makes_a_check_fail(text: str, name: str) -> None:
     looked_at(text, name)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from hookrunner.linting.findings import CODES
 from hookrunner.linting.hook_linter import Linter
 from tests.tables import each
@@ -23,6 +25,7 @@ def test_every_code_has_a_bad_and_a_good_sample() -> None:
     )
 
 
+@pytest.mark.slow
 @each("sample", BAD, ids=told)
 async def test_bad_sample_is_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings

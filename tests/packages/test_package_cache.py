@@ -126,6 +126,7 @@ def test_an_entry_in_use_that_is_deleted_nevertheless_is_written_again(root: Pat
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_uses_nothing_any_longer(root: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

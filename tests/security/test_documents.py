@@ -2,9 +2,12 @@
 
 import re
 import time
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.cluster_lookup import Lookup
@@ -49,6 +52,13 @@ JSON_ATTACKS = {
 }
 
 
+def json_attacks() -> Iterator[ParameterSet]:
+    """Each reader with each attack. The reader of kustomizations takes seconds for as many values as it accepts."""
+    for name, attack in product(JSON, JSON_ATTACKS):
+        is_slow = (name, attack) == ("kustomization", "values")
+        yield pytest.param(name, attack, marks=[pytest.mark.slow] if is_slow else [], id=f"{name}-{attack}")
+
+
 @pytest.mark.parametrize("attack", YAML_ATTACKS)
 @pytest.mark.parametrize("name", YAML)
 def test_no_yaml_reader_accepts_more_values_than_its_bound(name: str, attack: str) -> None:
@@ -60,8 +70,7 @@ def test_no_yaml_reader_accepts_more_values_than_its_bound(name: str, attack: st
     assert SECRET not in _told(refused.value)
 
 
-@pytest.mark.parametrize("attack", JSON_ATTACKS)
-@pytest.mark.parametrize("name", JSON)
+@pytest.mark.parametrize(("name", "attack"), [*json_attacks()])
 def test_no_json_reader_accepts_more_values_than_its_bound(name: str, attack: str) -> None:
     text, reason = JSON_ATTACKS[attack]
     parser = PARSERS[name]

@@ -268,6 +268,7 @@ async def test_a_result_of_another_shape_counts_as_unavailable_and_hides_secrets
     assert cloud.metrics.calls == records
 
 
+@pytest.mark.slow
 async def test_capabilities_are_asked_until_they_come_and_after_the_file_has_changed(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:

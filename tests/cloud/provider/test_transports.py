@@ -68,6 +68,7 @@ async def test_answers(tmp_path: Path, way: str) -> None:
 @pytest.mark.parametrize(
     "behaviour", ["exit", "die half way", "killed", "garbage", "colours", "too much", "two", "another"]
 )
+@pytest.mark.slow
 async def test_what_is_abnormal_is_unavailable_and_the_next_call_works(
     tmp_path: Path, way: str, behaviour: str
 ) -> None:
@@ -78,6 +79,7 @@ async def test_what_is_abnormal_is_unavailable_and_the_next_call_works(
         assert await ask(asked, '{"result": {}}') == {}
 
 
+@pytest.mark.slow
 @WAYS
 async def test_a_call_ends_at_its_deadline(tmp_path: Path, way: str) -> None:
     """The process that stays is ended after as long again, and with it what is asked meanwhile."""
@@ -124,6 +126,7 @@ async def test_answers_in_another_order_reach_those_who_asked(tmp_path: Path) ->
     assert ended == ["let go 3", "hold 2", "hold 1", "hold 0"]
 
 
+@pytest.mark.slow
 async def test_a_program_that_reads_nothing_is_ended_and_the_next_one_answers(tmp_path: Path) -> None:
     """What is written to it is more than a pipe holds."""
     deaf = tmp_path / "deaf"

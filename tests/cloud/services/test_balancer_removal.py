@@ -33,8 +33,7 @@ async def removing(world: BalancerWorld) -> AsyncIterator[tuple[BalancerRemoval,
         running.cancel()
 
 
-@pytest.fixture
-async def world() -> BalancerWorld:
+async def with_two() -> BalancerWorld:
     """Two Services with load balancers, and a manager that has just ended."""
     world = BalancerWorld()
     for name in ("web", "api"):
@@ -45,7 +44,8 @@ async def world() -> BalancerWorld:
     return world
 
 
-async def test_each_load_balancer_goes_and_its_service_is_let_go(world: BalancerWorld) -> None:
+async def test_each_load_balancer_goes_and_its_service_is_let_go() -> None:
+    world = await with_two()
     async with removing(world) as (removal, running):
         await running
     assert (world.cloud.load_balancers, removal.left) == ({}, {})
@@ -54,14 +54,16 @@ async def test_each_load_balancer_goes_and_its_service_is_let_go(world: Balancer
         assert world.said.reasons(name)[-2:] == ["DeletingLoadBalancer", "DeletedLoadBalancer"]
 
 
-async def test_service_that_is_being_deleted_is_not_stuck(world: BalancerWorld) -> None:
+async def test_service_that_is_being_deleted_is_not_stuck() -> None:
+    world = await with_two()
     world.delete("web")
     async with removing(world) as (_, running):
         await running
     assert (world.exists("web"), world.exists("api")) == (False, True)
 
 
-async def test_services_of_others_are_left_alone(world: BalancerWorld) -> None:
+async def test_services_of_others_are_left_alone() -> None:
+    world = await with_two()
     world.api.put(kept("theirs", loadBalancerClass="example.com/lb"))
     world.api.put(service("plain", "ClusterIP"))
     async with removing(world) as (_, running):
@@ -77,7 +79,8 @@ async def test_nothing_to_do_ends_at_once() -> None:
     assert world.cloud.calls == []
 
 
-async def test_failures_are_named_and_repeated(world: BalancerWorld) -> None:
+async def test_failures_are_named_and_repeated() -> None:
+    world = await with_two()
     world.cloud.fail(CloudVerb.LB_DELETE, ProviderError(ErrorCode.UNAVAILABLE, "cloud is down"))
     async with removing(world) as (removal, running):
         await asyncio.sleep(20)
@@ -88,7 +91,8 @@ async def test_failures_are_named_and_repeated(world: BalancerWorld) -> None:
     assert world.cloud.load_balancers == {}
 
 
-async def test_missing_right_holds_one_service_and_no_other(world: BalancerWorld) -> None:
+async def test_missing_right_holds_one_service_and_no_other() -> None:
+    world = await with_two()
     world.api.refuse("PATCH", "/services/web/status", Denied(403, "Forbidden", "no"), times=100)
     async with removing(world) as (removal, _):
         await asyncio.sleep(60)

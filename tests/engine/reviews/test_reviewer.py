@@ -298,6 +298,7 @@ CONVERT = """[ -s "$CONVERSION_RESPONSE_PATH" ] || jq '{convertedObjects: [.[0].
 TAB = {"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "uid": "1"}}
 
 
+@pytest.mark.slow
 async def test_a_conversion_that_waits_for_itself_is_ended_and_says_so(bench: Bench, start: Any) -> None:
     reading_its_own(bench)
     bench.cluster.listing.clear()

@@ -85,6 +85,7 @@ async def test_deletion_of_an_unmanaged_instance_leaves_the_objects(site: LiveSi
     assert await marks(site) == []
 
 
+@pytest.mark.slow
 async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) -> None:
     """One child waits for a finalizer, there is no right to delete another. It takes as long as the first attempt is
     patient, and until the next one."""
@@ -127,6 +128,7 @@ async def test_user_may_change_his_mind_while_a_deletion_is_blocked(site: LiveSi
     assert await marks(site) == []
 
 
+@pytest.mark.slow
 async def test_finalizer_that_cannot_be_removed_is_named(site: LiveSite) -> None:
     """With everything gone that the instance has installed."""
     async with site.started() as process:
@@ -145,6 +147,7 @@ async def errors(site: LiveSite, text: str) -> bool:
     return status.get("phase") == "Terminating" and text in str(status["errors"])
 
 
+@pytest.mark.slow
 async def test_instance_that_is_deleted_in_an_upgrade_and_created_again_is_installed_again(site: LiveSite) -> None:
     async with site.started() as process:
         await installed(site)

@@ -32,6 +32,7 @@ def add_hook(directory: Path, binding: str, what: str) -> Path:
     return flag
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("binding", "what"), [(BEFORE, HANGS), (MAPS, HANGS), (MAPS, FAILS)])
 async def test_hook_that_hangs_or_fails_keeps_no_instance_alive(
     site: LiveSite, tmp_path: Path, binding: str, what: str
@@ -50,6 +51,7 @@ async def test_hook_that_hangs_or_fails_keeps_no_instance_alive(
     assert await site.places.maps() == {}
 
 
+@pytest.mark.slow
 async def test_instances_come_and_go_and_leave_no_file_open(site: LiveSite, tmp_path: Path) -> None:
     """Nor a task: not one for each of them. Connections are kept for a while, so they do not count."""
     add_hook(tmp_path, f"{BEFORE}, {MAPS}", "")

@@ -1,11 +1,14 @@
 """A fault of hookrunner itself in the run of an instance: shown like every other state, and left by itself."""
 
+import pytest
+
 from tests.instances.lives.places import GROUP
 from tests.instances.lives.site import LiveSite
 
 MAPS = "/api/v1/namespaces/n1/configmaps"
 
 
+@pytest.mark.slow
 async def test_fault_of_ours_is_shown_keeps_no_other_instance_and_ends_with_its_cause(site: LiveSite) -> None:
     async with site.started() as process:
         process.wire.broken = f"POST {MAPS}"

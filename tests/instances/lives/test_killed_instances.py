@@ -53,6 +53,7 @@ async def test_instance_goes_on_when_the_api_server_answers_again(site: LiveSite
         await site.until(process.series, [])
 
 
+@pytest.mark.slow
 async def test_upgrade_without_a_right_stays_half_done_until_the_right_is_there(site: LiveSite) -> None:
     """Everything else may be written, so that nothing but the decision keeps the upgrade from being undone."""
     async with site.started() as process:

@@ -142,6 +142,7 @@ async def test_unserved_kind_is_not_current(tracked: Tracked) -> None:
     assert (await tracked.after(1))[0].startswith("Widget w Unknown it cannot be watched")
 
 
+@pytest.mark.slow
 async def test_lost_connection_makes_health_unknown_after_75_s(tracked: Tracked, sandbox: Sandbox) -> None:
     await tracked.apply(WEB)
     await tracked.ready()
