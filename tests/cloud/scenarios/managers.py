@@ -20,6 +20,9 @@ QUICK = (
     "--cluster-cidr=10.244.0.0/16,fd00:10:244::/56",
 )
 """Flags that both have, with periods that do not let a test wait."""
+OLD_ENOUGH = "--node-delete-min-age=0s"
+UNBOUNDED = ("--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+"""Flags of ours that let Nodes go: at any age, as many at once as are gone."""
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 import yaml
 
@@ -26,6 +27,7 @@ from tests.faults.proxy import PATIENCE, Proxy
 Manager = Callable[[World, Path, Path, tuple[str, ...]], AbstractContextManager[object]]
 """Runs with a world, the kubeconfig to use in place of the world's, a provider and flags."""
 _BALANCERS = ("lb-get", "lb-ensure", "lb-update", "lb-delete")
+_Result = TypeVar("_Result")
 _WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -104,9 +106,9 @@ def proxied(world: World, directory: Path) -> Iterator[Proxy]:
     thread = Thread(target=loop.run_forever, name="proxy")
     thread.start()
     try:
-        proxy = asyncio.run_coroutine_threadsafe(_begin(world, directory), loop).result(PATIENCE)
+        proxy = _wait_for(_begin(world, directory), loop)
         yield proxy
-        asyncio.run_coroutine_threadsafe(proxy.__aexit__(None, None, None), loop).result(PATIENCE)
+        _wait_for(proxy.__aexit__(None, None, None), loop)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -115,13 +117,17 @@ def proxied(world: World, directory: Path) -> Iterator[Proxy]:
 
 def run_in(proxy: Proxy, work: Coroutine[object, object, object]) -> None:
     """Do something in the proxy's thread."""
-    asyncio.run_coroutine_threadsafe(work, proxy.loop).result(PATIENCE)
+    _wait_for(work, proxy.loop)
 
 
 async def disconnect(proxy: Proxy) -> None:
     """Break all connections, and accept no other."""
     await proxy.refuse()
     proxy.cut()
+
+
+def _wait_for(work: Coroutine[object, object, _Result], loop: asyncio.AbstractEventLoop) -> _Result:
+    return asyncio.run_coroutine_threadsafe(work, loop).result(PATIENCE)
 
 
 async def _begin(world: World, directory: Path) -> Proxy:

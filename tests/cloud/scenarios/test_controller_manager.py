@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.scenarios.documents import Document, node
-from tests.cloud.scenarios.managers import ours
+from tests.cloud.scenarios.managers import OLD_ENOUGH, ours
 from tests.cloud.scenarios.world import Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.tools import find_tool
@@ -44,7 +44,7 @@ async def test_networks_get_routes_and_of_silent_nodes_those_without_machine_go(
     def states(name: str) -> set[tuple[str, str]]:
         return {(condition["type"], condition["status"]) for condition in nodes()[name]["status"]["conditions"]}
 
-    with node_controllers(own_cluster.kubeconfig, tmp_path), ours(world, "--node-delete-min-age=0s"):
+    with node_controllers(own_cluster.kubeconfig, tmp_path), ours(world, OLD_ENOUGH):
         world.make(scenes)
         for name in names:
             kubectl("wait", f"node/{name}", f"--for=jsonpath={{.spec.providerID}}=simcloud://i-{name}", PATIENCE)

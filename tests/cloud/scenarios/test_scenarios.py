@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.scenarios import plays
-from tests.cloud.scenarios.managers import QUICK, ours, upstream
+from tests.cloud.scenarios.managers import OLD_ENOUGH, QUICK, UNBOUNDED, ours, upstream
 from tests.cloud.scenarios.rights import granted_rights, used_rights
 from tests.cloud.scenarios.scenes import ALL, BROKEN_CLOUD, BROKEN_PROCESSES, LIFECYCLE, OWN, SERVED
 from tests.cloud.scenarios.world import World
@@ -47,7 +47,7 @@ def test_all_scenes_end_so_with_a_process_for_each_call(each_world: World) -> No
         plays.compare(each_world, ALL, plays.load_recorded())
 
 
-CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+CAREFUL = (OLD_ENOUGH, *UNBOUNDED)
 
 
 @pytest.mark.nightly

@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks import proc
 from tests.cloud.scenarios.documents import Document, node
-from tests.cloud.scenarios.managers import ours
+from tests.cloud.scenarios.managers import UNBOUNDED, ours
 from tests.cloud.scenarios.scenes import NOT_READY, service
 from tests.cloud.scenarios.world import NAMESPACE, Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("launcher")]
 SECONDS = float(os.environ.get("HOOKRUNNER_SOAK_SECONDS", "600"))
 NODES, SERVICES = 200, 50
 BROKEN = (("garbage", 0.03), ("Unavailable", 0.03), ("exit", 0.02), ("half", 0.02))
-CAREFUL = ("--node-delete-min-age=5s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+CAREFUL = ("--node-delete-min-age=5s", *UNBOUNDED)
 _GROWTH = 1.25
 
 

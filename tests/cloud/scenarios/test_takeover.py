@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.cloud.scenarios.documents import Document, node
-from tests.cloud.scenarios.managers import ours, upstream
+from tests.cloud.scenarios.managers import OLD_ENOUGH, ours, upstream
 from tests.cloud.scenarios.scenes import service
 from tests.cloud.scenarios.world import Scene, World
 from tests.controlplane.cluster import OwnCluster
@@ -20,7 +20,6 @@ ELECT = (
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
 )
-OLD_ENOUGH = "--node-delete-min-age=0s"
 """A Node of hookrunner's that is as old as this may go."""
 WEB = "/api/v1/namespaces/default/services/web"
 NETWORKS = {"silent": "10.244.0.0/24", "first": "10.244.1.0/24", "second": "10.244.2.0/24", "third": "10.244.3.0/24"}

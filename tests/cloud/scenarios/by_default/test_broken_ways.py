@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.scenarios.documents import SHUTDOWN, Document, machine, node
-from tests.cloud.scenarios.managers import ours
+from tests.cloud.scenarios.managers import OLD_ENOUGH, UNBOUNDED, ours
 from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
 from tests.cloud.scenarios.stages import disconnect, proxied, run_in
 from tests.cloud.scenarios.world import Scene, Step, World
@@ -21,7 +21,7 @@ from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
 
-CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+CAREFUL = (OLD_ENOUGH, *UNBOUNDED)
 REFUSALS, LOSSES, STALLED = (409, 429, 500, 503), ("lost", "unsent"), "stalled"
 REPEATED = (*map(str, REFUSALS), *LOSSES)
 FAULTS = ("nothing", *REPEATED, STALLED)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cloud.scenarios.documents import Document
-from tests.cloud.scenarios.managers import is_calling, ours, read_status, release_held
+from tests.cloud.scenarios.managers import OLD_ENOUGH, UNBOUNDED, is_calling, ours, read_status, release_held
 from tests.cloud.scenarios.scenes import NOT_READY, initialized
 from tests.cloud.scenarios.world import Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
@@ -21,8 +21,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
 
 LIFECYCLE = "--controllers=cloud-node-lifecycle-controller"
 """Nothing else asks about machines, so that the cloud's answers go to passes one by one."""
-OLD_ENOUGH = "--node-delete-min-age=0s"
-MANY = (OLD_ENOUGH, "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
+MANY = (OLD_ENOUGH, *UNBOUNDED)
 WITNESS = Scene("witness", initialized("witness"))
 TO_BE_DELETED = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1", "effect": "NoSchedule"}
 CORDON = {"spec": {"unschedulable": True}}

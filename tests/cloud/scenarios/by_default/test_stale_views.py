@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cloud.scenarios.managers import is_calling, ours, read_status
+from tests.cloud.scenarios.managers import OLD_ENOUGH, is_calling, ours, read_status
 from tests.cloud.scenarios.scenes import NOT_READY, initialized
 from tests.cloud.scenarios.stages import disconnect, proxied, run_in
 from tests.cloud.scenarios.world import Scene, Step, World
@@ -19,11 +19,7 @@ from tests.launcher import Program
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
 
-AT_ONCE = (
-    "--controllers=cloud-node-lifecycle-controller",
-    "--node-delete-confirmations=1",
-    "--node-delete-min-age=0s",
-)
+AT_ONCE = ("--controllers=cloud-node-lifecycle-controller", "--node-delete-confirmations=1", OLD_ENOUGH)
 WITNESS, SILENT = Scene("witness", initialized("witness")), Scene("silent", initialized("silent"))
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
 SECONDS = 2.0
