@@ -144,13 +144,17 @@ def test_importing_it_takes_the_standard_library_alone() -> None:
 
 
 def test_importing_it_is_quick() -> None:
-    """Of CPU time, the best of five; the bound is that of the page for authors."""
-    code = "import time; b = time.process_time(); import hookrunner.provider; print(time.process_time() - b)"
-    times = [
+    """No longer than Python itself takes to start, which is 25 ms of CPU; authors are promised 30 ms. The best of five,
+    compared within one process: both take three times as long on a machine where others compute."""
+    code = """import time
+start = time.process_time()
+import hookrunner.provider
+print((time.process_time() - start) / start)"""
+    ratios = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
         for _ in range(5)
     ]
-    assert min(times) < 0.03
+    assert min(ratios) < 1
 
 
 def test_a_verb_of_a_later_version_is_answered() -> None:
