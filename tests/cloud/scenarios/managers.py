@@ -22,7 +22,7 @@ QUICK = (
 """Flags that both have, with periods that do not let a test wait."""
 OLD_ENOUGH = "--node-delete-min-age=0s"
 UNBOUNDED = ("--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
-"""Flags of ours that let Nodes go: at any age, as many at once as are gone."""
+"""Flags of hookrunner that let Nodes go: at any age, as many at once as are gone."""
 
 
 @contextmanager
