@@ -139,8 +139,10 @@ BROKEN_CLOUD = (
     _broken("double", "l12-off-double", (), {"state": "shutdown"}),
 )
 """Nothing is deleted and nothing tainted because of answers that cannot be used."""
-BROKEN_PROCESSES = tuple(_broken(what, f"l12-gone-{what}", (), None) for what in ("garbage", "exit"))
-"""The same of a process that breaks. One that serves takes the calls beside it along."""
+BROKEN_PROCESSES = tuple(
+    _broken(what, f"l12-gone-{what}", (), None) for what in ("garbage", "exit", "other-request", "other-version")
+)
+"""The same of a process that breaks, or answers what was not asked. One that serves takes the calls beside it along."""
 
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 

@@ -34,8 +34,10 @@ type request struct {
 }
 
 type answer struct {
-	Result json.RawMessage `json:"result"`
-	Error  *failure        `json:"error"`
+	APIVersion json.RawMessage `json:"apiVersion"`
+	RequestID  json.RawMessage `json:"requestID"`
+	Result     json.RawMessage `json:"result"`
+	Error      *failure        `json:"error"`
 }
 
 type failure struct {
@@ -62,9 +64,10 @@ func (p program) ask(verb string, params any, result any) error {
 	if params == nil {
 		params = struct{}{}
 	}
-	question, err := json.Marshal(request{
+	asked := request{
 		apiVersion, verb, fmt.Sprint(time.Now().UnixNano()), deadline.Seconds(),
-		map[string]any{"name": "kubernetes"}, params})
+		map[string]any{"name": "kubernetes"}, params}
+	question, err := json.Marshal(asked)
 	if err != nil {
 		return err
 	}
@@ -77,6 +80,8 @@ func (p program) ask(verb string, params any, result any) error {
 		return fmt.Errorf("%s: the answer is not JSON: %w", verb, err)
 	}
 	switch {
+	case !isOrLeftOut(said.APIVersion, apiVersion), !isOrLeftOut(said.RequestID, asked.RequestID):
+		return fmt.Errorf("%s: the answer to another request", verb)
 	case (said.Error == nil) == (said.Result == nil):
 		return fmt.Errorf("%s: neither or both of result and error", verb)
 	case said.Error != nil:
@@ -85,6 +90,12 @@ func (p program) ask(verb string, params any, result any) error {
 		return nil
 	}
 	return json.Unmarshal(said.Result, result)
+}
+
+// isOrLeftOut says whether a field of an answer repeats that of its question, or is not there.
+func isOrLeftOut(field json.RawMessage, wanted string) bool {
+	var said string
+	return field == nil || (json.Unmarshal(field, &said) == nil && said == wanted)
 }
 
 func (p program) run(verb string, question []byte) ([]byte, error) {
