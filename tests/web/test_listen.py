@@ -5,7 +5,7 @@ import os
 import socket
 import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import aiohttp
@@ -146,7 +146,8 @@ async def test_silent_client_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     sock = listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(hello(), sock), reading(sock) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")
-        assert await reader.read() == b""
+        with suppress(ConnectionResetError):  # a busy server cuts before it has read that
+            assert await reader.read() == b""
 
 
 async def test_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
