@@ -21,7 +21,6 @@ verb are in docs/providers.md; `hookrunner cloud check` tries a provider.
 import json
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TextIO, TypeVar, overload
 
@@ -164,7 +163,7 @@ class CloudProgram:
         except CloudError as error:
             return json.dumps({**head, "error": error.document})
         except Exception as error:
-            traceback.print_exc()
+            sys.excepthook(*sys.exc_info())  # as `traceback` prints it, which takes long to import
             message = f"the provider has failed with {type(error).__name__}; its log has the traceback"
             return json.dumps({**head, "error": {"code": "Unavailable", "message": message}})
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from hookrunner.cloud.provider.wire_answers import read_error
 from hookrunner.provider import CloudError, CloudProgram, PendingError, ThrottledError
 from kubetypes.json_values import JSON
 
+ROOT = Path(__file__).parents[1]
 SAMPLE = """
 import threading
 from hookrunner.provider import InvalidError, NotFoundError, ThrottledError, run, verb
@@ -144,17 +146,19 @@ def test_importing_it_takes_the_standard_library_alone() -> None:
 
 
 def test_importing_it_is_quick() -> None:
-    """No longer than Python itself takes to start, which is 25 ms of CPU; authors are promised 30 ms. The best of five,
-    compared within one process: both take three times as long on a machine where others compute."""
-    code = """import time
-start = time.process_time()
+    """Authors are promised 30 ms of CPU. The standard library's `json` is 9 ms of it on a quiet machine, and all of it
+    takes at most two and a half times as long as that part: beside others that compute, both take three times as many
+    seconds. The best of five. Python is isolated, for an environment may import anything at its start."""
+    code = """import sys, time
+sys.path.insert(0, sys.argv[1])
+begun = time.process_time()
+import json
+middle = time.process_time()
 import hookrunner.provider
-print((time.process_time() - start) / start)"""
-    ratios = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-        for _ in range(5)
-    ]
-    assert min(ratios) < 1
+print((time.process_time() - begun) / (middle - begun))"""
+    command = [sys.executable, "-I", "-S", "-c", code, str(ROOT)]
+    ratios = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(5)]
+    assert min(ratios) < 2.5
 
 
 def test_a_verb_of_a_later_version_is_answered() -> None:
