@@ -158,7 +158,7 @@ def new_provider(name: str, language: str, directory: Path) -> None:
 
     \b
     hookrunner new provider my-cloud
-    hookrunner cloud check ./my-cloud
+    hookrunner cloud check ./my-cloud --node worker-1
     hookrunner new provider rack --dir providers
     """
     path = write_provider(name, language, directory)
@@ -167,7 +167,7 @@ def new_provider(name: str, language: str, directory: Path) -> None:
     _tell(
         [path],
         {
-            f"hookrunner cloud check {command}": "it passes",
+            f"hookrunner cloud check {command} --node worker-1": "it passes, also for a machine that it knows",
             f"hookrunner cloud call {command} instances --node worker-1": "a question and its answer",
             on_sandbox: "run it on an API in this process; docs/cloud.md has a Node for it",
         },

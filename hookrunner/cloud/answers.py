@@ -125,6 +125,12 @@ class CloudCapabilities:
     max_batch: int = 500
     timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
 
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        """Those that it has, under their names in the wire format."""
+        has = {"instances": self.instances, "loadBalancer": self.load_balancer, "routes": self.routes}
+        return tuple(name for name, is_there in has.items() if is_there)
+
     def owns(self, provider_id: str) -> bool:
         """Is it an id of this provider?"""
         return provider_id.startswith(self.provider_id_prefixes)

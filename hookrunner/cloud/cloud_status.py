@@ -184,13 +184,8 @@ class CloudReports:
             capabilities = provider.capabilities
         except ProviderError:
             return ProviderDump(self._of.path, paused_until=paused_until, problem=problem)
-        has = {
-            "instances": capabilities.instances,
-            "loadBalancer": capabilities.load_balancer,
-            "routes": capabilities.routes,
-        }
-        interfaces = tuple(name for name, is_there in has.items() if is_there)
-        return ProviderDump(self._of.path, capabilities.provider_name, interfaces, paused_until, problem)
+        name, interfaces = capabilities.provider_name, capabilities.interfaces
+        return ProviderDump(self._of.path, name, interfaces, paused_until, problem)
 
     def _node(self, node: CloudNode) -> CloudNodeDump:
         return CloudNodeDump(node.name, self._state_of(node), node.provider_id, node.created_at, self._reason_of(node))

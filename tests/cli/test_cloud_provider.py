@@ -40,7 +40,7 @@ def completed(words: list[str], typed: str) -> list[CompletionItem]:
 def test_new_provider_says_what_to_do_next(command: Command, tmp_path: Path) -> None:
     begun = command("new", "provider", "rack", "--lang", "python", "--dir", str(tmp_path))
     assert begun.code == 0
-    assert f"hookrunner cloud check {tmp_path}/rack " in begun.out
+    assert f"hookrunner cloud check {tmp_path}/rack --node worker-1 " in begun.out
     again = command("new", "provider", "rack", "--dir", str(tmp_path))
     assert (again.code, "is there already" in again.err) == (2, True)
 

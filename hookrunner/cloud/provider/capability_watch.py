@@ -20,6 +20,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds after a failure, doubled up to the longest."""
 FILE_PERIOD = 5.0
 """Seconds between two looks at the file."""
+_NOTHING = "it offers nothing: set an interface of its capabilities to true, for example interfaces.instances"
 
 
 class CapabilityWatch:
@@ -33,12 +34,15 @@ class CapabilityWatch:
         self._adopt = adopt
         self._fingerprint: FileFingerprint | None = None
         self._error: ProviderError | None = None
+        self._known: CloudCapabilities | None = None
         self.answered = asyncio.Event()
 
     @property
     def condition(self) -> tuple[bool, str]:
         """For `/readyz`: not ready before the first answer; later a failure is only a message."""
-        return self.answered.is_set(), f"capabilities: {self._error}" if self._error else ""
+        if self._error:
+            return self.answered.is_set(), f"capabilities: {self._error}"
+        return self.answered.is_set(), _NOTHING if self._known and not self._known.interfaces else ""
 
     async def run(self) -> None:
         """Ask until cancelled."""
@@ -59,6 +63,7 @@ class CapabilityWatch:
         capabilities = await self._calls.call(CloudVerb.CAPABILITIES, {}, read_capabilities)
         is_replaced = self._fingerprint is not None and fingerprint != self._fingerprint
         self._fingerprint, self._error = fingerprint, None
+        self._note(capabilities)
         self._adopt(capabilities, is_replaced)
         self.answered.set()
 
@@ -69,6 +74,13 @@ class CapabilityWatch:
             await asyncio.sleep(min(left, FILE_PERIOD))
             if self._program.fingerprint() != fingerprint:
                 return
+
+    def _note(self, capabilities: CloudCapabilities) -> None:
+        """Once for each answer that says something new."""
+        if capabilities != self._known:
+            name, offers = capabilities.provider_name, capabilities.interfaces
+            _log.info("provider answers", provider=self._program.name, name=name, interfaces=list(offers))
+        self._known = capabilities
 
     def _report(self, error: ProviderError) -> None:
         """Once for each reason: it is asked again and again."""

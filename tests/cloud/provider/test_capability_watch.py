@@ -1,6 +1,7 @@
 """When capabilities are asked for, in virtual time: until they come, every ten minutes, and for another file."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -34,12 +35,13 @@ class Program(ProviderCalls):
         self.asked: list[float] = []
         self.failure = ""
         self.name = "sim"
+        self.interfaces = {"instances": True}
 
     async def call(self, verb: CloudVerb, params: JSON, read: Callable[[dict[str, JSON]], T], lane: str = "") -> T:
         self.asked.append(round(asyncio.get_running_loop().time()))
         if self.failure:
             raise unavailable(self.failure)
-        return read({"providerName": self.name})
+        return read({"providerName": self.name, "interfaces": self.interfaces})
 
 
 class World:
@@ -89,6 +91,28 @@ async def test_they_are_asked_every_ten_minutes_and_a_later_failure_is_only_a_me
         assert world.watch.condition == (True, "capabilities: Unavailable: exit status 1")
         assert world.adopted == [("sim", False), ("sim", False)]
     assert world.program.asked[:4] == [0, 600, 1200, 1201]
+
+
+async def test_a_provider_that_offers_nothing_is_told_so(world: World) -> None:
+    world.program.interfaces = {"instances": False}
+    async with world.running():
+        await asyncio.sleep(1)
+        ready, message = world.watch.condition
+        assert (ready, message.partition(":")[0]) == (True, "it offers nothing")
+        world.program.interfaces = {"instances": True}
+        await asyncio.sleep(600)
+        assert world.watch.condition == (True, "")
+
+
+async def test_what_it_offers_is_logged_once_and_when_it_changes(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with world.running():
+        await asyncio.sleep(1300)
+        world.program.interfaces = {"instances": True, "routes": True}
+        await asyncio.sleep(600)
+    told = [line for line in capfd.readouterr().err.splitlines() if "provider answers" in line]
+    assert [re.findall(r"instances|routes", line) for line in told] == [["instances"], ["instances", "routes"]]
 
 
 async def test_another_file_is_asked_within_seconds(world: World) -> None:
