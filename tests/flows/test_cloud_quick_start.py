@@ -1,4 +1,5 @@
-"""The first page of docs/cloud.md, as it stands there: a simulated cloud, in two terminals."""
+"""The first pages of docs/cloud.md, as they stand there: a simulated cloud, in two terminals; and a provider of one's
+own, on a real control plane, in an empty directory."""
 
 import asyncio
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.tools import find_tool
 from tests.flows.test_quick_start import Shown
 from tests.flows.waiting import PATIENCE, until
@@ -31,6 +33,17 @@ EXPECTED = {
     "hookrunner cloud status": r"provider  simcloud[\s\S]*Unavailable",
 }
 """What is shown by each command, at once or a moment later."""
+OWN = (DOCS / "cloud.md").read_text().partition("## Your own cloud")[2].partition("\n## ")[0]
+OWN_COMMANDS = [line.strip() for line in re.findall(r"^    (hookrunner [^#\n]*)", OWN, re.MULTILINE)]
+OWN_NODE = re.findall(r"```sh\n(.*?)```", OWN, re.DOTALL)
+OWN_EXPECTED = {
+    "hookrunner new provider my-cloud": "cloud check ./my-cloud",
+    "hookrunner cloud check ./my-cloud --node worker-1": "my-cloud: 27 ok, 9 skipped",
+    "hookrunner cloud call ./my-cloud instances --node worker-1": '"providerID": "my-cloud://m-1"',
+    "hookrunner cloud rbac | kubectl apply -f -": "clusterrole.rbac.authorization.k8s.io/hookrunner-cloud created",
+    "hookrunner cloud start --cloud-provider ./my-cloud --node-delete-dry-run": "became leader",
+}
+"""What is printed, all but the last of which end."""
 KEPT = ["control-plane-1", "worker-1", "worker-3"]
 """The Nodes that no answer of a broken cloud deletes; worker-3 is not ready, so an answer `notFound` would."""
 CONFIRMATIONS = 3
@@ -73,9 +86,9 @@ async def started(environ: dict[str, str]) -> AsyncIterator[tuple[Process, Shown
     await shown.all()
 
 
-async def run(environ: dict[str, str], line: str) -> str:
+async def run(environ: dict[str, str], line: str, directory: Path = ROOT) -> str:
     """One line of the page in the second terminal; what it prints."""
-    child = await asyncio.create_subprocess_shell(line, cwd=ROOT, env=environ, stdout=PIPE, stderr=STDOUT)
+    child = await asyncio.create_subprocess_shell(line, cwd=directory, env=environ, stdout=PIPE, stderr=STDOUT)
     return (await child.communicate())[0].decode()
 
 
@@ -105,3 +118,33 @@ async def test_the_first_page_does_what_it_says(started: tuple[Process, Shown], 
     assert re.findall(r"(?m)^(\S+) +(?:Not)?Ready", await run(environ, "kubectl get nodes")) == KEPT
     child.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(child.wait(), PATIENCE) == 0, shown.text
+
+
+@pytest.mark.nightly
+async def test_a_provider_of_ones_own_initialises_a_node_of_a_real_cluster(
+    environ: dict[str, str], own_cluster: OwnCluster, tmp_path: Path
+) -> None:
+    (empty := tmp_path / "empty").mkdir()
+    environ["KUBECONFIG"] = str(own_cluster.kubeconfig)
+    *before, (start, said) = OWN_EXPECTED.items()
+    assert OWN_COMMANDS[: len(OWN_EXPECTED)] == list(OWN_EXPECTED)
+    for command, pattern in before:
+        assert pattern in await run(environ, command, empty), command
+    child = await asyncio.create_subprocess_exec(
+        *shlex.split(start), cwd=empty, env=environ, stdout=PIPE, stderr=STDOUT
+    )
+    shown = Shown(child)
+    try:
+        await shown.says(said)
+        (made,) = OWN_NODE
+        assert "node/worker-1 created" in await run(environ, made, empty)
+        for _ in range(LOOKS):
+            if "10.0.0.1" in (printed := await run(environ, "kubectl get node worker-1 -o wide", empty)):
+                break
+        assert "10.0.0.1" in printed, shown.text
+        child.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(child.wait(), PATIENCE) == 0, shown.text
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await shown.all()
