@@ -85,7 +85,10 @@ class CloudCleaner:
 
     @property
     def left(self) -> list[str]:
-        """What is still there and why, a line for each."""
+        """What is still there and why, a line for each; and what it waits for before anything can go."""
+        has_answered, problem = self._parts.provider.condition
+        if not has_answered:
+            return [f"provider: {problem or 'it has not been asked yet'}"]
         balancers = self._balancers.left if self._balancers else {}
         lines = [f"Service {key}: {problem or 'not tried yet'}" for key, problem in sorted(balancers.items())]
         return [*lines, f"routes: {self._routes_left}"] if self._routes_left else lines

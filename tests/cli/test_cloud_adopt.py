@@ -1,19 +1,16 @@
 """`hookrunner cloud adopt` on a sandbox: Nodes that joined without the kubelet's flag are shown, and tainted."""
 
-import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from queue import SimpleQueue
 
 import pytest
 import yaml
 
 from kubesandbox.faults import Fault
-from kubesandbox.sandbox import Options, Sandbox, serving
+from tests.cli.served_sandbox import ServedSandbox, serve_in_thread
 from tests.cloud.scenarios.documents import UNINITIALIZED
 from tests.fakes.command_line import Command
 
@@ -21,51 +18,32 @@ OTHER = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 NODES = {"old": {"taints": [OTHER]}, "ours": {"providerID": "sim://i-1"}, "new": {"taints": [UNINITIALIZED]}}
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A sandbox in a thread: the command has the main one."""
-
-    sandbox: Sandbox
-    flag: str
-
-    def taints(self) -> dict[str, list[str]]:
-        """The keys of each Node's taints."""
-        nodes = [node.json() for node in self.sandbox.store.select("nodes")]
-        return {node["metadata"]["name"]: [t["key"] for t in node["spec"].get("taints", ())] for node in nodes}
-
-
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    seed, kubeconfig = tmp_path / "nodes.yaml", tmp_path / "kubeconfig"
+def served(tmp_path: Path) -> Iterator[ServedSandbox]:
     about = {"apiVersion": "v1", "kind": "Node"}
-    seed.write_text(yaml.safe_dump_all([{**about, "metadata": {"name": n}, "spec": s} for n, s in NODES.items()]))
-    started: SimpleQueue[tuple[Sandbox, asyncio.AbstractEventLoop]] = SimpleQueue()
-    stop = asyncio.Event()
+    with serve_in_thread(tmp_path, [{**about, "metadata": {"name": n}, "spec": s} for n, s in NODES.items()]) as served:
+        yield served
 
-    async def serve() -> None:
-        async with serving(Options(seed=[seed])) as sandbox:
-            started.put((sandbox, asyncio.get_running_loop()))
-            await stop.wait()
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    sandbox, loop = started.get(timeout=60)
-    kubeconfig.write_text(sandbox.kubeconfig())
-    yield Served(sandbox, f"--kube-config={kubeconfig}")
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
+def taints(served: ServedSandbox) -> dict[str, list[str]]:
+    """The keys of each Node's taints."""
+    nodes = [node.json() for node in served.sandbox.store.select("nodes")]
+    return {node["metadata"]["name"]: [t["key"] for t in node["spec"].get("taints", ())] for node in nodes}
 
 
 @pytest.mark.slow
-def test_nodes_are_tainted_after_they_were_shown(served: Served, command: Command) -> None:
-    before, shown = served.taints(), command("cloud", "adopt", served.flag)
-    assert (shown.code, shown.err, served.taints()) == (0, "", before)
+def test_nodes_are_tainted_after_they_were_shown(served: ServedSandbox, command: Command) -> None:
+    before, shown = taints(served), command("cloud", "adopt", served.flag)
+    assert (shown.code, shown.err, taints(served)) == (0, "", before)
     assert shown.out == "old: would be tainted\nnothing was changed; --yes does it\n"
+
+    as_json = json.loads(command("cloud", "adopt", "-o", "json", served.flag).out)
+    assert (as_json, taints(served)) == ({"nodes": ["old"], "tainted": False}, before)
 
     served.sandbox.faults.add(Fault("answer", match="PATCH", status=409, times=1))
     done = command("cloud", "adopt", "--yes", served.flag)
     assert (done.code, done.out) == (0, "old: tainted, it will be initialised\n")
-    assert served.taints() == before | {"old": [*before["old"], UNINITIALIZED["key"]]}
+    assert taints(served) == before | {"old": [*before["old"], UNINITIALIZED["key"]]}
 
 
 class Refusal(BaseHTTPRequestHandler):

@@ -87,6 +87,17 @@ async def test_what_would_go_is_named_before(api: ApiServer, loaded: Settings) -
         assert [service.key for service in await read_removable(client, loaded)] == ["default/web"]
 
 
+async def test_provider_that_does_not_answer_is_named(api: ApiServer, cloud: Path, loaded: Settings) -> None:
+    api.put(kept("web"))
+    cloud.write_text(json.dumps({"faults": [{"verb": "capabilities", "code": "Unavailable"}]}))
+    async with assemble_cleaner(loaded, Connection(api.url), with_routes=False, reserve=60.0) as cleaner:
+        assert cleaner.left == ["provider: it has not been asked yet"]
+        running = asyncio.create_task(cleaner.run())
+        await until(lambda: "provider: capabilities: Unavailable" in str(cleaner.left), "the first attempt fails")
+        running.cancel()
+        await asyncio.wait([running])
+
+
 async def test_what_is_left_is_named(api: ApiServer, cloud: Path, loaded: Settings) -> None:
     api.put(kept("web"))
     faults = {"faults": [{"verb": "lb-delete", "code": "Unavailable"}]}

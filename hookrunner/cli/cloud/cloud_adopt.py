@@ -4,7 +4,7 @@ that flag, so that they are initialised like new ones."""
 import click
 
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
-from hookrunner.cli.output import echo
+from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch
 from hookrunner.cloud.node_informer import NODES
@@ -20,18 +20,23 @@ _VERBS = ("get", "list", "patch")
 
 @click.command("adopt")
 @click.option("--yes", is_flag=True, help="Do it; without this flag it is only shown.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @of_cluster
-def cloud_adopt(yes: bool, kube_config: str, kube_context: str) -> None:
+def cloud_adopt(yes: bool, output: str, kube_config: str, kube_context: str) -> None:
     """Have Nodes initialised that have no providerID and were not tainted by their kubelet.
 
     \b
     hookrunner cloud adopt          which Nodes these are
     hookrunner cloud adopt --yes    taint them: Pods that tolerate nothing wait until the provider has answered
+    hookrunner cloud adopt -o json | jq -r '.nodes[]'
 
     It talks to the cluster itself. A Node with a providerID stays as it is: that can never be changed.
     """
     with quiet():
         names = run_to_end(_adopt(read_cluster_settings(kube_config, kube_context), yes))
+    if output == "json":
+        echo_json({"nodes": names, "tainted": yes})
+        return
     for name in names:
         echo(f"{name}: {'tainted, it will be initialised' if yes else 'would be tainted'}")
     if not names:

@@ -1,12 +1,14 @@
 """`hookrunner cloud clean`: deletes load balancers and lets their Services go, before the manager is uninstalled."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
 from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
-from hookrunner.cli.output import echo
+from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.cloud.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
 from hookrunner.errors import BadSetting
@@ -17,6 +19,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.options import duration
 from hookrunner.settings import Settings
+from kubetypes.json_values import JSON
 
 
 class _Duration(click.ParamType[float]):
@@ -44,36 +47,62 @@ _OWN = [
     click.Option(
         ["--timeout"], type=_Duration(), default="10m", show_default=True, help="How long it may take altogether."
     ),
+    click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanOrder:
+    """What to do: show it or do it, also with routes, and how it is told. `reserve` and `timeout` are seconds: how long
+    the lease is kept from the manager, and how long all may take."""
+
+    yes: bool
+    with_routes: bool
+    output: str
+    reserve: float
+    timeout: float
 
 
 class _CloudClean(click.Command):
     def invoke(self, ctx: click.Context) -> int:
-        own = {option.name: ctx.params.pop(option.name) for option in _OWN if option.name}
+        order = CleanOrder(**{option.name: ctx.params.pop(option.name) for option in _OWN if option.name})
         loaded = read_cloud_settings(ctx)
         if not loaded.cloud.on:
             raise BadSetting("--cloud-provider: it is missing; give the provider whose load balancers are deleted")
-        if own["with_routes"] and not loaded.cloud.cidrs:
+        if order.with_routes and not loaded.cloud.cidrs:
             raise BadSetting("--cluster-cidr: it is missing; --with-routes deletes only routes inside of it")
-        return run_to_end(_clean(loaded, own["yes"], own["with_routes"], (own["reserve"], own["timeout"])))
+        return run_to_end(_clean(loaded, order))
 
 
-async def _clean(loaded: Settings, yes: bool, with_routes: bool, times: tuple[float, float]) -> int:
-    """Show what would go, and take it away with `yes`. `times`: how long the lease is reserved, and how long all may
-    take. The exit code."""
-    reserve, within = times
+async def _clean(loaded: Settings, order: CleanOrder) -> int:
+    """Show what would go, or take it away. The exit code."""
     connection = await load_connection(Lookup(loaded.kube))
     async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
-        services = await read_removable(client, loaded)
-        for service in services:
-            echo(f"Service {service.key}: its load balancer {'goes' if yes else 'would go'}")
-    if not yes:
-        echo(describe_plan(bool(services), with_routes))
+        keys = [service.key for service in await read_removable(client, loaded)]
+    if order.output == "text":
+        for key in keys:
+            echo(f"Service {key}: its load balancer {'goes' if order.yes else 'would go'}")
+    if not order.yes:
+        _tell(describe_plan(bool(keys), order.with_routes), to_report(keys, done=False, left=()), order)
         return 0
     if not loaded.leader_election.on:
         echo("without an election a manager that runs would make everything anew: stop it first", err=True)
-    async with assemble_cleaner(loaded, connection, with_routes, reserve) as cleaner:
-        return await _run(cleaner, within)
+    async with assemble_cleaner(loaded, connection, order.with_routes, order.reserve) as cleaner:
+        done = await _run(cleaner, order.timeout)
+        _tell("nothing is left" if done else "", to_report(keys, done, cleaner.left), order)
+    return 0 if done else 1
+
+
+def to_report(services: Sequence[str], done: bool, left: Sequence[str]) -> JSON:
+    """For `-o json`: the Services that it is about, whether all is gone, and what is left and why."""
+    return {"services": list(services), "done": done, "left": list(left)}
+
+
+def _tell(sentence: str, report: JSON, order: CleanOrder) -> None:
+    if order.output == "json":
+        echo_json(report)
+    elif sentence:
+        echo(sentence)
 
 
 def describe_plan(has_services: bool, with_routes: bool) -> str:
@@ -84,7 +113,8 @@ def describe_plan(has_services: bool, with_routes: bool) -> str:
     return f"nothing was changed; --yes deletes {', and '.join(deleted)}, after taking the lease over from the manager"
 
 
-async def _run(cleaner: CloudCleaner, within: float) -> int:
+async def _run(cleaner: CloudCleaner, within: float) -> bool:
+    """Take everything away; False if something is left, which is named."""
     try:
         async with asyncio.timeout(within or None):
             await cleaner.run()
@@ -92,9 +122,8 @@ async def _run(cleaner: CloudCleaner, within: float) -> int:
         for line in cleaner.left:
             echo(f"left: {line}", err=True)
         echo(f"not done within {within:g} s; mend what is named, and run it again", err=True)
-        return 1
-    echo("nothing is left")
-    return 0
+        return False
+    return True
 
 
 cloud_clean = _CloudClean(
@@ -105,6 +134,7 @@ cloud_clean = _CloudClean(
     \b
     hookrunner cloud clean --cloud-provider ./my-cloud          which Services these are
     hookrunner cloud clean --cloud-provider ./my-cloud --yes    delete their load balancers and finalizers
+    hookrunner cloud clean --cloud-provider ./my-cloud -o json | jq -r '.services[]'
     hookrunner cloud clean --cloud-provider ./my-cloud --yes --with-routes --cluster-cidr 10.244.0.0/16
 
     Give it the flags of `cloud start`. It takes the lease over, waits until a running manager has stopped for certain,
