@@ -53,8 +53,8 @@ _OWN = [
 
 @dataclass(frozen=True, slots=True)
 class CleanOrder:
-    """What to do: show it or do it, also with routes, and how it is told. `reserve` and `timeout` are seconds: how long
-    the lease is kept from the manager, and how long all may take."""
+    """What to do: show it or do it, also with routes, and the form of the report. `reserve` and `timeout` are seconds:
+    how long the lease is kept from the manager, and how long all may take."""
 
     yes: bool
     with_routes: bool
