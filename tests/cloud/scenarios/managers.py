@@ -34,17 +34,23 @@ def upstream(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[N
         yield
 
 
-@contextmanager
-def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launcher.Program]:
-    """`hookrunner cloud start`, alone with its cluster. Its log is `ours.log` in the world's directory."""
+def start_ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> launcher.Program:
+    """`hookrunner cloud start`, alone with its cluster, for who ends it. Its log is `ours.log` in the world's
+    directory."""
     words = ["cloud", "start", f"--cloud-provider={provider}", f"--cloud-config={world.state}", *QUICK]
     own = (f"--kube-config={world.kubeconfig}", "--leader-elect=false", "--listen-port=0", *flags)
     places = (f"--debug-unix-socket={world.directory / 'debug.socket'}", f"--tmp-dir={world.directory / 'tmp'}")
     with (world.directory / "ours.log").open("ab") as log:
         descriptor = log.fileno()
-        manager = launcher.start(
+        return launcher.start(
             [*words, *own, *places], cwd=world.directory, env=clean_environment(), stdout=descriptor, stderr=descriptor
         )
+
+
+@contextmanager
+def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launcher.Program]:
+    """The same until the end of the block, at which it ends well."""
+    manager = start_ours(world, *flags, provider=provider)
     try:
         yield manager
     finally:
