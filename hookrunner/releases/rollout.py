@@ -21,6 +21,7 @@ from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import (
     APPLY_METHOD,
     OURS,
+    QUICK_TO_PARSE,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -167,10 +168,6 @@ def _hooks(record: ReleaseRecord) -> list[tuple[JSON, ...]]:
     return [(hook["manifest"], hook.get("events"), hook.get("weight", 0)) for hook in stored]
 
 
-_SMALL = 8 * 1024
-"""Characters of a manifest that are parsed in a millisecond."""
-
-
 @dataclass(frozen=True, slots=True)
 class RolloutTools:
     """What changes one cluster. Every method raises KubeError, or ReleaseFailed with what to do."""
@@ -275,7 +272,7 @@ async def by_id(records: Sequence[ReleaseRecord]) -> Mapping[ObjectId, JSON]:
     def read() -> Mapping[ObjectId, JSON]:
         return {object_id(obj, release_of(record)): obj for record in records for obj in record.objects}
 
-    small = sum(len(record.manifest) for record in records) <= _SMALL
+    small = sum(len(record.manifest) for record in records) <= QUICK_TO_PARSE
     return read() if small else await asyncio.to_thread(read)
 
 

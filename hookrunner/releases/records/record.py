@@ -37,6 +37,9 @@ _LARGEST = 1024 * 1024
 """Bytes that the data of a Secret or a ConfigMap may have.
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
 
+QUICK_TO_PARSE = 8 * 1024
+"""Characters of a manifest that are parsed in a few milliseconds: a thread would cost more than it saves."""
+
 MOST_UNPACKED = DOCUMENT.size
 """Bytes of a document. Packed it has 768 KiB at most, because a Secret holds 1 MiB. Manifests shrink to a tenth or a
 twentieth, thousands of similar objects to a hundredth; zeros, which are never needed, to a thousandth."""

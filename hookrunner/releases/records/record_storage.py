@@ -15,7 +15,9 @@ import base64
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -31,6 +33,7 @@ from hookrunner.model.resources import Resource, Selection
 from hookrunner.releases.records.record import (
     HOME,
     PENDING,
+    QUICK_TO_PARSE,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -38,6 +41,7 @@ from hookrunner.releases.records.record import (
     revision_of,
     unpacked,
 )
+from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 Driver = Literal["secret", "configmap"]
@@ -75,6 +79,8 @@ class RecordStorage:
         self._driver = driver
         self._home = home
         self._latest: dict[tuple[str, str], _Kept] = {}
+        self._reads = WeakValueDictionary[tuple[str, str, int], asyncio.Lock]()
+        """Each as long as a task reads this record or waits for it: after a start several want the same ones."""
 
     def selection(self, namespace: str) -> Selection:
         """The records of a namespace, for a watch."""
@@ -110,6 +116,10 @@ class RecordStorage:
 
     async def read(self, revision: ReleaseRevision) -> ReleaseRecord:
         """Read the whole record. Raises ReleaseFailed, naming it, if it cannot be read."""
+        async with self._reads.setdefault((revision.namespace, revision.name, revision.number), asyncio.Lock()):
+            return await self._read(revision)
+
+    async def _read(self, revision: ReleaseRevision) -> ReleaseRecord:
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
             return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
         with self._explain_rights():
@@ -117,13 +127,13 @@ class RecordStorage:
         try:
             text = (stored.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
-            record = ReleaseRecord(await _unpack(text), revision.labels)
+            record = await _with_objects(ReleaseRecord(await _unpack(text), revision.labels))
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
             ) from None
         if known := revision_of(stored["metadata"]):
-            self._remember(_Kept(known, text, b""))
+            self._remember(_Kept(known, text, _worth_keeping(record)))
         return record
 
     async def create(self, record: ReleaseRecord) -> ReleaseRevision:
@@ -162,7 +172,7 @@ class RecordStorage:
         except Conflict as error:
             raise ReleaseFailed(_describe_overtaken(record)) from error
         assert revision is not None, "it has the labels of a record"
-        self._remember(_Kept(revision, text, record.known if len(record.known) <= _WORTH_KEEPING else b""))
+        self._remember(_Kept(revision, text, _worth_keeping(record)))
         return revision
 
     async def _explain_missing_labels(self, record: ReleaseRecord) -> str:
@@ -227,6 +237,23 @@ def _is_record(object_name: str, name: str) -> bool:
 
 def _describe_overtaken(record: ReleaseRecord) -> str:
     return f"another client has written revision {record.revision} of it; the next attempt reads the records again"
+
+
+def _worth_keeping(record: ReleaseRecord) -> bytes:
+    return record.known if len(record.known) <= _WORTH_KEEPING else b""
+
+
+async def _with_objects(record: ReleaseRecord) -> ReleaseRecord:
+    """The record with its objects as JSON, so that its manifest is parsed once for all who look at it. Who asks for the
+    objects of a manifest that cannot be read learns why."""
+
+    def parse() -> bytes:
+        return json_values.written(record.objects)
+
+    with suppress(ReleaseFailed, orjson.JSONEncodeError):
+        known = parse() if len(record.manifest) <= QUICK_TO_PARSE else await asyncio.to_thread(parse)
+        return replace(record, known=known)
+    return record
 
 
 async def _unpack(text: str) -> JSON:

@@ -1,7 +1,9 @@
 """Records in the cluster."""
 
+import asyncio
 import base64
 import random
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -51,6 +53,35 @@ async def test_record_is_read_once_and_again_after_another_client_changed_it(cli
     sandbox.faults.requests.clear()
     assert [(await ours.read(changed)).status for _ in range(2)] == ["failed"] * 2
     assert list(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.a.v1"]
+
+
+async def test_several_readers_of_a_record_cause_one_request(client: Client, sandbox: Sandbox) -> None:
+    theirs, ours = RecordStorage(client, "secret"), RecordStorage(client, "secret")
+    known = [await theirs.create(record(name=name)) for name in ("a", "b")]
+    sandbox.faults.requests.clear()
+    found = await asyncio.gather(*(ours.read(revision) for revision in known for _ in range(3)))
+    assert [one.name for one in found] == ["a"] * 3 + ["b"] * 3
+    assert sorted(sandbox.faults.requests) == [f"GET {SECRETS}/sh.helm.release.v1.{name}.v1" for name in "ab"]
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+async def test_manifest_of_a_record_is_parsed_once(client: Client, many: int) -> None:
+    revision = await RecordStorage(client, "secret").create(
+        replace(record(), document=record().document | {"manifest": "---\nkind: A\n" * many})
+    )
+    ours = RecordStorage(client, "secret")
+    found = [await ours.read(revision) for _ in range(2)]
+    assert [orjson.loads(one.known) for one in found] == [[{"kind": "A"}] * many] * 2
+
+
+async def test_record_with_a_manifest_that_cannot_be_parsed_is_read(client: Client) -> None:
+    revision = await RecordStorage(client, "secret").create(
+        replace(record(), document=record().document | {"manifest": "{"})
+    )
+    found = await RecordStorage(client, "secret").read(revision)
+    assert (found.status, found.known) == ("deployed", b"")
+    with pytest.raises(ReleaseFailed, match="document 1: not YAML"):
+        _ = found.objects
 
 
 async def test_records_in_other_namespaces_are_found_by_their_home(client: Client, sandbox: Sandbox) -> None:
