@@ -14,6 +14,12 @@ from weakref import WeakSet
 
 from kubetypes.timers import timeout_at
 
+CALM = 0.25
+"""Seconds without a change until it is calm: what is not urgent holds up no runs then."""
+
+MOST_PAUSES = 12
+"""So often that time may begin again: what is not urgent waits three seconds at most."""
+
 
 class UnitFeed:
     """The changes that one reader has not seen yet."""
@@ -37,6 +43,16 @@ class UnitFeed:
         names, self._names = tuple(self._names), {}
         self._pending.clear()
         return names
+
+    async def next_calm_batch(self, longest: float | None = None) -> tuple[str, ...]:
+        """The same, and with them the units that change until it is calm."""
+        names = dict.fromkeys(await self.next_batch(longest))
+        for _ in range(MOST_PAUSES if names else 0):
+            await asyncio.sleep(CALM)
+            if not self._pending.is_set():
+                break
+            names |= dict.fromkeys(await self.next_batch())
+        return tuple(names)
 
 
 class UnitChanges:

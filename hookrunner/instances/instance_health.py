@@ -1,15 +1,18 @@
 """The health of what instances have installed: tells the tracker which objects to look at, and others when it changed.
 
     health = InstanceHealth(tracker, releases, home)
-    await health.keep(states, registry)       # until cancelled
-    health.reports(unit, revision)            # None while it is not known
+    await health.follow_runs(states, registry)     # until cancelled, as the next one
+    await health.take_over(states, registry)
+    health.reports(unit, revision)                 # None while it is not known
 
-A run never waits for readiness. When it has ended with another revision than before, the objects of that revision are
-read from its record, which is in memory after a rollout, and tracked from then on. After a restart that is what an
-earlier process has applied, also where the run could not get that far: what is installed works, or it does not.
+A run never waits for readiness. When it has written another revision than before, the objects of that revision are
+taken from its record, which is in memory, and tracked from then on. After a restart that is what an earlier process has
+applied, also where the run could not get that far: what is installed works, or it does not. Those records have to be
+read, which waits until the runs of the start are over: statuses say already how it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.convergence.state import ModuleStates
@@ -19,7 +22,8 @@ from hookrunner.model.addon_status import ObjectReport
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
-from kubetypes.json_values import JSON
+
+_NextBatch: TypeAlias = Callable[[float | None], Awaitable[tuple[str, ...]]]
 
 _RETRY = 5.0
 """Seconds until releases that could not be read are read again."""
@@ -45,22 +49,30 @@ class InstanceHealth:
         if self._revisions.pop(unit, None):
             self._tracker.forget(ReleaseId(unit, self._home))
 
-    async def keep(self, states: ModuleStates, registry: InstanceRegistry) -> None:
-        """Track what runs have applied, until cancelled. What cannot be read is tried again after a while."""
-        feed, waiting = states.unit_changes.subscribe(), {live.unit for live in registry.live}
+    async def follow_runs(self, states: ModuleStates, registry: InstanceRegistry) -> None:
+        """Track what runs write, until cancelled."""
+        await self._keep(states.unit_changes.subscribe().next_batch, registry, is_written=True)
+
+    async def take_over(self, states: ModuleStates, registry: InstanceRegistry) -> None:
+        """Track what earlier runs have left, until cancelled."""
+        await self._keep(states.unit_changes.subscribe().next_calm_batch, registry, is_written=False)
+
+    async def _keep(self, next_batch: _NextBatch, registry: InstanceRegistry, is_written: bool) -> None:
+        """What cannot be read is tried again after a while."""
+        waiting = {live.unit for live in registry.live}
         while True:
-            missed = {unit for unit in waiting if not await self._track(unit, registry)}
-            waiting = missed | {*await feed.next_batch(_RETRY if missed else None)}
+            missed = {unit for unit in waiting if not await self._track(unit, registry, is_written)}
+            waiting = missed | {*await next_batch(_RETRY if missed else None)}
 
     async def tell(self, states: ModuleStates) -> None:
         """Say which units have another health, until cancelled."""
         async for identity in self._tracker.changes():
             states.unit_changes.note(identity.name)
 
-    async def _track(self, unit: str, registry: InstanceRegistry) -> bool:
-        """Track what its last run has applied. False if that cannot be read yet."""
+    async def _track(self, unit: str, registry: InstanceRegistry, is_written: bool) -> bool:
+        """Track what its last run has written, or found. False if that cannot be read yet."""
         live = registry.get(unit)
-        if live is None or not self._is_behind(live):
+        if live is None or not self._is_behind(live) or _has_written(live) != is_written:
             return True
         try:
             present = await self._releases.read_head(live.unit, self._home)
@@ -69,7 +81,8 @@ class InstanceHealth:
             _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
             return False
         if present and present.revision == _applied_revision(live) and registry.get(unit) is live:
-            self._begin(live, present.revision, objects)
+            self._revisions[unit] = present.revision
+            self._tracker.track(ReleaseId(unit, self._home), objects, is_written)
         return True
 
     def _is_behind(self, live: LiveUnit) -> bool:
@@ -77,11 +90,11 @@ class InstanceHealth:
         revision = _applied_revision(live)
         return revision > 0 and self._revisions.get(live.unit) != revision
 
-    def _begin(self, live: LiveUnit, revision: int, objects: Sequence[JSON]) -> None:
-        head = live.blueprint.installed
-        self._revisions[live.unit] = revision
-        was_written = head is None or head.revision != revision
-        self._tracker.track(ReleaseId(live.unit, self._home), objects, was_written)
+
+def _has_written(live: LiveUnit) -> bool:
+    """Was what is applied written by the last run?"""
+    head = live.blueprint.installed
+    return head is None or head.revision != _applied_revision(live)
 
 
 def _applied_revision(live: LiveUnit) -> int:

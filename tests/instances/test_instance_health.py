@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_changes import CALM
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import LiveUnit
@@ -74,8 +75,8 @@ class World:
         self._live = {UNIT: LiveUnit(ADDON, self.state, blueprint)}
         self.health = InstanceHealth(self.tracker, self.records, "home")
         registry: Any = self
-        self.tasks = [asyncio.create_task(self.health.keep(self.states, registry))]
-        self.tasks += [asyncio.create_task(self.health.tell(self.states))]
+        works = self.health.follow_runs(self.states, registry), self.health.take_over(self.states, registry)
+        self.tasks = [*map(asyncio.create_task, (*works, self.health.tell(self.states)))]
 
     @property
     def live(self) -> list[LiveUnit]:
@@ -121,7 +122,21 @@ async def test_objects_of_an_earlier_process_were_not_just_written() -> None:
     world = World()
     world.blueprint.installed = Head(UNIT, "home", 3, "deployed")
     await world.run(3)
+    await asyncio.sleep(CALM)
     assert world.tracker.tracked == [(UNIT, False)]
+    world.end()
+
+
+async def test_record_of_an_earlier_process_is_read_when_the_runs_of_the_start_are_over() -> None:
+    world = World()
+    await asyncio.sleep(0)
+    world.blueprint.installed = Head(UNIT, "home", 3, "deployed")
+    for _ in range(4):
+        await world.run(3)
+        world.states.note("another")
+    assert world.records.reads == 0
+    await asyncio.sleep(2 * CALM)
+    assert world.records.reads == 1
     world.end()
 
 
@@ -132,7 +147,7 @@ async def test_objects_of_an_earlier_process_are_tracked_though_no_run_gets_to_t
     world.state.begin(0.0, "")
     world.state.fail("there is no version")
     world.states.note(UNIT)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(2 * CALM)
     assert (world.health.reports(UNIT, 3), world.tracker.tracked) == (REPORT, [(UNIT, False)])
     world.end()
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head, ReleaseOptions
@@ -16,13 +17,6 @@ from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
-
-_CALM = 0.25
-"""Seconds without the end of another rollout until the objects of all that have ended are watched. Their records are
-read then, which the next change of a value needs: it should find them in memory if it comes soon after a start."""
-
-_MOST_PAUSES = 12
-"""So often that time may begin again: at most three seconds until the first of them is watched."""
 
 _log = log.get("helm")
 _purge_log = log.get("converge")
@@ -129,9 +123,11 @@ class DriftTracker:
                     self._begin(settled, objects)
 
     async def _next_batch(self) -> list[_Settled]:
+        """The releases that have come to rest when no other does. Their records are read then, which the next change of
+        a value needs: it should find them in memory if it comes soon after a start."""
         batch = [await self._settled.get()]
-        for _ in range(_MOST_PAUSES):
-            await asyncio.sleep(_CALM)
+        for _ in range(MOST_PAUSES):
+            await asyncio.sleep(CALM)
             if self._settled.empty():
                 break
             batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
