@@ -11,10 +11,11 @@ restart would then find a difference.
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from hookrunner import safe_files
-from hookrunner.charts.chart_files import scan
+from hookrunner.charts.chart_files import Scan, scan
 from hookrunner.charts.release_digests import fingerprint_of, inputs_digest
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.object_metadata import Kind
@@ -105,12 +106,19 @@ def build_digest(request: BuildRequest) -> str:
 def looks_up(package: Package, directory: Path) -> bool:
     """Do templates of the package look into the cluster, so that only the rendered manifest tells whether it has
     changed? `directory` has its files. Raises BadChart."""
-    return package.form == "chart" and scan(directory).looks_up
+    return package.form == "chart" and _scan(package.digest, directory).looks_up
 
 
 def reads_capabilities(package: Package, directory: Path) -> bool:
     """May the package's objects depend on what the cluster serves? Raises BadChart."""
-    return package.form == "chart" and scan(directory).reads_capabilities
+    return package.form == "chart" and _scan(package.digest, directory).reads_capabilities
+
+
+@lru_cache(maxsize=128)
+def _scan(_digest: str, directory: Path) -> Scan:
+    """What is known of the chart of the package with this digest: other contents have another digest. Else
+    several hundred instances of one version would walk through the same files."""
+    return scan(directory)
 
 
 def _capabilities_read(request: BuildRequest) -> Capabilities | None:

@@ -1,5 +1,6 @@
 """Objects of an instance: the same from every form of package, in one order, with namespaces and labels."""
 
+import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -293,6 +294,14 @@ def test_digest_ignores_the_version_that_was_installed_before(request_of: Reques
         for version, previous in (("1.0.0", ""), ("1.0.0", "1.0.0"), ("1.1.0", "1.0.0"))
     )
     assert build_digest(first) == build_digest(again) != build_digest(other)
+
+
+def test_files_of_a_chart_are_read_once_for_all_instances_of_its_package(request_of: Request) -> None:
+    request = request_of(CHART | {"templates/a.yaml": "a: {{ .Capabilities.KubeVersion }}"})
+    digest = build_digest(request)
+    shutil.rmtree(request.directory)
+    assert build_digest(request) == digest
+    assert build_digest(replace(request, capabilities=stock_capabilities("1.30"))) != digest
 
 
 def test_digest_ignores_what_changes_no_object(request_of: Request) -> None:
