@@ -46,14 +46,13 @@ def forget_peak(pid: int) -> None:
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and its children until now, to the nanosecond; what has ended does not count."""
-    tasks = [task for each in (pid, *descendants(pid)) for task in (PROC / str(each) / "task").glob("*/schedstat")]
-    return sum(_nanoseconds(task) for task in tasks) / 1e9
+    return sum(map(_own_seconds, (pid, *descendants(pid))))
 
 
 def control_plane_seconds() -> float:
     """CPU time of API server and etcd until now; 0 if this process has not started them."""
     started = (pid for pid in descendants(os.getpid()) if _CONTROL_PLANE.intersection(_arguments(pid)[:2]))
-    return sum(_nanoseconds(task) for pid in started for task in (PROC / str(pid) / "task").glob("*/schedstat")) / 1e9
+    return sum(map(_own_seconds, started))
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -79,6 +78,13 @@ def _arguments(pid: int) -> list[str]:
     with suppress(OSError):
         return (PROC / str(pid) / "cmdline").read_text(errors="replace").split("\0")
     return []
+
+
+def _own_seconds(pid: int) -> float:
+    """CPU time of one process; nothing for one that has ended."""
+    with suppress(OSError):
+        return sum(map(_nanoseconds, (PROC / str(pid) / "task").glob("*/schedstat"))) / 1e9
+    return 0.0
 
 
 def _nanoseconds(schedstat: Path) -> int:
