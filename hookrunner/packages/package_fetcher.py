@@ -21,8 +21,11 @@ Source: docs/packaging-addons.md
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from hookrunner import log
@@ -36,6 +39,7 @@ from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.shared_reads import SharedReads
 from hookrunner.packages.source_locations import (
     ClusterLocation,
     DirectoryLocation,
@@ -44,6 +48,8 @@ from hookrunner.packages.source_locations import (
     WebLocation,
 )
 from hookrunner.settings.addons import Verification
+
+_T = TypeVar("_T")
 
 _LOG = log.get("packages.fetcher")
 _GONE = frozenset({"Unreachable", "NotFound"})
@@ -95,12 +101,13 @@ class PackageFetcher:
         self._metrics = metrics
         metrics.addon_package_cache_bytes.from_function(lambda: [((), cache.size)])
         self._locks = WeakValueDictionary[tuple[str, str, str], asyncio.Lock]()
+        self._reads = SharedReads()
 
     async def read_channel(self, source: PackageSource, name: str) -> Channel:
         """A channel, read anew. Raises PackageError, which a metric and the log also tell: with an exact version in the
         spec no status does."""
         try:
-            channel = parse_channel(name, await source.read_channel(name))
+            channel = parse_channel(name, await self._read(source, source.read_channel, name))
         except PackageError as error:
             self._metrics.addon_channel_reads.inc(source.location, error.reason)
             _LOG.warn("channel not usable", location=source.location, reason=error.reason, error=str(error))
@@ -110,17 +117,14 @@ class PackageFetcher:
 
     async def fetch(self, source: PackageSource, request: PackageRequest) -> Package:
         """A package that may be used. Raises PackageError with every reason but NoChannel."""
-        key = (source.location, request.component, request.version)
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        async with lock:
-            try:
-                return await self._fetch(source, request)
-            except PackageError as error:
-                self._metrics.addon_package_fetches.inc(source.location, error.reason)
-                _LOG.warn("package not usable", location=source.location, reason=error.reason, error=str(error))
-                if error.reason in _GONE and (package := await self.read_from_cache(request, request.installed)):
-                    return package
-                raise
+        try:
+            return await self._fetch(source, request)
+        except PackageError as error:
+            self._metrics.addon_package_fetches.inc(source.location, error.reason)
+            _LOG.warn("package not usable", location=source.location, reason=error.reason, error=str(error))
+            if error.reason in _GONE and (package := await self.read_from_cache(request, request.installed)):
+                return package
+            raise
 
     async def read_from_cache(self, request: PackageRequest, digest: str) -> Package | None:
         """The package with a digest that was verified before, without any source; None if it is not cached."""
@@ -137,12 +141,21 @@ class PackageFetcher:
 
     async def _fetch(self, source: PackageSource, request: PackageRequest) -> Package:
         if not source.is_remote:
-            package = await source.read_package(request.component, request.version)
+            package = await self._read(source, source.read_package, request.component, request.version)
             require_trusted(package, request.pin, False, self._verification)
             return self._count(source, "read", package)
-        package = await self._find_in_cache(source, request) or await self._fetch_remote(source, request)
+        key = (source.location, request.component, request.version)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            package = await self._find_in_cache(source, request) or await self._fetch_remote(source, request)
         require_unchanged(package, request.installed, request.accepted)
         return package
+
+    async def _read(self, source: PackageSource, read: Callable[..., Awaitable[_T]], *what: str) -> _T:
+        """What a source says now, for all who ask it at once. Remote ones may share a location and answer others with
+        other credentials."""
+        if source.is_remote:
+            return await read(*what)
+        return await self._reads.read((source.location, *what), partial(read, *what))
 
     async def _fetch_remote(self, source: PackageSource, request: PackageRequest) -> Package:
         package = await source.read_package(request.component, request.version)

@@ -9,8 +9,9 @@ import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
+from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.https_reader import HttpsReader
-from hookrunner.packages.package import parse_package
+from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
 from hookrunner.packages.source_locations import ClusterLocation, parse_location
@@ -139,6 +140,35 @@ async def test_a_directory_is_read_each_time_and_not_cached(fetcher: PackageFetc
         installed = PackageRequest("coredns", "1.0", installed=PACKAGE.digest)
         assert (await fetcher.fetch(place.source, installed)).files == {"manifest.yaml": text}
     assert not (tmp_path / "cache").exists()
+
+
+class CountedSource(DirectorySource):
+    """A directory that counts how often it is looked at."""
+
+    looks = 0
+
+    async def read_package(self, component: str, version: str) -> Package:
+        self.looks += 1
+        return await super().read_package(component, version)
+
+    async def read_channel(self, name: str) -> str:
+        self.looks += 1
+        return await super().read_channel(name)
+
+
+async def test_fifty_at_once_look_once_at_a_directory(
+    fetcher: PackageFetcher, metrics: Metrics, tmp_path: Path
+) -> None:
+    place = DirectoryPlace(tmp_path / "local")
+    place.put_package("coredns", "1.0", FILES)
+    place.put_channel("stable", b"manifests: [{version: '1.0'}]")
+    source = CountedSource(tmp_path / "local")
+    packages = await asyncio.gather(*(fetcher.fetch(source, REQUEST) for _ in range(50)))
+    assert (len({*map(id, packages)}), source.looks) == (1, 1)
+    channels = await asyncio.gather(*(fetcher.read_channel(source, "stable") for _ in range(50)))
+    assert (len(channels), source.looks) == (50, 2)
+    counted = f'addon_package_fetches_total{{result="read",source="{source.location}"}} 50'
+    assert counted in metrics.exposition().decode()
 
 
 async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None:
