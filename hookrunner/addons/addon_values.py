@@ -10,14 +10,14 @@ instance, for hooks and templates to read.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import reduce
 
 from hookrunner import log, redaction
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadModule
 from hookrunner.model.addons import Addon, Instance
-from hookrunner.model.modules import GLOBAL, camel
+from hookrunner.model.modules import GLOBAL
 from hookrunner.modules.discovery import VALUES_FILE
 from hookrunner.modules.shelf import read_values_file
 from hookrunner.values.schemas import schema_files
@@ -43,7 +43,14 @@ class KnownOfInstance:
 
     def document(self) -> dict[str, JSON]:
         """As it stands in values."""
-        return {camel(name.replace("_", "-")): value for name, value in asdict(self).items()}
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            "kind": self.kind,
+            "version": self.version,
+            "previousVersion": self.previous_version,
+            "channel": self.channel,
+        }
 
 
 def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> KnownOfInstance:
