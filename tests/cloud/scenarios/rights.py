@@ -16,16 +16,23 @@ NAMESPACE, ACCOUNT = "kube-system", "cloud-controller-manager"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _PATH = re.compile(r"/api(?:s/[^/]+)?/v1(?:/namespaces/[^/]+)?/(?P<rest>.+)")
 """Discovery, which needs no right of its own, is not among these."""
+_VERBS = {"GET": "read", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_READS = {"get", "list", "watch"}
+_RARE = {("events", "patch")}
+"""An Event that is repeated is patched after a minute."""
+Rights = set[tuple[str, str]]
+"""Resources, each with a verb; `read` stands for get, list and watch, of which a Node is read after a conflict only."""
 
 
-def granted_rights(cluster: OwnCluster, directory: Path, flags: Sequence[str]) -> tuple[Path, set[str]]:
-    """Make the account; its kubeconfig, and the resources that it has rights to. `flags` are those of `cloud start`."""
+def granted_rights(cluster: OwnCluster, directory: Path, flags: Sequence[str]) -> tuple[Path, Rights]:
+    """Make the account; its kubeconfig, and the rights that it has. `flags` are those of `cloud start`."""
     words = ["cloud", "rbac", "-o", "json", f"--service-account={NAMESPACE}/{ACCOUNT}", *flags]
     printed = json.loads(launcher.run(words, cwd=directory, env=clean_environment()).stdout)["items"]
     rules = [rule for obj in printed for rule in obj.get("rules", ())]
     account = {"kind": "ServiceAccount", "metadata": {"name": ACCOUNT, "namespace": NAMESPACE}}
     kubeconfig = log_in(cluster, directory, [account, *printed])
-    return kubeconfig, {resource for rule in rules for resource in rule["resources"]}
+    granted = {(resource, verb) for rule in rules for resource in rule["resources"] for verb in rule["verbs"]}
+    return kubeconfig, {(resource, "read" if verb in _READS else verb) for resource, verb in granted} - _RARE
 
 
 def log_in(cluster: OwnCluster, directory: Path, objects: Sequence[Document]) -> Path:
@@ -41,11 +48,17 @@ def log_in(cluster: OwnCluster, directory: Path, objects: Sequence[Document]) ->
     return write_kubeconfig(directory / f"{ACCOUNT}.kubeconfig", Access(cluster.access.url, cluster.access.ca, token))
 
 
-def used_rights(log: Path) -> tuple[set[str], list[Document]]:
-    """The resources that the requests in a log were about, and the requests that were refused. Not every verb is used
-    in every run: a Node is read again after a conflict, a repeated Event is patched."""
+def used_rights(log: Path) -> tuple[Rights, list[Document]]:
+    """The rights that the requests in a log have used, and the requests that were refused."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     requests = [line for line in lines if line["msg"] == "request"]
     refused = [request for request in requests if request["code"] == "403"]
-    paths = [found["rest"].split("/") for request in requests if (found := _PATH.fullmatch(request["path"]))]
-    return {"/".join([resource, *name[1:]]) for resource, *name in paths}, refused
+    found = [(request["method"], _PATH.fullmatch(request["path"])) for request in requests]
+    used = {(_resource_in(path["rest"]), _VERBS[method]) for method, path in found if path}
+    return used - _RARE, refused
+
+
+def _resource_in(path: str) -> str:
+    """With its subresource: `nodes/status` in `nodes/worker-1/status`."""
+    resource, *name = path.split("/")
+    return "/".join([resource, *name[1:]])
