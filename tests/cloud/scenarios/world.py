@@ -133,6 +133,10 @@ class World:
             ends[scene.name] = {**shown, **self._cloud_end(scene, cloud), "events": found}
         return ends
 
+    def event_messages(self) -> list[str]:
+        """What all Events say."""
+        return [event.get("message", "") for event in self._request("GET", "/api/v1/events", None).body["items"]]
+
     def serve_calls(self) -> None:
         """Let one process of the cloud answer all calls, instead of one for each."""
         self.change_cloud(lambda cloud: cloud.update(capabilities={"features": {"serve": True}}))
