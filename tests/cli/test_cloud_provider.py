@@ -102,7 +102,7 @@ def test_call_hides_secrets_and_says_what_is_no_answer(
         ("call {provider} instances --node missing.yaml", "missing.yaml"),
         ("call {provider} lb-get --service {nodes}", "there is no object of kind Service in it"),
         ("call {provider} lb-put", "'lb-put' is not one of 'capabilities', 'instances'"),
-        ("check missing", "there is no such provider in"),
+        ("check missing", "(--providers-dir); give its path, or its directory"),
         ("check ./missing", "missing"),
     ],
 )

@@ -123,10 +123,11 @@ def _executable(cloud: CloudSettings) -> Path:
     path = cloud.providers_directory / cloud.provider
     if path.exists():
         return path
-    hint = f"; for the file here give ./{cloud.provider}" if Path(cloud.provider).exists() else ""
+    is_here = Path(cloud.provider).exists()
+    hint = f"for the file here give ./{cloud.provider}" if is_here else "give its path, or its directory"
     raise StartRefused(
         f"--cloud-provider {cloud.provider}: there is no such provider in {cloud.providers_directory} "
-        f"(--providers-dir){hint}"
+        f"(--providers-dir); {hint}"
     )
 
 
