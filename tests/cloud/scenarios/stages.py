@@ -120,6 +120,11 @@ def run_in(proxy: Proxy, work: Coroutine[object, object, object]) -> None:
     _wait_for(work, proxy.loop)
 
 
+async def resume(proxy: Proxy) -> None:
+    """End all stalls; what was held arrives."""
+    proxy.resume()
+
+
 async def disconnect(proxy: Proxy) -> None:
     """Break all connections, and accept no other."""
     await proxy.refuse()

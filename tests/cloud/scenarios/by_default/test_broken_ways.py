@@ -14,7 +14,7 @@ import pytest
 from tests.cloud.scenarios.documents import SHUTDOWN, Document, machine, node
 from tests.cloud.scenarios.managers import OLD_ENOUGH, UNBOUNDED, ours
 from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
-from tests.cloud.scenarios.stages import disconnect, proxied, run_in
+from tests.cloud.scenarios.stages import disconnect, proxied, resume, run_in
 from tests.cloud.scenarios.world import Scene, Step, World
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
@@ -98,10 +98,6 @@ def _stall(proxy: Proxy) -> None:
     proxy.stall(f"services/s-{STALLED}")
 
 
-async def _resume(proxy: Proxy) -> None:
-    proxy.resume()
-
-
 def _change(world: World, of_node: Step, of_service: Step) -> None:
     for scene in ALL:
         world.change(scene, of_service if scene.service else of_node)
@@ -110,7 +106,7 @@ def _change(world: World, of_node: Step, of_service: Step) -> None:
 async def _come_to(world: World, wanted: Look, *faults: str, end_of_stall: Proxy | None = None) -> None:
     """Wait until the lives with these faults, and those without, look so."""
     if end_of_stall:
-        run_in(end_of_stall, _resume(end_of_stall))
+        run_in(end_of_stall, resume(end_of_stall))
     awaited = ("nothing", *faults)
 
     def others() -> dict[str, Look]:

@@ -15,16 +15,15 @@ import pytest
 
 from tests import launcher
 from tests.cloud.scenarios.documents import Document, machine, node
-from tests.cloud.scenarios.managers import is_calling, start_ours
+from tests.cloud.scenarios.managers import OLD_ENOUGH, UNBOUNDED, is_calling, start_ours
 from tests.cloud.scenarios.scenes import FINALIZER, NOT_READY, READY, initialized, service
-from tests.cloud.scenarios.stages import proxied, run_in
+from tests.cloud.scenarios.stages import proxied, resume, run_in
 from tests.cloud.scenarios.world import Scene, Step, World
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
 
-CAREFUL = ("--node-delete-min-age=0s", "--node-delete-max-per-pass=0", "--node-delete-max-ratio=1")
 WITNESS = Scene("witness", initialized("witness", podCIDRs=["10.244.99.0/24"]))
 """A Node that stays: without any, or without networks, no other is deleted, and no route."""
 WAYS = ("before", "after")
@@ -43,14 +42,18 @@ class Mortal:
     proxy: Proxy
     scenes: dict[str, Scene] = field(default_factory=dict)
 
-    def start(self) -> None:
-        self.program: launcher.Program = start_ours(self.world, f"--kube-config={self.proxy.kubeconfig}", *CAREFUL)
+    def __post_init__(self) -> None:
+        self.program = self._start()
 
     def restart(self) -> None:
         self.program.send_signal(SIGKILL)
         assert self.program.wait() == -SIGKILL
-        run_in(self.proxy, _resume(self.proxy))
-        self.start()
+        run_in(self.proxy, resume(self.proxy))
+        self.program = self._start()
+
+    def _start(self) -> launcher.Program:
+        flags = (f"--kube-config={self.proxy.kubeconfig}", OLD_ENOUGH, *UNBOUNDED)
+        return start_ours(self.world, *flags)
 
     def make(self, *scenes: Scene) -> None:
         self.world.make(scenes)
@@ -65,7 +68,7 @@ class Mortal:
         if way == "after":
             version = _version(self.world.live(scene))
             self.proxy.lose(write, forwarded=True)
-            run_in(self.proxy, _resume(self.proxy))
+            run_in(self.proxy, resume(self.proxy))
             await until(lambda: _version(self.world.live(scene)) != version, f"{write} has arrived")
         self.restart()
 
@@ -109,7 +112,6 @@ def proxy(each_world: World, tmp_path: Path) -> Iterator[Proxy]:
 async def test_killed_at_each_write_and_in_each_call_it_comes_to_the_same_end(each_world: World, proxy: Proxy) -> None:
     mortal = Mortal(each_world, proxy)
     mortal.make(WITNESS, Scene("web", service=service("web")))
-    mortal.start()
     await mortal.settle(mortal.scenes)
     await _begin_lives(mortal)
     await mortal.settle(mortal.scenes)
@@ -177,7 +179,3 @@ def _is_right(end: Document, scene: Scene, lives: bool) -> bool:
 def _version(obj: Document) -> str:
     """Of an object that does not exist, or is being deleted without finalizers, it is empty."""
     return str(obj.get("metadata", {}).get("resourceVersion", ""))
-
-
-async def _resume(proxy: Proxy) -> None:
-    proxy.resume()
