@@ -23,7 +23,7 @@ contract: ## rooms import downwards only
 	@out=$$(lint-imports 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
 unit: ## quick tests that need neither a cluster nor a process of hookrunner
-	@pytest --quiet --no-header -n 2 --hypothesis-profile=quick \
+	@pytest --quiet --no-header -n 3 --hypothesis-profile=quick \
 		-m "not cluster and not story and not slow and not nightly and not soak"
 
 test: ## all tests but the soaks; live ones where their inputs have changed

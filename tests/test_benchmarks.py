@@ -113,6 +113,7 @@ def test_rows_of_another_suite_are_refused(capsys: pytest.CaptureFixture[str]) -
     assert "modules has modules, modules-memory" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "objects"), [(29, 249), (3, 27)])
 def test_modules_have_so_many_objects_and_every_kind_in_each(tmp_path: Path, count: int, objects: int) -> None:
     names = charts.names(count)

@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from hookrunner.settings import options
 from tests.controlplane.cluster import Cluster
 from tests.fakes.chart import CHART, ROOT, Render, objects, render
@@ -61,6 +63,7 @@ def test_the_pod_has_no_more_rights_than_it_needs(render: Render) -> None:
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
 
 
+@pytest.mark.slow
 def test_without_rules_there_is_no_role(helm: Path) -> None:
     plain = subprocess.run([helm, "template", "watch", CHART], capture_output=True, text=True, check=True).stdout
     assert set(objects(plain)) == {"ServiceAccount", "Service", "Deployment", "NetworkPolicy"}

@@ -103,6 +103,7 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
     assert definitions == ["coredns.addons.x-k8s.io", "webs.example.com"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flag", "words"),
     [

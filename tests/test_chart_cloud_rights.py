@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from hookrunner.cloud.rights import rights_of, to_manifests
@@ -16,6 +17,7 @@ from tests.test_shipped_modules import module_of, settled
 KEY = "cloudControllerManager"
 
 
+@pytest.mark.slow
 @each(
     ("section", "flags"),
     [

@@ -157,6 +157,7 @@ def spot(zone: str, change: int) -> tuple[datetime, int]:
     return wall, change if after > before else change - int((before - wall).total_seconds())
 
 
+@pytest.mark.slow
 @each("zone", ZONES)
 @each("days", ["* * *", "{wall.day} * *", "* * {weekday}"], ids=["fixed", "dom", "dow"])
 def test_a_fixed_time_fires_once_on_the_day_of_a_clock_change(zone: str, days: str) -> None:

@@ -74,6 +74,7 @@ def test_the_predecessors_names_addons_and_providers_are_there() -> None:
     assert re.search(r"apt-get install .*\bbash\b.*\bca-certificates\b.*\bcurl\b.*\bjq\b.*\btini\b", text)
 
 
+@pytest.mark.slow
 def test_the_shell_framework_can_be_copied_into_another_image(tmp_path: Path) -> None:
     """As files: links would lead nowhere there."""
     (run,) = [text for _, text in INSTRUCTIONS if "shell-lib" in text]

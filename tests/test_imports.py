@@ -26,6 +26,7 @@ def test_every_module_can_be_imported_first() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_module_that_lacks_an_import_is_found(tmp_path: Path) -> None:
     """`first` alone does not know `loose.second`."""
     files = {"__init__": "", "first": "import loose\nloose.second.x", "second": "x = 1"}

@@ -56,6 +56,7 @@ def test_the_sandbox_is_tested_without_hookrunner() -> None:
     assert [named(file) for file in files if imports.search(file.read_text())] == []
 
 
+@pytest.mark.slow
 def test_rooms_import_downwards_only() -> None:
     """In a process of its own: import-linter switches off the loggers that exist when it starts."""
     command = [sys.executable, "-m", "importlinter.cli", "--config", "setup.cfg", "--no-cache"]

@@ -107,6 +107,7 @@ def test_a_verb_of_a_later_version_is_not_implemented() -> None:
     assert (ended.returncode, json.loads(ended.stdout)["error"]["code"]) == (0, "NotImplemented")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argument", ["", "--help"])
 def test_a_person_who_starts_it_sees_what_it_is(argument: str) -> None:
     ended = run_sample(argument, "")
@@ -145,6 +146,7 @@ def test_importing_it_takes_the_standard_library_alone() -> None:
     assert text.split() == ["hookrunner", "hookrunner.provider"]
 
 
+@pytest.mark.slow
 def test_importing_it_is_quick() -> None:
     """Authors are promised 30 ms of CPU. The standard library's `json` is 9 ms of it on a quiet machine, and all of it
     takes at most two and a half times as long as that part: beside others that compute, both take three times as many

@@ -98,6 +98,7 @@ def expected(kind: str) -> Iterator[tuple[Path, Any]]:
             yield from ((addon, document) for document in objects if document["kind"] == kind)
 
 
+@pytest.mark.slow
 @each("kind", ["Deployment", "DaemonSet"])
 def test_pods_have_requests_and_no_more_rights_than_needed(kind: str) -> None:
     for addon, workload in expected(kind):
@@ -113,6 +114,7 @@ def test_pods_have_requests_and_no_more_rights_than_needed(kind: str) -> None:
             assert security.get("allowPrivilegeEscalation") is False or addon.name == "nodelocaldns"
 
 
+@pytest.mark.slow
 def test_roles_of_addons_name_what_they_allow_and_no_secrets() -> None:
     rules = [rule for kind in ("ClusterRole", "Role") for _, role in expected(kind) for rule in role["rules"]]
     assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list", "watch", "update"}
@@ -137,6 +139,7 @@ def test_every_field_has_a_description_and_a_line_in_the_readme(addon: Path) -> 
     assert f"]({addon.name}/README.md)" in (ADDONS / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_kube_proxy_asks_the_api_server_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -257,6 +257,7 @@ def test_their_hooks_need_the_standard_library_only(hook: Path) -> None:
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
 
 
+@pytest.mark.slow
 def test_the_previous_certificate_is_trusted_while_it_is_valid(tmp_path: Path) -> None:
     host = "ingress-nginx-controller-admission.ingress-nginx.svc"
     asked = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{tmp_path}/key"]

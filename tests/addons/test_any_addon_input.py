@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -60,6 +61,7 @@ FILES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=several(300))
 @given(FILES)
 def test_any_addon_file_is_read_or_refused(document: JSON) -> None:
@@ -82,6 +84,7 @@ def test_any_bytes_are_read_or_refused(text: bytes) -> None:
         pass
 
 
+@pytest.mark.slow
 @settings(max_examples=several(300))
 @given(table(*SHAPES, "own"))
 def test_any_spec_is_an_instance_with_usable_fields(spec: JSON) -> None:

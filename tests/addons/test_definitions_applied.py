@@ -120,6 +120,7 @@ async def test_definition_is_taken_and_then_in_sync(kinds: Kinds) -> None:
     assert "coredns/status" in listed
 
 
+@pytest.mark.slow
 async def test_definitions_of_the_addons_that_ship_are_taken_with_their_examples(kinds: Kinds) -> None:
     """In a group of their own, since others use the cluster too."""
     for shipped in find_addons([SHIPPED]).addons:

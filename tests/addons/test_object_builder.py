@@ -75,6 +75,7 @@ async def test_plain_files_become_objects_of_the_instance(builder: ObjectBuilder
     assert deployment["metadata"]["labels"] == {"addons.x-k8s.io/web": "default", "app": "web"}
 
 
+@pytest.mark.slow
 async def test_chart_leads_to_the_same_objects(builder: ObjectBuilder, request_of: Request) -> None:
     templates = {"templates/a.yaml": CONFIG.replace("__GREETING__", "{{ .Values.web.greeting }}")}
     charted = await builder.build(request_of({**CHART, **templates}))
@@ -106,6 +107,7 @@ async def test_build_that_leaves_all_objects_out_is_refused(
         await builder.build(request_of(files))
 
 
+@pytest.mark.slow
 async def test_chart_of_hooks_alone_is_built(builder: ObjectBuilder, request_of: Request) -> None:
     hook = CONFIG.replace("name: web", "name: web, annotations: {helm.sh/hook: pre-install}")
     built = await builder.build(request_of({**CHART, "templates/a.yaml": hook}))
@@ -254,6 +256,7 @@ async def test_application_selects_objects_of_the_instance(builder: ObjectBuilde
     assert spec["descriptor"] == {"version": "1.0.0"}
 
 
+@pytest.mark.slow
 async def test_definitions_of_a_chart_come_with_its_objects(builder: ObjectBuilder, request_of: Request) -> None:
     definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: t}\nspec: {}\n"
     files = {**CHART, "crds/t.yaml": definition, "templates/a.yaml": ROLE}

@@ -49,6 +49,7 @@ async def test_existing_files_are_read_at_once(tmp_path: Path, reader: Reader) -
     assert await reader.next(0.1) == OLD
 
 
+@pytest.mark.slow
 async def test_missing_files_are_awaited(tmp_path: Path, reader: Reader) -> None:
     assert await reader.quiet(1000)
     write(tmp_path, OLD)
@@ -89,6 +90,7 @@ async def test_exchange_of_a_mounted_secret_is_noticed(tmp_path: Path, reader: R
     assert await reader.next(2.5 * INTERVAL) == OLD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [KEYS, KEYS[::-1], ("tls.key", "ca.crt", "tls.crt")])
 async def test_files_that_are_written_slowly_count_together(
     tmp_path: Path, reader: Reader, order: tuple[str, ...]
@@ -174,6 +176,7 @@ async def test_repaired_file_is_yielded_if_it_is_new(
     assert await reader.next() == NEW
 
 
+@pytest.mark.slow
 async def test_missing_files_are_reported_every_minute_at_the_start(
     tmp_path: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,6 +132,7 @@ async def test_one_of_ten_replicas_creates_the_certificate(api: ApiServer, repli
     assert all(await asyncio.gather(*(one.quiet(30) for one in replicas)))
 
 
+@pytest.mark.slow
 async def test_one_of_ten_replicas_renews_the_certificate(api: ApiServer, replicas: list[Reader], clock: Clock) -> None:
     old = await asyncio.gather(*(one.next() for one in replicas))
     clock.set(renewal(old[0]) + LATENESS * 2 * YEAR)
@@ -295,6 +296,7 @@ async def test_an_answer_that_the_server_is_busy_delays_the_next_attempt_little(
     assert (await replica.next(4)).serial == serial_of(kept(api))
 
 
+@pytest.mark.slow
 async def test_api_server_unreachable_for_the_first_minute_is_awaited(api: ApiServer, replica: Reader) -> None:
     api.faults.add(Fault("refuse"))
     assert await replica.quiet(60)

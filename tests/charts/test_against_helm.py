@@ -187,6 +187,7 @@ async def test_rendered_objects_equal_those_of_helm_template(
     assert ours(await renderer.render(order(directory, VALUES))) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["values", "documents", "subchart", "hooks", "capabilities", "needs a version"])
 async def test_program_renders_the_same_objects(
     stand_in: Renderer, renderer: Renderer, write: Write, name: str

@@ -79,6 +79,7 @@ async def test_lookup_answers_from_the_cluster(
     assert found["data"] == {"uid": cluster.kubectl("get", "ns", namespace, "-o", "jsonpath={.metadata.uid}")}
 
 
+@pytest.mark.slow
 async def test_lookup_finds_nothing_without_a_cluster(renderer: Renderer, write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a", "  found: '{{ lookup `v1` `Namespace` `` `` | len }}'\n")})
     [found] = (await renderer.render(order(directory))).objects

@@ -36,6 +36,7 @@ def test_kubeconfig_brings_the_variables_of_its_login_programs(named: dict[str, 
     assert worker_environment(ORDINARY | LOGIN | OTHERS | named, lookup=True) == ORDINARY | LOGIN | named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lookup", [False, True])
 async def test_a_real_worker_has_no_variable_that_was_meant_for_hooks(
     lookup: bool, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

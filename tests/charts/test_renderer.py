@@ -198,6 +198,7 @@ async def test_a_cancelled_render_leaves_no_answer_for_the_next(write: Write) ->
         assert (await renderer.render(order(directory))).objects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "message"), [("/bin/false", "ended with code 1"), ("/nowhere", "cannot be run: No such")]
 )
@@ -224,6 +225,7 @@ async def test_without_the_library_helm_is_taken_from_path(
         assert (await renderer.render(order(directory))).objects
 
 
+@pytest.mark.slow
 async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: Path) -> None:
     os.mkfifo(fifo := tmp_path / "fifo")
     directory = write({"helm": f"#!/bin/sh\necho $$ > {fifo}; exec sleep 1000\n"})
@@ -239,6 +241,7 @@ async def test_a_program_that_hangs_is_not_left_behind(write: Write, tmp_path: P
     os.close(helm)
 
 
+@pytest.mark.slow
 async def test_a_signal_while_a_program_starts_leaves_nothing_behind(write: Write, tmp_path: Path) -> None:
     os.mkfifo(fifo := tmp_path / "fifo")
     directory = write({"helm": f"#!/bin/sh\nexec 3> {fifo}; kill -TERM $PPID; exec sleep 1000\n"})
@@ -262,6 +265,7 @@ async def test_a_worker_without_a_parent_ends_too(write: Write) -> None:
         await child.ask(orjson.dumps(request(wanted, lookup=False)), 0)
 
 
+@pytest.mark.slow
 async def test_prewarmed_worker_renders(write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer(RenderLimits(deadline=20)) as renderer:

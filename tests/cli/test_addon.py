@@ -46,6 +46,7 @@ def test_crd_is_printed_as_kubectl_takes_it(command: Command) -> None:
     assert definition["spec"]["names"]["categories"] == ["cluster-addons"]
 
 
+@pytest.mark.slow
 def test_render_builds_coredns_with_its_hook(command: Command, tmp_path: Path) -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes", "namespace": "default"}}
     cluster = tmp_path / "cluster.json"
@@ -58,6 +59,7 @@ def test_render_builds_coredns_with_its_hook(command: Command, tmp_path: Path) -
     assert (labels["addons.x-k8s.io/coredns"], labels["k8s-app"]) == ("default", "kube-dns")
 
 
+@pytest.mark.slow
 def test_package_of_the_page_leads_to_the_same_objects_in_each_form(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +125,7 @@ def test_unknown_kind_is_answered_with_known_ones(command: Command, tmp_path: Pa
     assert "did you mean 'addons.x-k8s.io/v1alpha1 CoreDNS'?" in rendered.err
 
 
+@pytest.mark.slow
 def test_failed_case_is_shown_and_updated(command: Command, tmp_path: Path) -> None:
     command("new", "addon", "web", "--dir", str(tmp_path))
     expected = tmp_path / "web/tests/greeting.out.yaml"

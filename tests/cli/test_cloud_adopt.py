@@ -83,6 +83,7 @@ def refusing(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_missing_right_is_told_with_the_rule_that_grants_all(refusing: str, command: Command) -> None:
     done = command("cloud", "adopt", refusing)
     assert done.code == 1

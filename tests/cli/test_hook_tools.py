@@ -237,6 +237,7 @@ def test_test_of_a_bad_file_ends_with_2(cases: Path, command: Command) -> None:
     )
 
 
+@pytest.mark.slow
 def test_new_hook_lists_its_files_and_the_next_steps(workdir: Path, command: Command) -> None:
     ended = command("new", "hook", "mine", "--lang", "python", "--dir", "h")
     assert ended.out.startswith("h/mine.py\nh/mine.py.test.yaml\n\nNext:\n  hookrunner hook test h/mine.py ")

@@ -51,6 +51,7 @@ def test_differences_end_with_3(endpoint: Endpoint, command: Command) -> None:
     assert (ended.code, ended.out) == (3, "--- live\n+++ wanted\n")
 
 
+@pytest.mark.slow
 def test_files_are_rendered_for_a_made_up_cluster(modules: Path, command: Command) -> None:
     files = ("--modules-dir", str(modules / "m"), "--config", str(modules / "config.yaml"))
     cluster = ("--kube-version", "1.33", "--api-versions", "example.com/v1/Thing,b/v1", "--namespace", "addons")

@@ -126,6 +126,7 @@ async def test_a_stop_finishes_the_call_writes_its_answer_and_gives_the_lease_ba
         assert lease["spec"]["holderIdentity"] == ""
 
 
+@pytest.mark.slow
 async def test_a_stop_that_is_hurried_ends_a_call_that_hangs(world: World) -> None:
     world.simulate("hang", "--verb", "lb-ensure")
     async with asyncio.timeout(PATIENCE):
@@ -154,6 +155,7 @@ async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: 
             await until(lambda: _state(second, "worker-2") == "initialized", "the second to act")
 
 
+@pytest.mark.slow
 async def test_without_election_it_acts_alone(world: World) -> None:
     async with world.running(leader_elect="false") as cloud:
         await world.create(new_node("worker-1"))
@@ -173,6 +175,7 @@ async def test_a_provider_that_begins_late_makes_it_ready_late(world: World) -> 
         await until(lambda: _state(cloud, "worker-1") == "initialized", "the Node to be initialised")
 
 
+@pytest.mark.slow
 async def test_routes_without_networks_are_refused_where_they_are_asked_for(world: World) -> None:
     async with world.running(configure_cloud_routes="true") as cloud:
         await until(

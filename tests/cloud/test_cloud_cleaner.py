@@ -98,6 +98,7 @@ async def test_provider_that_does_not_answer_is_named(api: ApiServer, cloud: Pat
         await asyncio.wait([running])
 
 
+@pytest.mark.slow
 async def test_what_is_left_is_named(api: ApiServer, cloud: Path, loaded: Settings) -> None:
     api.put(kept("web"))
     faults = {"faults": [{"verb": "lb-delete", "code": "Unavailable"}]}

@@ -58,5 +58,6 @@ async def test_life_of_services_and_routes(users: tuple[Client, Client]) -> None
     await follow_services(ServicesOnServer(*users))
 
 
+@pytest.mark.slow
 async def test_life_of_nodes(users: tuple[Client, Client]) -> None:
     await follow_nodes(NodesOnServer(users[0], Metrics("")))

@@ -43,6 +43,7 @@ def alive() -> Counter[str]:
     return Counter(kind.__name__ for kind in ours) + Counter(tasks=len(asyncio.all_tasks()))
 
 
+@pytest.mark.slow
 async def test_services_leave_nothing() -> None:
     world = BalancerWorld()
     left: list[Counter[str]] = []
@@ -70,6 +71,7 @@ async def test_services_leave_nothing() -> None:
     assert left[1:] == left[:1] * (ROUNDS - 1)
 
 
+@pytest.mark.slow
 async def test_nodes_leave_nothing() -> None:
     world = NodeWorld()
     parts = (world.nodes, world.cloud, world.writer, world.reports)
@@ -105,6 +107,7 @@ async def test_nodes_leave_nothing() -> None:
     assert left[1:] == left[:1] * (ROUNDS - 1)
 
 
+@pytest.mark.slow
 async def test_routes_leave_nothing() -> None:
     world = RouteWorld()
     left: list[Counter[str]] = []

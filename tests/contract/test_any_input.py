@@ -81,6 +81,7 @@ def outcome(read: Callable[[], Any], refusal: type[HookrunnerError]) -> Any:
         return str(error)
 
 
+@pytest.mark.slow
 @given(like(V1, junk=200) | like(V0, junk=50))
 def test_any_configuration_is_parsed_or_refused(raw: Any) -> None:
     found = outcome(lambda: parse("hook", orjson.dumps(raw)), BadHookConfig)
@@ -116,6 +117,7 @@ METRIC = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(OPERATION | JUNK))
 def test_any_patch_file_is_parsed_or_refused_as_a_whole(documents: list[Any]) -> None:
     for text in (b"\n".join(map(orjson.dumps, documents)), yaml.safe_dump_all(documents).encode(errors="replace")):

@@ -180,6 +180,7 @@ OLD_CONFIG = {
 }
 
 
+@pytest.mark.slow
 @given(texts(spoiled(PATCH, NAMES)))
 def test_errors_about_patch_files_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: patches.parse(text)))
@@ -202,6 +203,7 @@ def test_errors_about_value_patch_files_quote_no_value(text: bytes) -> None:
     assert_hidden(told(lambda: patches.parse_values_patch(text)))
 
 
+@pytest.mark.slow
 @example(f"it is {MARKER}: y".encode())
 @example(json.dumps({"schedule": [{"crontab": "* * * * *", "timezone": [MARKER]}]}).encode())
 @example(json.dumps(CONFIG | {"settings": {"timeout": MARKER}}).encode())
@@ -322,6 +324,7 @@ def test_refusals_of_the_api_server_quote_no_value(form: str, around: str, value
     assert_hidden(without_values(form.format(quoted), None))
 
 
+@pytest.mark.slow
 @given(st.text(), LEAVES.map(str))
 def test_failures_of_filters_quote_no_value(around: str, value: str) -> None:
     for form in ("string ({0}) and number (5) cannot be added", "{0}", "Cannot index object with {0}"):

@@ -230,6 +230,7 @@ class BadNetwork:
             raise Unreachable("connection reset")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(several(40)))
 async def test_two_replicas_never_lead_at_once(seed: int) -> None:
     """At times another manager takes the lease over. Requests that a replica has given up may arrive later."""

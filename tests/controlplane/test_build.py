@@ -120,6 +120,7 @@ def test_an_old_go_on_path_is_passed_over(empty_cache: Path, tmp_path: Path, mon
     assert build.find_go() == new
 
 
+@pytest.mark.slow
 def test_kubectl_and_helm_are_found_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     for name, arguments in (("kubectl", ["version", "--client"]), ("helm", ["version"])):

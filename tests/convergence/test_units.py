@@ -292,6 +292,7 @@ async def test_thousand_units_come_and_go_and_leave_nothing_behind(make_site: Ma
     assert before["watches"] == before["Monitor"] == 1, "those of the module"
 
 
+@pytest.mark.slow
 async def test_units_that_live_are_seen_by_the_count(make_site: MakeSite) -> None:
     """The other side of the test above."""
     site = make_site(module("a", 10), listens=True)

@@ -52,6 +52,7 @@ async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Be
     assert bench.cluster.open_watches == 1
 
 
+@pytest.mark.slow
 async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("h.sh", BOTH)
     await bench.start(jq, client)
@@ -77,6 +78,7 @@ async def test_a_hook_that_goes_while_its_lists_are_awaited_holds_nothing_up(
     assert [monitor.id.hook for monitor in bench.monitors] == ["b.sh"]
 
 
+@pytest.mark.slow
 async def test_a_run_of_a_hook_that_went_and_came_again_opens_nothing(bench: Bench, jq: Jq, client: Client) -> None:
     """It belongs to the old one: the new one begins with a Synchronization of its own."""
     binding = {"name": "cms", "kind": "ConfigMap", "queue": "q", "waitForSynchronization": False}
@@ -94,6 +96,7 @@ async def test_a_run_of_a_hook_that_went_and_came_again_opens_nothing(bench: Ben
     await bench.idle()
 
 
+@pytest.mark.slow
 async def test_a_failure_of_a_hook_that_went_and_came_again_is_not_tried_again(
     bench: Bench, jq: Jq, client: Client
 ) -> None:

@@ -104,6 +104,7 @@ async def test_a_rate_limit_lets_other_hooks_run(bench: Bench, jq: Jq, client: C
     assert shown.startswith("HookRun:main:kubernetes:a.sh:cms:waiting for its rate limit until ")
 
 
+@pytest.mark.slow
 async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, client: Client) -> None:
     bench.cluster.forbidden.add("Secret")
     bench.hook("a.sh", {"kubernetes": [{"name": "secrets", "kind": "Secret"}, CONFIGMAPS]})
@@ -191,6 +192,7 @@ async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, cl
     assert (bench.cluster.open_watches, len(bench.runs("a.sh")), list(bench.monitors)) == (0, 1, [])
 
 
+@pytest.mark.slow
 async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Bench, jq: Jq, client: Client) -> None:
     """The others are reported at once, the broken one when it is repaired."""
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})

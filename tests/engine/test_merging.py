@@ -72,6 +72,7 @@ orders = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(orders, st.integers(2, 12), st.randoms(use_true_random=False))
 def test_merging_keeps_every_context_in_order(
     specs: list[tuple[str, str, bool, bool]],

@@ -191,6 +191,7 @@ async def test_the_files_are_gone_after_a_run_unless_kept(runs: Runs) -> None:
     assert len(list(runs.settings.tmp_dir.iterdir())) == 5
 
 
+@pytest.mark.slow
 async def test_a_disk_that_takes_its_time_to_remove_files_holds_up_no_run(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ async def test_no_worker_runs_before_the_first_need_or_after_the_end() -> None:
     assert children() == set()
 
 
+@pytest.mark.slow
 async def test_an_idle_worker_ends_and_the_next_request_starts_another() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 0.0)
     assert await first_result(pool, "1+1") == b"2"
@@ -47,6 +48,7 @@ async def test_an_idle_worker_ends_and_the_next_request_starts_another() -> None
     await pool.close()
 
 
+@pytest.mark.slow
 async def test_a_worker_killed_from_outside_costs_nothing() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
     assert await first_result(pool, "1+1") == b"2"
@@ -55,6 +57,7 @@ async def test_a_worker_killed_from_outside_costs_nothing() -> None:
     await pool.close()
 
 
+@pytest.mark.slow
 async def test_a_worker_that_gets_no_cpu_for_longer_than_its_deadline_costs_nothing() -> None:
     pool = Pool(1, 0.4, MEMORY, 60)
     assert await first_result(pool, "1+1") == b"2"
@@ -71,6 +74,7 @@ async def test_a_worker_that_gets_no_cpu_for_longer_than_its_deadline_costs_noth
     await pool.close()
 
 
+@pytest.mark.slow
 async def test_at_most_so_many_workers_run() -> None:
     pool = Pool(2, PATIENCE, MEMORY, 60)
     results = await asyncio.gather(*(first_result(pool, f"[range(20000)] | length + {number}") for number in range(6)))
@@ -79,6 +83,7 @@ async def test_at_most_so_many_workers_run() -> None:
     await pool.close()
 
 
+@pytest.mark.slow
 async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
     with pytest.raises(TimeoutError):

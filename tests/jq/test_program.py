@@ -133,6 +133,7 @@ async def test_a_worker_is_not_taken_for_an_orphan(jq: Jq) -> None:
             await result(jq, "def f: f; f")
 
 
+@pytest.mark.slow
 async def test_a_batch_that_costs_a_worker_again_and_again_is_given_up() -> None:
     async with Jq(workers=1, deadline=0.1) as jq:
         outcomes = await jq.apply(await jq.compile("def f: f; f"), [None] * 1000)

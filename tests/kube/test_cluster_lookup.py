@@ -96,6 +96,7 @@ def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path
         assert seen.kube.derived is None
 
 
+@pytest.mark.slow
 def test_directories_of_killed_processes_are_removed_and_of_running_ones_kept(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from hookrunner.kube.cluster_lookup import private_directory\n"

@@ -198,6 +198,7 @@ async def test_a_jq_patch_that_changes_nothing_sends_nothing(api: ApiServer, box
     assert not api.asked("PUT")
 
 
+@pytest.mark.slow
 async def test_a_jq_patch_from_one_to_true_is_a_change(api: ApiServer, boxed: Objects) -> None:
     api.put(definition("example.com", "Widget", "v1"))
     await until(lambda: api.sandbox.kinds.of_kind("example.com/v1", "Widget"), "it is served")

@@ -68,6 +68,7 @@ async def _to_listed(batches: Batches) -> AsyncIterator[list[Report]]:
             return
 
 
+@pytest.mark.slow
 async def test_server_without_streamed_lists_is_listed_in_pages(api: ApiServer, batches: Batches) -> None:
     cannot_stream_lists(api)
     for number in range(1001):
@@ -78,6 +79,7 @@ async def test_server_without_streamed_lists_is_listed_in_pages(api: ApiServer, 
     assert len({request.params.get("continue") for request in api.asked("list")}) == 3
 
 
+@pytest.mark.slow
 async def test_list_is_read_whole_when_pages_outlive_their_version(api: ApiServer, batches: Batches) -> None:
     cannot_stream_lists(api)
     for number in range(501):
@@ -194,6 +196,7 @@ async def test_an_unknown_kind_is_awaited(api: ApiServer, watches: Watches) -> N
         assert await until(batches, "Synced") == ["RelistStarted", "Synced", "WatchRestored"]
 
 
+@pytest.mark.slow
 async def test_kind_that_is_installed_late_is_watched_within_seconds(api: ApiServer, watches: Watches) -> None:
     loop = asyncio.get_running_loop()
     async with aclosing(watches.open(WIDGETS)) as batches:

@@ -57,6 +57,7 @@ def soon() -> Iterator[None]:
     assert loop.time() - began <= SOON
 
 
+@pytest.mark.slow
 async def test_an_expired_version_is_listed_at_once_after_an_outage(api: ApiServer, batches: Batches) -> None:
     (reading,) = await pass_outage(api, batches)
     lose_history(api)
@@ -78,6 +79,7 @@ async def test_starting_server_that_refuses_for_a_moment_is_tried_again_soon(
     assert len(api.requests) <= 6
 
 
+@pytest.mark.slow
 async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
     api: ApiServer, client: Client, batches: Batches
 ) -> None:
@@ -90,6 +92,7 @@ async def test_a_pause_of_another_failure_does_not_grow_with_an_outage(
         await reading
 
 
+@pytest.mark.slow
 async def test_watch_that_is_accepted_and_then_refused_is_not_restored(api: ApiServer, batches: Batches) -> None:
     (reading,) = await pass_outage(api, batches)
     lose_history(api)
@@ -185,6 +188,7 @@ async def test_two_outages_in_a_row_are_both_ended_soon(api: ApiServer, batches:
         api.put(config_map("a"))
 
 
+@pytest.mark.slow
 async def test_refusals_of_a_starting_server_are_not_learned(api: ApiServer, batches: Batches) -> None:
     """A 403 costs neither the version nor streamed lists."""
     (reading,) = await pass_outage(api, batches)

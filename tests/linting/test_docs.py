@@ -43,6 +43,7 @@ HOOKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "text"), HOOKS, ids=[page for page, _ in HOOKS])
 async def test_the_hooks_of_other_pages_are_good_examples(linter: Linter, write: Write, page: str, text: str) -> None:
     assert await severities(linter, write("hook", text)) == set()

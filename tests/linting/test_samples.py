@@ -32,6 +32,7 @@ async def test_bad_sample_is_reported(linter: Linter, sample: Path) -> None:
     assert sample.parent.name in {finding.code for finding in findings}
 
 
+@pytest.mark.slow
 @each("sample", GOOD, ids=told)
 async def test_good_sample_is_not_reported(linter: Linter, sample: Path) -> None:
     findings = (await linter.lint([sample])).findings

@@ -1,5 +1,6 @@
 """JSON as YAML: every parser reads it alike."""
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(texts | words, values, max_size=4))
 def test_dumped_values_are_read_back_unchanged(value: dict[str, JSON]) -> None:
     [found] = documents(dump(value).encode(errors="surrogatepass"), YAML_1_1)

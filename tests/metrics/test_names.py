@@ -102,6 +102,7 @@ def test_each_metric_of_the_predecessor_has_its_exact_name_type_and_labels(line:
     assert_shown(own_lines(metrics), full, kind, labels)
 
 
+@pytest.mark.slow
 @each("line", MODULES.split("\n")[1:-1])
 def test_each_metric_of_modules_has_its_exact_name_type_and_labels(line: str) -> None:
     name, kind, labels = [*line.split(), ""][:3]

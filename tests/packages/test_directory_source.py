@@ -118,6 +118,7 @@ async def test_a_source_without_its_directory_is_down(tmp_path: Path) -> None:
         assert (raised.value.reason, raised.value.brief) == ("Unreachable", True)
 
 
+@pytest.mark.slow
 async def test_a_directory_of_directories_ends(place: DirectoryPlace) -> None:
     for number in range(1001):
         (place.root / "packages/coredns/1.0" / f"d{number}").mkdir()

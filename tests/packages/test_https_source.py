@@ -72,6 +72,7 @@ async def test_a_digest_costs_the_list_alone(place: WebPlace) -> None:
     assert await place.source.read_digest("coredns", "2.0") == ""
 
 
+@pytest.mark.slow
 async def test_large_packages_do_not_forget_the_channel(place: WebPlace) -> None:
     await place.source.read_channel("stable")
     place.put_package("coredns", "2.0", with_checksums({f"f{number:03}": b"" for number in range(100)}))

@@ -141,6 +141,7 @@ def test_a_process_that_is_killed_uses_nothing_any_longer(root: Path) -> None:
     assert not directory.exists()
 
 
+@pytest.mark.slow
 def test_many_threads_and_two_caches_leave_whole_entries(root: Path) -> None:
     caches = [PackageCache(root, 60_000), PackageCache(root, 60_000)]
     problems: list[object] = []
@@ -193,6 +194,7 @@ def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
         PackageCache(tmp_path / "packages", NO_LIMIT).hold(package())
 
 
+@pytest.mark.slow
 def test_descriptors_are_given_back(root: Path) -> None:
     cache = PackageCache(root, 1)
     before = len(os.listdir("/proc/self/fd"))

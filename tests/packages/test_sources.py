@@ -117,6 +117,7 @@ async def test_a_package_file_that_cannot_be_used_is_refused(place: Place) -> No
     assert "package coredns 1.14.6: package.yaml: hookrunner 'soon' is no range of versions" in str(error)
 
 
+@pytest.mark.slow
 async def test_a_package_of_more_files_than_allowed_is_refused(place: Place) -> None:
     place.put_package("coredns", "1.14.6", with_checksums({f"f{number:04}": b"" for number in range(1001)}))
     assert (await refusal(place.source.read_package("coredns", "1.14.6"))).reason == "TooLarge"

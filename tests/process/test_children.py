@@ -149,6 +149,7 @@ async def test_the_child_has_default_signals(script: Script) -> None:
     assert (int(blocked.removeprefix("SigBlk:"), 16), int(ignored.removeprefix("SigIgn:"), 16) & ~OF_LIBC) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_time_and_memory_of_the_child_are_measured(script: Script) -> None:
     text = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock; for ((i=0; i<20000; i++)); do :; done"
     exit, _ = await run(script(text))
@@ -289,6 +290,7 @@ async def test_without_pidfd_a_thread_waits(script: Script, monkeypatch: pytest.
     assert (await run(script("sleep 60", timeout=0.05)))[0].timed_out
 
 
+@pytest.mark.slow
 async def test_many_runs_leave_no_descriptor_behind(script: Script) -> None:
     children, command, printed = Children(BRIEF), script("exit 5"), Printed()
     before = {*os.listdir("/proc/self/fd")}

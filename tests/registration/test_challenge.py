@@ -58,6 +58,7 @@ async def test_registrations_of_a_running_process_stay(world: World) -> None:
     assert (questions.writes, answers.writes) == (["PUT 200"], ["POST 201", "PUT 200"])
 
 
+@pytest.mark.slow
 async def test_the_same_question_is_asked_less_and_less_often(world: World) -> None:
     registration = registrations(world.desired(world.validating(ONE)))[0]
     await world.create(VALIDATING, {"metadata": {"name": world.name}})

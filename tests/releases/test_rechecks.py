@@ -52,6 +52,7 @@ async def test_discarded_object_can_be_added_again() -> None:
     assert await queue.next() == id_of("a")
 
 
+@pytest.mark.slow
 async def test_nothing_stays_of_a_thousand_objects_that_were_discarded() -> None:
     queue, before = RecheckQueue(), _living()
     for number in range(1000):

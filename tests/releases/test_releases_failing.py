@@ -72,6 +72,7 @@ async def test_randomly_named_objects_of_failed_attempts_are_deleted(releases: R
     assert await world.maps() == {"a": {"x": "1"}}
 
 
+@pytest.mark.slow
 async def test_old_revisions_are_pruned_except_the_deployed_one(client: Client, world: World) -> None:
     releases = started(client, keep=3)
     await releases.reconcile(wanted("d1", A))

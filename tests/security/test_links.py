@@ -129,6 +129,7 @@ async def test_reading_links_among_certificates_ends(tmp_path: Path, target: str
     assert SECRET not in latest.problem
 
 
+@pytest.mark.slow
 def test_files_larger_than_any_document_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     os.truncate(tmp_path / "a", 1 << 40)

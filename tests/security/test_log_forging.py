@@ -55,6 +55,7 @@ def written(kind: str) -> list[str]:
     return re.sub(r"\x1b\[\d*m", "", ended.stdout).splitlines()
 
 
+@pytest.mark.slow
 def test_a_line_of_json_is_a_record_with_our_fields() -> None:
     records = [json.loads(line) for line in written("json")]
     assert [(record["logger"], record["msg"]) for record in records] == [
@@ -64,6 +65,7 @@ def test_a_line_of_json_is_a_record_with_our_fields() -> None:
     assert [record["first"] for record in records[: len(ATTACKS)]] == ATTACKS
 
 
+@pytest.mark.slow
 def test_a_line_of_text_is_a_record_with_our_fields() -> None:
     lines = written("text")
     assert len(lines) == len(ATTACKS + KEYS)
@@ -76,6 +78,7 @@ def test_a_line_of_text_is_a_record_with_our_fields() -> None:
         assert len(names) == (8 if "first" in names else 5)
 
 
+@pytest.mark.slow
 def test_on_a_terminal_only_a_record_begins_a_line() -> None:
     starts = [line for line in written("color") if not line.startswith("    ")]
     assert len(starts) == len(ATTACKS + KEYS)

@@ -58,6 +58,7 @@ async def patch(client: Client, operations: list[dict[str, Any]]) -> Answer:
 # ── copies ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 async def test_copies_that_double_an_object_again_and_again_are_refused(boxes: Client) -> None:
     """40 of them would make a terabyte of 22 bytes."""
     answer = await patch(boxes, [{"op": "copy", "from": "/spec", "path": f"/spec/b{n}"} for n in range(40)])
@@ -65,6 +66,7 @@ async def test_copies_that_double_an_object_again_and_again_are_refused(boxes: C
     assert (await boxes.send("GET", f"{BOXES}/x")).body["spec"] == {"a": {"text": "1234567890"}}
 
 
+@pytest.mark.slow
 async def test_copies_count_also_where_they_are_removed_again(boxes: Client) -> None:
     add = {"op": "add", "path": "/spec/b", "value": "x" * 1022}
     pair = [{"op": "copy", "from": "/spec/b", "path": "/spec/c"}, {"op": "remove", "path": "/spec/c"}]
@@ -182,6 +184,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "body", "status"), SLOW.values(), ids=SLOW)
 async def test_no_text_takes_longer_than_its_length(
     boxes: Client, path: str, body: dict[str, Any], status: int

@@ -53,6 +53,7 @@ def test_get_of_the_empty_path_is_the_whole_context(hook: Hook) -> None:
     assert run(hook, "context::get | jq -c .list") == '[{"name":"first"},{"name":"second"}]'
 
 
+@pytest.mark.slow
 def test_a_required_value_that_is_absent_is_an_error(hook: Hook) -> None:
     done = hook("__main__() { context::get --required a.b; }", [{"binding": "x", "a": {}}])
     assert done.returncode == 1
@@ -100,6 +101,7 @@ def test_another_ifs_changes_nothing(hook: Hook) -> None:
     assert run(hook, "IFS=,; context::get list.0.name") == "first"
 
 
+@pytest.mark.slow
 def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
     done = hook("__main__() { context::get 'a.\"open'; }")
     assert done.returncode == 1

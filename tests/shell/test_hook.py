@@ -49,27 +49,32 @@ def test_handlers_are_searched_from_special_to_general(context: dict[str, str], 
         assert hook(script, [context]).stdout == f"{names[first]}\n"
 
 
+@pytest.mark.slow
 def test_without_any_handler_the_hook_fails_and_names_its_candidates(hook: Hook) -> None:
     done = hook("", [{"binding": "hourly", "type": "Schedule"}])
     assert done.returncode == 1
     assert "ERROR: Can't find any handler from the list: __on_schedule::hourly __main__\n" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_binding_with_a_space_gets_the_general_handler(hook: Hook) -> None:
     done = hook("__main__() { echo main; }", [{"binding": "my pods", "type": "Schedule"}])
     assert done.stdout == "main\n"
 
 
+@pytest.mark.slow
 def test_each_context_is_handled_once_and_in_order(hook: Hook) -> None:
     script = '__main__() { echo "$BINDING_CONTEXT_CURRENT_INDEX $BINDING_CONTEXT_CURRENT_BINDING"; }'
     assert hook(script, [{"binding": "a"}, {"binding": "b"}, {}]).stdout == "0 a\n1 b\n2 unknown\n"
 
 
+@pytest.mark.slow
 def test_variables_do_not_survive_from_one_context_to_the_next(hook: Hook) -> None:
     done = hook('seen=0\n__main__() { seen=$((seen + 1)); echo "$seen"; }', [{}, {}])
     assert done.stdout == "1\n1\n"
 
 
+@pytest.mark.slow
 def test_the_first_failing_context_ends_the_hook_with_its_status(hook: Hook) -> None:
     done = hook('__main__() { echo "$BINDING_CONTEXT_CURRENT_BINDING"; exit 7; }', [{"binding": "a"}, {"binding": "b"}])
     assert (done.returncode, done.stdout) == (7, "a\n")

@@ -20,6 +20,7 @@ def bash(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mistake",
     [
@@ -37,6 +38,7 @@ def test_a_failing_command_ends_the_hook(mistake: str, hook: Hook) -> None:
     assert "survived" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_failure_is_printed_like_a_python_traceback(hook: Hook) -> None:
     done = hook("fetch() {\n  ls /nowhere\n}\n__main__() {\n  fetch\n}")
     head, *frames, end = done.stderr.splitlines()[1:]
@@ -46,10 +48,12 @@ def test_a_failure_is_printed_like_a_python_traceback(hook: Hook) -> None:
     assert frames[-2].endswith('hook.sh", line 3, in fetch')
 
 
+@pytest.mark.slow
 def test_one_failure_is_printed_once(hook: Hook) -> None:
     assert hook("__main__() { false; }").stderr.count("Traceback") == 1
 
 
+@pytest.mark.slow
 def test_a_failure_that_the_hook_handles_is_ignored(hook: Hook) -> None:
     done = hook("__main__() { if false; then :; fi; false || echo handled; }")
     assert (done.returncode, done.stdout, done.stderr) == (0, "handled\n", "")

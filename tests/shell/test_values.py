@@ -96,6 +96,7 @@ def test_changes_are_asked_for_in_their_order(run: Run, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_required_value_that_is_absent_is_an_error(run: Run) -> None:
     done = run("values::get --config --required m.none")
     assert done.returncode == 1

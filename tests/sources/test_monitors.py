@@ -173,6 +173,7 @@ async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: W
     assert await watcher.take_events() == [("Added", "last")] * len(list(watcher.monitors))
 
 
+@pytest.mark.slow
 async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     watcher: Watcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,6 +210,7 @@ async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watche
     assert monitor.lost == ""
 
 
+@pytest.mark.slow
 async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher) -> None:
     """99 become events, the hundredth is shown as broken and can be tried again."""
     monitor = await watcher.unlocked(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))

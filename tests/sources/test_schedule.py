@@ -201,6 +201,7 @@ async def test_unreadable_crontab_is_not_armed(crontab: str, zone: str) -> None:
         schedules.disarm(crontab, zone)
 
 
+@pytest.mark.slow
 async def test_without_another_clock_the_machines_is_used() -> None:
     schedules = Schedules()
     before = time.time()

@@ -11,6 +11,7 @@ from tests.fakes.command_line import Command, command
 __all__ = ["command"]
 
 
+@pytest.mark.slow
 def test_a_new_module_tests_clean_and_renders(tmp_path: Path, command: Command) -> None:
     modules = tmp_path / "modules"
     made = command("new", "module", "hello-world", "--dir", str(modules))
@@ -80,6 +81,7 @@ def test_duplicate_module_name_is_refused(there: str, name: str, weight: int | N
         module_starter(name, weight, tmp_path)
 
 
+@pytest.mark.slow
 def test_cases_of_a_new_addon_pass(tmp_path: Path, command: Command) -> None:
     made = command("new", "addon", "hello-world", "--dir", str(tmp_path / "addons"))
     assert (made.code, made.err) == (0, "")

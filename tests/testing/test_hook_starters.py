@@ -12,6 +12,7 @@ from hookrunner.testing.cases import case_runner
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:

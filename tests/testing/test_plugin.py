@@ -124,6 +124,7 @@ def test_the_fixture_does_what_the_documents_say(tmp_path: Path, write_hook: Aut
     assert "7 passed" in ended.stdout
 
 
+@pytest.mark.slow
 def test_an_unused_plugin_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import sys\ndef test_it():\n    loaded = {n for n in sys.modules if n.startswith('hookrunner')}\n"

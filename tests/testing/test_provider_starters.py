@@ -10,6 +10,7 @@ from hookrunner.testing.starters.provider_starter import LANGUAGES, write_provid
 from tests.providers.provider_calls import ask, node
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_new_provider_knows_three_machines(tmp_path: Path, language: str) -> None:
     provider = write_provider("my-cloud", language, tmp_path / "providers")

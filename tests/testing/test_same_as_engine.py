@@ -132,6 +132,7 @@ def _without_versions(value: Any) -> Any:
     return [_without_versions(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 async def test_the_contexts_are_those_of_a_running_operator(
     config: dict[str, Any], bench: Operator, jq: Jq, client: Client
@@ -150,6 +151,7 @@ COMBINED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", COMBINED, ids=str)
 async def test_waiting_contexts_are_combined_as_in_a_running_operator(
     config: dict[str, Any], bench: Operator, jq: Jq, client: Client

@@ -72,6 +72,7 @@ def test_a_patch_without_a_place_waits_for_one() -> None:
     assert found.reapplied({"foo": LOWER})[0]["foo"]["a"] == {"b": 1}
 
 
+@pytest.mark.slow
 def test_endless_appending_is_refused() -> None:
     document: JSON = {"foo": {"l": []}}
     found = Patches()

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 
+import pytest
 from aiohttp import web
 
 from hookrunner.web import listen
@@ -41,6 +42,7 @@ async def test_longest_idle_connection_gives_way() -> None:
             await reader.readuntil(b"hello")
 
 
+@pytest.mark.slow
 async def test_connection_that_waits_for_its_answer_stays() -> None:
     page, sock = Held(), listen.on_port("127.0.0.1", 0, "--listen-port")
     async with asyncio.timeout(60), listen.serve(page.app, sock, most=2), AsyncExitStack() as stack:

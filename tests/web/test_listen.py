@@ -150,6 +150,7 @@ async def test_silent_client_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
             assert await reader.read() == b""
 
 
+@pytest.mark.slow
 async def test_client_that_does_not_read_its_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "TIMEOUT", 0.05)
     monkeypatch.setattr(listen, "GRACE", 3600)

@@ -90,6 +90,7 @@ def test_estimate_is_close_to_what_objects_and_texts_take(text: bytes) -> None:
     assert estimate(text) < 2.2 * taken(text)
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.text() | st.integers(0, 9), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

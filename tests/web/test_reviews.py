@@ -51,6 +51,7 @@ async def test_conversion_path_is_the_name_of_a_crd() -> None:
     assert (status, answer["response"]["convertedObjects"]) == (200, reviewer.objects)
 
 
+@pytest.mark.slow
 @each("path", ["/", "/hooks", "/hooks/", "/a/b", "/a.b/c", "/metrics", "/healthz/x"])
 @each("method", ["GET", "POST", "PUT"])
 async def test_other_paths_are_answered_404(path: str, method: str) -> None:
@@ -110,6 +111,7 @@ async def test_compressed_body_is_refused() -> None:
         assert (status, text) == (415, "compressed bodies are not taken: send it without Content-Encoding\n")
 
 
+@pytest.mark.slow
 @each(
     ("body", "text"),
     [

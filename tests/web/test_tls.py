@@ -239,6 +239,7 @@ async def test_client_certificate_of_an_intermediate_ca_is_accepted(tmp_path: Pa
         assert not await clients.let_in(server, Authority("between").client())
 
 
+@pytest.mark.slow
 async def test_changed_client_cas_are_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "FOLLOW_EVERY", 0.001)
     clients, new = Clients(tmp_path), Authority("new CA")

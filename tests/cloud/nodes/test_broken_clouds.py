@@ -120,6 +120,7 @@ class World(NodeWorld):
         return "".join(sorted(key.name for key in self.api.cluster.objects))
 
 
+@pytest.mark.slow
 @each(
     ("answer", "policy"),
     [(text, policy) for text in WRONG for policy in (LifecyclePolicy(), UPSTREAM_LIFECYCLE)],

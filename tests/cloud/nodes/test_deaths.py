@@ -110,6 +110,7 @@ async def test_death_at_any_write_leads_to_the_same_end(is_upstream: bool) -> No
             assert end == expected, f"died at write {number}, delivered: {delivered}"
 
 
+@pytest.mark.slow
 async def test_call_that_was_under_way_at_the_death_is_repeated() -> None:
     world = MortalWorld()
     populate(world)

@@ -294,6 +294,7 @@ async def test_stop_finishes_what_is_under_way_and_begins_nothing() -> None:
     following.cancel()
 
 
+@pytest.mark.slow
 async def test_two_hundred_nodes_are_asked_about_at_a_time(world: World) -> None:
     world.cloud.seconds[CloudVerb.INSTANCES] = 1.0
     names: list[Any] = [f"n-{number}" for number in range(200)]

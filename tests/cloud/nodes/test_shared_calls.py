@@ -82,6 +82,7 @@ def names(count: int) -> list[str]:
     return [f"n-{number}" for number in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "most"), [(200, 3), (500, 3)])
 async def test_new_nodes_share_calls(count: int, most: int) -> None:
     world = World()

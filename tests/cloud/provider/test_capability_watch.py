@@ -83,6 +83,7 @@ async def test_failures_are_repeated_less_and_less_often_until_it_answers(world:
     assert (world.watch.condition, world.adopted) == ((True, ""), [("sim", False)])
 
 
+@pytest.mark.slow
 async def test_they_are_asked_every_ten_minutes_and_a_later_failure_is_only_a_message(world: World) -> None:
     async with world.running():
         await asyncio.sleep(601)
@@ -104,6 +105,7 @@ async def test_a_provider_that_offers_nothing_is_told_so(world: World) -> None:
         assert world.watch.condition == (True, "")
 
 
+@pytest.mark.slow
 async def test_what_it_offers_is_logged_once_and_when_it_changes(
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:

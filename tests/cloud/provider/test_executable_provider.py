@@ -114,6 +114,7 @@ def cloud(tmp_path: Path) -> Cloud:
     return made
 
 
+@pytest.mark.slow
 async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
     cloud.answer(
         instances={"result": {"instances": [{"name": "n1", "state": "notFound", "message": "not hunter22"}]}},
@@ -157,6 +158,7 @@ run("served")
 """
 
 
+@pytest.mark.slow
 async def test_a_program_in_python_stays_and_answers_all_questions(cloud: Cloud) -> None:
     cloud.program.write_text(SERVED.format(python=sys.executable))
     async with cloud.provider() as provider:
@@ -183,6 +185,7 @@ print(json.dumps(json.loads(pathlib.Path(config).read_text())[request["verb"]]))
 """Notes when each call begins and ends, which is not before the file `.go` is there."""
 
 
+@pytest.mark.slow
 async def test_no_more_programs_run_at_once_than_it_allows(cloud: Cloud, tmp_path: Path) -> None:
     cloud.program.write_text(SLOW.format(python=sys.executable))
     log, go = tmp_path / "answers.json.log", tmp_path / "answers.json.go"
@@ -199,6 +202,7 @@ async def test_no_more_programs_run_at_once_than_it_allows(cloud: Cloud, tmp_pat
     assert (len(steps), max(accumulate(steps))) == (10, 2)
 
 
+@pytest.mark.slow
 async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:
     throttled = {"error": {"code": "Throttled", "message": "slow down", "retryAfterSeconds": 0.4}}
     cloud.answer(lb_get=throttled, routes_list={"result": {"routes": []}})
@@ -213,6 +217,7 @@ async def test_a_throttled_call_pauses_the_others(cloud: Cloud) -> None:
     assert (caught.value.code, caught.value.retry_after) == (ErrorCode.THROTTLED, 0.4)
 
 
+@pytest.mark.slow
 async def test_refused_credentials_are_shown_until_a_call_succeeds(cloud: Cloud) -> None:
     refused = {"error": {"code": "Unauthenticated", "message": "the token has expired"}}
     cloud.answer(lb_get=refused, lb_ensure={"error": {"code": "Unavailable", "message": "busy"}})
@@ -227,6 +232,7 @@ async def test_refused_credentials_are_shown_until_a_call_succeeds(cloud: Cloud)
         assert provider.condition == (True, "")
 
 
+@pytest.mark.slow
 async def test_secrets_are_masked_in_the_log_and_in_what_is_remembered(
     cloud: Cloud, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,6 +250,7 @@ async def test_secrets_are_masked_in_the_log_and_in_what_is_remembered(
     assert "hunter22" not in logged
 
 
+@pytest.mark.slow
 async def test_an_interface_that_turns_out_not_to_be_there_is_switched_off(cloud: Cloud) -> None:
     cloud.answer(routes_list={"error": {"code": "NotImplemented"}}, lb_list={"error": {"code": "NotImplemented"}})
     async with cloud.provider() as provider:
@@ -256,6 +263,7 @@ async def test_an_interface_that_turns_out_not_to_be_there_is_switched_off(cloud
     assert len(cloud.requests("routes-list")) == 1
 
 
+@pytest.mark.slow
 async def test_a_result_of_another_shape_counts_as_unavailable_and_hides_secrets(cloud: Cloud) -> None:
     cloud.answer(lb_ensure={"result": {}}, lb_get={"error": {"code": "Invalid", "message": "bad key hunter22"}})
     async with cloud.provider() as provider:

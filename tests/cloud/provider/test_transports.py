@@ -55,6 +55,7 @@ async def ask(way: Transport, behaviour: str, deadline: float = DEADLINE) -> JSO
     return result_of(await way.exchange(request), request.verb, request.request_id)
 
 
+@pytest.mark.slow
 @WAYS
 async def test_answers(tmp_path: Path, way: str) -> None:
     async with transport(way, tmp_path) as asked:
@@ -98,6 +99,7 @@ async def test_a_call_ends_at_its_deadline(tmp_path: Path, way: str) -> None:
         assert await ask(asked, '{"result": {}}') == {}
 
 
+@pytest.mark.slow
 @WAYS
 async def test_many_calls_side_by_side(tmp_path: Path, way: str) -> None:
     async with transport(way, tmp_path) as asked:
@@ -178,6 +180,7 @@ async def test_a_file_that_cannot_be_started(tmp_path: Path) -> None:
         await ask(ProcessTransport(program, Children(Patience())), "")
 
 
+@pytest.mark.slow
 async def test_a_replaced_file_is_served_by_a_new_process(tmp_path: Path) -> None:
     async with transport("serve", tmp_path) as asked:
         assert isinstance(asked, ServeTransport)

@@ -50,6 +50,7 @@ async def live_twice(policy: RoutePolicy, at: int, done: bool) -> tuple[dict[str
     return end_state(second), death.steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [RoutePolicy(CLUSTER), replace(UPSTREAM_ROUTES, cluster_cidrs=CLUSTER)],

@@ -51,6 +51,7 @@ async def live_twice(policy: ServicePolicy, at: int, done: bool) -> tuple[dict[s
     return end_state(second), death.steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [ServicePolicy(concurrent_syncs=1), UPSTREAM_SERVICES], ids=["default", "upstream"])
 async def test_death_at_any_step_leads_to_the_same_end(policy: ServicePolicy) -> None:
     expected, steps = await live_twice(policy, -1, done=True)

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import TypeAlias
 
 import looptime
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -141,6 +142,7 @@ async def live_through(history: History, steps: list[Step]) -> None:
     await history.end()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STEPS, max_size=25), st.booleans(), st.sampled_from((ServicePolicy(), UPSTREAM_SERVICES)))
 def test_every_service_ends_with_its_load_balancer_or_without_a_finalizer(

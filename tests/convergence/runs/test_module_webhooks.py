@@ -91,6 +91,7 @@ def put_together(
     return ModuleWebhooks(states, hooks or Hooks(), declared, cluster, True), states, cluster
 
 
+@pytest.mark.slow
 async def test_kinds_are_registered_and_withdrawn_one_after_the_other_a_hundred_times() -> None:
     hooks = Hooks()
     webhooks, states, cluster = put_together("a", "b", hooks=hooks)

@@ -189,6 +189,7 @@ async def test_what_must_not_come_back_is_refused_with_its_hook_and_object(chang
         await Hooks(change=change).convert([crontab("a"), crontab("b")])
 
 
+@pytest.mark.slow
 async def test_of_many_objects_a_few_are_named() -> None:
     hooks = Hooks(change=lambda objects: [changing("kind", "Cron")([obj])[0] for obj in objects])
     with pytest.raises(ReviewFailed, match="Cron: CronTab default/0, CronTab default/1, CronTab default/2, and 4,997"):

@@ -206,6 +206,7 @@ async def test_it_gives_up_waiting_for_snapshots_at_the_deadline(bench: Bench, s
         await reviewed.admit(seconds=0.2)
 
 
+@pytest.mark.slow
 async def test_only_so_many_hooks_run_at_once(bench: Bench, start: Any) -> None:
     bench.hook("a", validating(), "sleep 0.05; " + answer('{"allowed": true}'))
     reviewed = await start(concurrency=2)
@@ -240,6 +241,7 @@ async def test_a_client_that_gives_up_ends_the_hook(bench: Bench, start: Any) ->
     await wait_for_end(bench)
 
 
+@pytest.mark.slow
 async def test_hooks_convert_in_steps(bench: Bench, start: Any) -> None:
     up = '.[0] as $c | {convertedObjects: [$c.review.request.objects[] | .apiVersion = "example.com/" + $c.toVersion]}'
     script = f"jq '{up}' $BINDING_CONTEXT_PATH > $CONVERSION_RESPONSE_PATH"
@@ -307,6 +309,7 @@ async def test_a_conversion_that_waits_for_itself_is_ended_and_says_so(bench: Be
         await reviewed.convert("v2", TAB)
 
 
+@pytest.mark.slow
 async def test_it_is_not_if_the_snapshot_comes_without_it(bench: Bench, start: Any) -> None:
     reading_its_own(bench)
     bench.cluster.listing.clear()
@@ -317,6 +320,7 @@ async def test_it_is_not_if_the_snapshot_comes_without_it(bench: Bench, start: A
     assert (await waiting)[0]["apiVersion"] == "example.com/v2"
 
 
+@pytest.mark.slow
 async def test_reviews_wait_for_a_rate_limit_in_their_order(bench: Bench, start: Any) -> None:
     config = {"settings": {"executionMinInterval": "50ms", "executionBurst": 1}, **validating()}
     bench.hook("a", config, answer('{"allowed": true}'))

@@ -48,6 +48,7 @@ async def has_event(site: LiveSite, reason: str, text: str) -> bool:
     return any(text in message for message in await events(site, reason))
 
 
+@pytest.mark.slow
 async def test_deletion_with_the_orphan_policy_leaves_the_objects(site: LiveSite) -> None:
     async with site.started() as process:
         await installed(site)
@@ -58,6 +59,7 @@ async def test_deletion_with_the_orphan_policy_leaves_the_objects(site: LiveSite
     assert await marks(site) == []
 
 
+@pytest.mark.slow
 async def test_deletion_with_the_orphan_policy_while_nothing_runs_leaves_the_objects(site: LiveSite) -> None:
     """The garbage collector's finalizer is gone by then."""
     async with site.started():
@@ -74,6 +76,7 @@ async def read_finalizers(site: LiveSite) -> Any:
     return (await site.client.get(X))["metadata"].get("finalizers")
 
 
+@pytest.mark.slow
 async def test_deletion_of_an_unmanaged_instance_leaves_the_objects(site: LiveSite) -> None:
     async with site.started() as process:
         await installed(site)
@@ -103,6 +106,7 @@ async def test_what_blocks_a_deletion_is_named_until_it_is_over(site: LiveSite) 
     assert await site.places.maps() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finalizers", [["hookrunner.io/uninstall"], None], ids=["foreground", "without finalizer"])
 async def test_nothing_is_left_however_the_instance_goes(site: LiveSite, finalizers: list[str] | None) -> None:
     """The garbage collector deletes some of the objects; or the instance is gone before hookrunner hears of it."""
@@ -115,6 +119,7 @@ async def test_nothing_is_left_however_the_instance_goes(site: LiveSite, finaliz
         await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
 
 
+@pytest.mark.slow
 async def test_user_may_change_his_mind_while_a_deletion_is_blocked(site: LiveSite) -> None:
     """And it is not the next attempt by time that notices."""
     async with site.started() as process:
@@ -166,6 +171,7 @@ async def test_instance_that_is_deleted_in_an_upgrade_and_created_again_is_insta
     assert await site.places.maps() == {}
 
 
+@pytest.mark.slow
 async def test_namespace_takes_the_instance_with_it(site: LiveSite) -> None:
     """What it has installed elsewhere goes too."""
     async with site.started() as process:
@@ -176,6 +182,7 @@ async def test_namespace_takes_the_instance_with_it(site: LiveSite) -> None:
         await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
 
 
+@pytest.mark.slow
 async def test_definition_takes_all_instances_with_it_and_comes_back(site: LiveSite) -> None:
     async with site.started() as process:
         await installed(site)

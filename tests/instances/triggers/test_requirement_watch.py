@@ -83,6 +83,7 @@ async def test_object_is_watched_once_for_all_and_only_while_one_waits_for_it(ma
     assert (await world.runs(), world.phases) == ([], {"x": "", "y": ""}), "an open gate is not closed by time"
 
 
+@pytest.mark.slow
 async def test_many_that_wait_for_one_object_run_once_each_and_disturb_no_other(make_site: MakeSite) -> None:
     many = addon("dns", instances="many", requires={"objects": [MAP]})
     world = Living(make_site(), many, addon("broken"))

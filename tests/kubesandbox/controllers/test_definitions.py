@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
+
 from kubesandbox import kinds
 from kubesandbox.controllers.definitions import DefinitionController
 from kubesandbox.kinds import Kind, Kinds
@@ -104,6 +106,7 @@ def come_and_go(number: int) -> int:
     return store.selected
 
 
+@pytest.mark.slow
 def test_each_change_looks_at_most_once_at_all_definitions() -> None:
     """When a deletion settled all of them, and each of these looked at all, 200 took a minute."""
     assert come_and_go(40) < 20 * come_and_go(10)

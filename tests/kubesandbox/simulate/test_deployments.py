@@ -67,6 +67,7 @@ async def test_a_deployment_becomes_available() -> None:
         ]
 
 
+@pytest.mark.slow
 async def test_a_new_image_rolls_out_without_too_few_or_too_many_pods() -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT)
@@ -82,6 +83,7 @@ async def test_a_new_image_rolls_out_without_too_few_or_too_many_pods() -> None:
         assert (images(lab), sizes(lab), revision(lab.one("deployments.apps", "web"))) == ({"nginx:2"}, [0, 3], 2)
 
 
+@pytest.mark.slow
 async def test_an_old_template_brings_its_set_back() -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT)
@@ -128,6 +130,7 @@ async def test_all_that_a_deployment_made_goes_with_it() -> None:
         assert lab.all("replicasets.apps") + lab.all("pods") == []
 
 
+@pytest.mark.slow
 async def test_recreate_ends_all_pods_before_it_makes_new_ones() -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT.replace("  replicas: 3", "  strategy: {type: Recreate}\n  replicas: 3"))
@@ -141,6 +144,7 @@ async def test_recreate_ends_all_pods_before_it_makes_new_ones() -> None:
         assert images(lab) == {"nginx:2"}
 
 
+@pytest.mark.slow
 async def test_a_paused_deployment_scales_but_does_not_roll_out() -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT)
@@ -176,6 +180,7 @@ async def test_pods_count_as_available_when_they_were_ready_for_long_enough() ->
         assert status(lab)["availableReplicas"] == 3
 
 
+@pytest.mark.slow
 async def test_old_sets_beyond_the_limit_are_forgotten() -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT.replace("  replicas: 3", "  revisionHistoryLimit: 1\n  replicas: 1"))

@@ -70,6 +70,7 @@ async def test_a_stateful_set_starts_its_pods_in_order() -> None:
         assert pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == "data-db-1"
 
 
+@pytest.mark.slow
 async def test_a_stateful_set_shrinks_from_the_end_and_keeps_its_claims() -> None:
     async with running() as lab:
         lab.create(STATEFUL)
@@ -81,6 +82,7 @@ async def test_a_stateful_set_shrinks_from_the_end_and_keeps_its_claims() -> Non
         assert lab.one("statefulsets.apps", "db")["status"]["replicas"] == 1
 
 
+@pytest.mark.slow
 async def test_a_stateful_set_renews_its_pods_from_the_end() -> None:
     async with running() as lab:
         lab.create(STATEFUL)
@@ -100,6 +102,7 @@ async def test_a_stateful_set_renews_its_pods_from_the_end() -> None:
         assert len(lab.all("controllerrevisions.apps")) == 2
 
 
+@pytest.mark.slow
 async def test_a_partition_keeps_the_first_pods_as_they_are() -> None:
     async with running() as lab:
         lab.create(STATEFUL)
@@ -124,6 +127,7 @@ async def test_a_daemon_set_has_a_pod_on_each_node() -> None:
         assert (status["desiredNumberScheduled"], status["numberReady"], status["updatedNumberScheduled"]) == (3, 3, 3)
 
 
+@pytest.mark.slow
 async def test_a_daemon_set_renews_its_pods_one_after_the_other() -> None:
     async with running() as lab:
         lab.create(DAEMONS)

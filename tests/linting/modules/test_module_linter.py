@@ -115,11 +115,13 @@ def write(directory: Path, files: dict[str, str]) -> Path:
     return module
 
 
+@pytest.mark.slow
 async def test_correct_module_has_no_findings(modules: ModuleLinter, tmp_path: Path) -> None:
     linted = await modules.lint([write(tmp_path, GOOD)])
     assert (linted.hooks, linted.findings) == (0, ())
 
 
+@pytest.mark.slow
 @each(("name", "text", "code", "place", "message"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
 async def test_each_code_is_reported_at_its_place(
     name: str, text: str, code: str, place: str, message: str, modules: ModuleLinter, tmp_path: Path
@@ -131,6 +133,7 @@ async def test_each_code_is_reported_at_its_place(
     assert message in finding.text
 
 
+@pytest.mark.slow
 async def test_invalid_and_duplicate_module_names_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     source = tmp_path / "m"
@@ -143,6 +146,7 @@ async def test_invalid_and_duplicate_module_names_are_reported(modules: ModuleLi
     ]
 
 
+@pytest.mark.slow
 async def test_world_writable_module_is_reported_once(modules: ModuleLinter, tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     (path / "hooks").mkdir()
@@ -153,11 +157,13 @@ async def test_world_writable_module_is_reported_once(modules: ModuleLinter, tmp
     assert [one.path for one in findings] == [str(path), str(path / "hooks"), str(path / "values.yaml")]
 
 
+@pytest.mark.slow
 async def test_a_comment_silences_a_warning(modules: ModuleLinter, tmp_path: Path) -> None:
     text = "dns: {zone: a}\nreplicas: 2 # hookrunner: ignore=value-lost"
     assert (await modules.lint([write(tmp_path, GOOD | {"values.yaml": text})])).findings == ()
 
 
+@pytest.mark.slow
 async def test_flags_of_unknown_modules_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     module = write(tmp_path, GOOD)
     (module.parent / "values.yaml").write_text("global: {}\ndns: {}\ndsnEnabled: true")

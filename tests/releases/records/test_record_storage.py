@@ -155,6 +155,7 @@ async def test_large_record_leaves_out_files(client: Client, capfd: pytest.Captu
     assert "release record is too large" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 async def test_a_record_that_is_too_large_even_so_is_refused(client: Client, sandbox: Sandbox) -> None:
     chart = {"metadata": {"name": "a"}, "templates": [{"name": "t", "data": noise(1 << 20)}]}
     with pytest.raises(ReleaseFailed, match=r"revision 1 of release a takes [\d,]+ bytes"):

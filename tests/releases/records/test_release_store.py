@@ -70,6 +70,7 @@ async def test_only_changes_of_others_are_reported(client: Client, sandbox: Sand
         assert await first == "theirs"
 
 
+@pytest.mark.slow
 async def test_records_at_the_start_are_not_reported_even_after_an_outage(client: Client, sandbox: Sandbox) -> None:
     await marked(client, "old")
     away = sandbox.faults.add(Fault("refuse", "secrets"))
@@ -145,6 +146,7 @@ async def test_calls_about_one_release_wait_for_each_other(client: Client) -> No
     assert (await releases.list_heads("default"))["demo"].revision == 5
 
 
+@pytest.mark.slow
 async def test_releases_that_no_task_holds_leave_no_locks(client: Client) -> None:
     releases = started(client)
     await releases.removal.uninstall("first", "default")

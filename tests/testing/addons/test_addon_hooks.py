@@ -61,6 +61,7 @@ def append(word: str) -> str:
     )
 
 
+@pytest.mark.slow
 async def test_hooks_run_in_the_order_of_a_first_run(
     hooks: Bench, values: SectionStore, write: Write, tmp_path: Path
 ) -> None:

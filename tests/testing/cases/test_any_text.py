@@ -65,6 +65,7 @@ CASES = st.lists(
 EXPECTED = {"exit": 1, "logs": ["a\nb", "c: d"], "patches": []}
 
 
+@pytest.mark.slow
 @quietly
 @given(cases=CASES, flow=st.sampled_from([True, False, None]), width=st.sampled_from([10, 80]), data=st.data())
 def test_golden_mode_changes_expectations_and_nothing_else(

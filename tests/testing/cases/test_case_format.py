@@ -156,6 +156,7 @@ GOOD: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_schema_accepts_good_cases_and_refuses_unknown_keys() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(GOOD, SCHEMA)
