@@ -9,16 +9,31 @@ A name says only that something may be new. The unit may be gone when the reader
 """
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TypeVar
 from weakref import WeakSet
 
 from kubetypes.timers import timeout_at
+
+_T = TypeVar("_T")
 
 CALM = 0.25
 """Seconds without a change until it is calm: what is not urgent holds up no runs then."""
 
 MOST_PAUSES = 12
 """So often that time may begin again: what is not urgent waits three seconds at most."""
+
+
+async def gather_until_calm(first: Iterable[_T], take: Callable[[], Iterable[_T]]) -> list[_T]:
+    """What there is `first`, and what `take` gives after each pause until it gives nothing, in that order."""
+    gathered = list(first)
+    for _ in range(MOST_PAUSES):
+        await asyncio.sleep(CALM)
+        if not (more := list(take())):
+            break
+        gathered += more
+    return gathered
 
 
 class UnitFeed:
@@ -40,19 +55,17 @@ class UnitFeed:
         with suppress(TimeoutError):
             async with timeout_at(None if longest is None else now + longest, now):
                 await self._pending.wait()
-        names, self._names = tuple(self._names), {}
-        self._pending.clear()
-        return names
+        return self._take()
 
     async def next_calm_batch(self, longest: float | None = None) -> tuple[str, ...]:
         """The same, and with them the units that change until it is calm."""
-        names = dict.fromkeys(await self.next_batch(longest))
-        for _ in range(MOST_PAUSES if names else 0):
-            await asyncio.sleep(CALM)
-            if not self._pending.is_set():
-                break
-            names |= dict.fromkeys(await self.next_batch())
-        return tuple(names)
+        first = await self.next_batch(longest)
+        return tuple(dict.fromkeys(await gather_until_calm(first, self._take))) if first else ()
+
+    def _take(self) -> tuple[str, ...]:
+        names, self._names = tuple(self._names), {}
+        self._pending.clear()
+        return names
 
 
 class UnitChanges:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.state import ModuleStates
-from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
+from hookrunner.convergence.unit_changes import gather_until_calm
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head, ReleaseOptions
@@ -125,13 +125,10 @@ class DriftTracker:
     async def _next_batch(self) -> list[_Settled]:
         """The releases that have come to rest when no other does. Their records are read then, which the next change of
         a value needs: it should find them in memory if it comes soon after a start."""
-        batch = [await self._settled.get()]
-        for _ in range(MOST_PAUSES):
-            await asyncio.sleep(CALM)
-            if self._settled.empty():
-                break
-            batch += [self._settled.get_nowait() for _ in range(self._settled.qsize())]
-        return batch
+        return await gather_until_calm([await self._settled.get()], self._take_settled)
+
+    def _take_settled(self) -> list[_Settled]:
+        return [self._settled.get_nowait() for _ in range(self._settled.qsize())]
 
     async def _read_objects(self, settled: _Settled) -> tuple[JSON, ...] | None:
         """What the release consists of, None if that cannot be read now."""
