@@ -221,16 +221,24 @@ class LeaderElector:
             _log.warn("lease cannot be read or written", lease=self._name, error=explained)
 
     async def _release(self, reserve: float) -> None:
-        """Give the Lease back if it is ours, or keep it from others for some seconds. A failure only makes others
-        wait until it runs out."""
-        if self._seen is None or self.holder != self.lock.identity:
-            return
+        """Give the Lease back, or keep it from others for some seconds. A failure only makes others wait until it runs
+        out."""
         with suppress(TimeoutError, KubeError):
             async with asyncio.timeout(_RELEASE_TIMEOUT):
-                now = time.time()
-                document = reserved(self._seen, reserve, now) if reserve else released(self._seen, now)
-                self._see((await writes.replace(self._client, self.lock.ref, document, self._options)).json)
-                _log.info("gave the lease back", lease=self._name, reserved_seconds=reserve)
+                try:
+                    await self._give_back(reserve)
+                except Conflict:  # a renewal that was cancelled has arrived all the same
+                    await self._look()
+                    await self._give_back(reserve)
+
+    async def _give_back(self, reserve: float) -> None:
+        """Write the end of our lead into the Lease that was seen, if it is ours. Raises KubeError."""
+        if self._seen is None or self.holder != self.lock.identity:
+            return
+        now = time.time()
+        document = reserved(self._seen, reserve, now) if reserve else released(self._seen, now)
+        self._see((await writes.replace(self._client, self.lock.ref, document, self._options)).json)
+        _log.info("gave the lease back", lease=self._name, reserved_seconds=reserve)
 
     @property
     def _name(self) -> str:

@@ -99,6 +99,19 @@ async def test_released_lease_is_as_client_go_leaves_it(server: LeaseServer) -> 
     assert (server.holder, server.lease["spec"]["leaseDurationSeconds"]) == ("", 1)
 
 
+async def test_renewal_that_arrives_after_the_stop_does_not_keep_the_lease(server: LeaseServer) -> None:
+    async def delay() -> None:
+        await asyncio.sleep(0.2)
+
+    replica = Replica(server, "a", delay)
+    async with running(replica):
+        await asyncio.sleep(2.8)  # its PUT is on the way for 0.1 s
+        replica.stop.set()
+        await asyncio.sleep(2)
+        assert server.verbs == ["GET", "POST", "PUT", "PUT", "GET", "PUT"]
+        assert server.holder == ""
+
+
 async def test_lease_of_a_replica_that_died_is_taken_when_it_runs_out(server: LeaseServer) -> None:
     server.put("dead", seconds=40)
     replica = Replica(server, "a")
