@@ -127,10 +127,15 @@ class Registrar:
             if known := self._objects.get(key):
                 known.set_desired(parts[key])
             else:
-                known = self._objects[key] = RegisteredObject(self._client, parts[key], self._claim)
-                known.expect(self._trust or ())
+                self._add(parts[key])
         self._changed.set()
         return changed
+
+    def _add(self, registration: Registration) -> RegisteredObject:
+        """Each object in the cluster has one here, so that no two write it."""
+        added = self._objects[_key(registration)] = RegisteredObject(self._client, registration, self._claim)
+        added.expect(self._trust or ())
+        return added
 
     def _is_known(self, key: str, registration: Registration) -> bool:
         known = self._objects.get(key)
@@ -154,7 +159,10 @@ class Registrar:
         async with aclosing(watches.open(selection)) as batches:
             async for reports in batches:
                 for conversion in self._unwanted_conversions(reports):
-                    await RegisteredObject(self._client, conversion, self._claim).reconcile()
+                    released = self._add(conversion)
+                    await released.reconcile()
+                    if not _is_wanted(released):  # else a hook has begun to convert it meanwhile
+                        self._forget([released])
 
     def _unwanted_conversions(self, reports: Sequence[Report]) -> Iterator[CrdConversion]:
         """Conversions to remove, of the CRDs in these reports; most CRDs belong to other installations."""
@@ -162,7 +170,7 @@ class Registrar:
             if isinstance(report, ObjectSeen) and report.change is not Change.DELETED:
                 conversion = CrdConversion(report.key.name, self._desired.conversion, None)
                 step = next_step(conversion, report.obj, TrustedCertificates(), self._claim)
-                if conversion.name not in self._desired.conversions and isinstance(step, WriteStep):
+                if _key(conversion) not in self._objects and isinstance(step, WriteStep):
                     yield conversion
 
     def _values(self) -> Iterator[tuple[LabelValues, float]]:
@@ -172,7 +180,11 @@ class Registrar:
 
 
 def _by_key(desired: DesiredRegistrations) -> dict[str, Registration]:
-    return {f"{part.resource.kind}/{part.name}": part for part in registrations(desired)}
+    return {_key(part): part for part in registrations(desired)}
+
+
+def _key(registration: Registration) -> str:
+    return f"{registration.resource.kind}/{registration.name}"
 
 
 def _is_wanted(registered: RegisteredObject) -> bool:

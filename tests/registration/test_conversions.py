@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hookrunner.kube.client import ApiCall
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.registration.reconcile import WANTED
@@ -94,6 +95,26 @@ async def test_conversion_that_leads_elsewhere_by_now_stays(world: World) -> Non
         await world.seen(DEFINITION, lambda obj: not converts(obj), world.things)
         await until(lambda: meter.writes, "the answer")
     assert meter.writes == ["PUT 200"]
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("world", ["sandbox"], indirect=True)
+async def test_conversion_that_a_hook_needs_again_is_not_removed_meanwhile(world: World) -> None:
+    """Its removal was under way, and is tried again and again."""
+    await world.create(DEFINITION, world.definition())
+    before, _ = await world.registrar(world.desired(world.converting()))
+    await before.publish(b"")
+    lost = {"what": "answer", "match": f"PUT {DEFINITION.path(name=world.things)}", "status": 409}
+    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=lost))
+    registrar, meter = await world.registrar(world.desired(), started=2.0)
+    async with world.kept(registrar):
+        await until(lambda: "PUT 409" in meter.requests, "an attempt to remove it")
+        on = world.desired(world.converting())
+        await registrar.register(on, on)
+        await world.other.send(ApiCall("DELETE", "/_sandbox/faults"))
+        await asyncio.sleep(60)
+    assert converts(await world.get(DEFINITION, world.things))
+    assert meter.writes == []
 
 
 class Listening(Watches):
