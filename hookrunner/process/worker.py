@@ -39,16 +39,15 @@ class Worker:
         """`spawn` starts the process, which talks over this descriptor. It stays in our process group, by which
         `process.children` knows it from orphans. Raises WorkerLost if there can be no process."""
         ours, theirs = socket.socketpair()
-        reader, writer = await asyncio.open_connection(sock=ours)
-        try:
-            process = await spawn(theirs.fileno())
-        except BaseException as error:
-            writer.close()
-            if isinstance(error, OSError):
-                raise WorkerLost(f"no {name} worker can be started: {error}") from None
-            raise
-        finally:
-            theirs.close()
+        with theirs:
+            reader, writer = await asyncio.open_connection(sock=ours)
+            try:
+                process = await spawn(theirs.fileno())
+            except BaseException as error:
+                writer.close()
+                if isinstance(error, OSError):
+                    raise WorkerLost(f"no {name} worker can be started: {error}") from None
+                raise
         safe_files.restore_limit(process.pid)
         return cls(process, reader, writer)
 
