@@ -17,6 +17,7 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.fakes.chart import CHART, Render, named, render
 from tests.fakes.installation import CONFIGURATIONS, Installation
+from tests.flows.waiting import until
 
 __all__ = ["render"]
 
@@ -114,7 +115,7 @@ def test_certificates_that_cannot_come_are_refused(certs: str, words: str, helm:
     assert words in done.stderr
 
 
-def test_an_uninstall_begins_with_the_removal_job_and_leaves_nothing(
+async def test_an_uninstall_begins_with_the_removal_job_and_leaves_nothing(
     helm: Path, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     """The Job's Pod succeeds here without running; what it would do is tested below."""
@@ -122,10 +123,10 @@ def test_an_uninstall_begins_with_the_removal_job_and_leaves_nothing(
     text = (chart / "Chart.yaml").read_text()
     (chart / "Chart.yaml").write_text(text.replace("kubeVersion", "#"))  # this server does not know its own
     where = ["--namespace", namespace, "--kubeconfig", str(cluster.kubeconfig)]
-    subprocess.run([str(helm), "install", "watch", str(chart), *WEBHOOKS, *where], check=True, capture_output=True)
-    subprocess.run([str(helm), "uninstall", "watch", *where, "--timeout", "60s"], check=True, capture_output=True)
-    events = cluster.kubectl("get", "events", "--namespace", namespace, "--output", "name", "--field-selector", OF_JOB)
-    assert events
+    for command in (["install", "watch", str(chart), *WEBHOOKS], ["uninstall", "watch"]):
+        await asyncio.to_thread(subprocess.run, [str(helm), *command, *where], check=True, capture_output=True)
+    events = ("get", "events", "--namespace", namespace, "--output", "name", "--field-selector", OF_JOB)
+    await until(lambda: cluster.kubectl(*events), "an Event of the Job, which may be written after its status")
     assert namespace not in cluster.kubectl("get", "clusterroles,clusterrolebindings", "--output", "name")
 
 

@@ -67,7 +67,7 @@ class Kinds(NamedTuple):
 
     async def ensure(self, definition: JSON) -> None:
         """Apply it as those of modules are applied."""
-        await Crds(self.client, KindResolver(Discovery(self.client)), deadline=20).ensure([definition], {})
+        await Crds(self.client, KindResolver(Discovery(self.client))).ensure([definition], {})
 
     async def create(self, spec: JSON, name: str = "default") -> JSON:
         """Create an instance."""

@@ -132,7 +132,6 @@ def test_values_are_shown_as_a_diff(workdir: Path, command: Command) -> None:
         ),
         ("-e Added --object other.json --context-only", 3, "would not run: namespace"),
         ("-e Modified --object cm.json --old-object cm.json", 3, "would not run: filter result unchanged"),
-        ("-e Startup --timeout 1ms", 1, "timed out after"),
         ("-e Added", 2, "Error: an event Added is about one object, not 0: give `object`"),
         ("--object cm.json --binding cmss", 2, "Error: no binding is named 'cmss'; did you mean 'cms'?"),
         ("--binding hourly --snapshot cm.json", 2, "'cm.json': write NAME=FILES"),
@@ -148,6 +147,14 @@ def test_exit_code_of_a_run_tells_its_outcome(
     ended = command("hook", "run", "hooks/copy.sh", *words.split())
     assert ended.code == code
     assert message in (ended.err if code == 2 else ended.out)
+
+
+def test_run_that_takes_too_long_has_failed(workdir: Path, command: Command) -> None:
+    hook = workdir / "hooks" / "copy.sh"
+    hook.write_text(hook.read_text() + "sleep 1000\n")
+    ended = command("hook", "run", "hooks/copy.sh", "-e", "Startup", "--timeout", "1ms")
+    assert ended.code == 1
+    assert "timed out after" in ended.out
 
 
 CASES = """\

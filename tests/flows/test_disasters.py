@@ -88,11 +88,12 @@ async def test_a_start_after_a_kill_during_a_run_synchronizes_all_objects(operat
 async def test_a_truncated_patch_file_changes_nothing_and_the_run_is_retried(operator: Start, cms: ConfigMaps) -> None:
     whole = patching([{"operation": "Create", "object": {**cm_body(cms, "made"), "data": {"x": "1"}}}])
     half = 'printf \'%s\' \'{"operation": "Create", "obj\' > "$KUBERNETES_PATCH_PATH"\n'
-    body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{whole}fi\n'
+    body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{HOLD}{whole}fi\n'
     program = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
     record = await program.wait_log("Will retry")
     assert record["hook"] == "h.sh"
     assert cms.data("made") == {}
+    program.tell("go")
     await program.ready()
     assert cms.data("made") == {"x": "1"}
 

@@ -56,15 +56,15 @@ async def tick_in_ten_queues(operator: Start, cms: ConfigMaps, seconds: float) -
     """A hundred schedules in ten queues, for so long. A busy machine takes longer for as many ticks."""
     clock = asyncio.get_running_loop().time
     await cms.create_many(["one", "two"])
+    began = clock()  # no tick is earlier, and runs of the first ones may be late
     program = await operator(crowd(cms.namespace))
 
     def ticks() -> Counter[tuple[int, str]]:
         return Counter((number, c["binding"]) for number in range(10) for c in program.contexts(f"h{number}.sh"))
 
-    began, before = clock(), ticks()
     await watched(program, seconds)
     await until(lambda: len(ticks()) == 100 and min(ticks().values()) >= 0.5 * seconds, "ticks of all schedules")
-    assert max((ticks() - before).values()) <= clock() - began + 1
+    assert max(ticks().values()) <= clock() - began + 1
     assert all(len(c["snapshots"]["cms"]) == 2 for number in range(10) for c in program.contexts(f"h{number}.sh"))
     assert await program.stop() == 0
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.tools import find_tool
-from tests.flows.waiting import PATIENCE, until
+from tests.flows.waiting import PATIENCE, until, until_is
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -83,9 +83,12 @@ async def test_the_first_command_shows_hooks_at_work(started: tuple[Process, Sho
     assert "namespace/party created" in await kubectl(environ, play[0])
     await shown.says("copied to party")
     await shown.says("party gets")
-    listed = await kubectl(environ, play[1])
-    assert "secret/registry" in listed
-    assert "resourcequota/defaults" in listed
+
+    async def has_both() -> bool:
+        listed = await kubectl(environ, play[1])
+        return "secret/registry" in listed and "resourcequota/defaults" in listed
+
+    await until_is(has_both, True, "the Secret and the quota, which come after the hook has told of them")
     assert "configmap/greeting patched" in await kubectl(environ, play[2])
     await shown.says("shop/web .*restart")
     child.send_signal(signal.SIGINT)

@@ -172,8 +172,8 @@ async def test_no_fault_loses_or_repeats_an_event(tmp_path: Path) -> None:
         api = Api(tmp_path / "kc")
         async with operating(tmp_path, {"h.sh": watching("default")}, "--watch-idle-timeout=2s") as program:
             for fault in BAD_DAYS.values():
-                api.ask("POST", "/_sandbox/faults", {"match": f"GET {CONFIGMAPS}", **fault})
                 await until(lambda: api.ask("POST", "/_sandbox/cut")["watches"], f"a watch to cut before {fault}")
+                api.ask("POST", "/_sandbox/faults", {"match": f"GET {CONFIGMAPS}", **fault})
                 api.create(next(names))
                 asked = api.asked()
                 await until(lambda: api.asked() > asked + 1, f"the operator tries again after {fault}")  # noqa: B023

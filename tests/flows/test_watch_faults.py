@@ -23,7 +23,7 @@ async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, prox
     for number in range(5):
         cms.create(f"during-{number}")
     await program.hears("h.sh", 6)
-    assert program.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) > stalls
+    await until(lambda: program.metric("kubernetes_watch_stalls_total", namespace=cms.namespace) > stalls, "its count")
     assert program.events("h.sh")[1:] == [("Added", f"during-{number}") for number in range(5)]
     await program.ready()
 

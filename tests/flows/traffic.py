@@ -133,13 +133,14 @@ class Traffic:
     async def _connected(self) -> tuple[SplitResult, asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection that trusts what the registration has just said; asked again if this process has slept since."""
         while True:
+            asked = time.monotonic()
             config = (await self.registration())["webhooks"][0]["clientConfig"]
-            read, url = time.monotonic(), urlsplit(config["url"])
+            url = urlsplit(config["url"])
             try:
                 trust = self._trusting(config["caBundle"])
                 return url, *await asyncio.open_connection(url.hostname, url.port, ssl=trust)
             except ssl.SSLCertVerificationError:
-                if time.monotonic() - read < STALE:
+                if time.monotonic() - asked < STALE:
                     raise
 
     def _trusting(self, bundle: str) -> ssl.SSLContext:

@@ -28,8 +28,8 @@ def pods_of(kind: str, api_version: str, *path: str, **pod: JSON) -> SourcedObje
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Iterator[ProgramRunner]:
-    """Programs have 5 seconds, 256 MiB of memory and 64 KiB of output. Nothing of them is left at the end."""
+    """Programs have a minute, 256 MiB of memory and 64 KiB of output. Nothing of them is left at the end."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    yield ProgramRunner(Children(Patience(kill=0.2)), scratch, ProgramLimits(5, 256 << 20, 64 << 10))
+    yield ProgramRunner(Children(Patience(kill=0.2)), scratch, ProgramLimits(60, 256 << 20, 64 << 10))
     assert list(scratch.iterdir()) == []

@@ -121,7 +121,7 @@ async def test_a_script_that_hangs_is_ended_with_all_that_it_started(asking: Ask
 
 def command_line(pid: Path) -> bytes:
     """Of a living process; one that is dead and not yet reaped has none."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid.read_text().strip()}/cmdline").read_bytes()
     return b""
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc"]
 HOOK = """#!/bin/sh
 [ "$1" = wait ] && exec sleep 0.5
-(sleep 0.01 >/dev/null 2>&1 &)
+(sleep 0.01 &) >/dev/null 2>&1
 exit "$1"
 """
 

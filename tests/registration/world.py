@@ -8,7 +8,7 @@ import asyncio
 import copy
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from hookrunner.errors import NotFound
+from hookrunner.errors import Conflict, NotFound
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Credentials
 from hookrunner.kube.discovery import Discovery
@@ -139,11 +139,13 @@ class World:
         )
 
     async def edit(self, resource: Resource, change: Callable[[JSON], object], name: str = "") -> JSON:
-        """As `kubectl edit` does."""
-        obj = copy.deepcopy(await self.get(resource, name))
-        change(obj)
+        """As `kubectl edit` does; again if another was faster, as the API server with a new definition's status."""
         path = resource.path(name=name or self.name)
-        return orjson.loads(await self.other.send(ApiCall("PUT", path, {"fieldManager": "kubectl-edit"}, obj)))
+        while True:
+            obj = copy.deepcopy(await self.get(resource, name))
+            change(obj)
+            with suppress(Conflict):
+                return orjson.loads(await self.other.send(ApiCall("PUT", path, {"fieldManager": "kubectl-edit"}, obj)))
 
     async def delete(self, resource: Resource, name: str = "") -> None:
         await self.other.send(ApiCall("DELETE", resource.path(name=name or self.name)))

@@ -44,7 +44,7 @@ async def test_a_definition_is_created_with_labels_and_served_at_once(crds: Crds
 async def test_kind_is_known_at_once_that_was_unknown_a_moment_before(client: Client) -> None:
     """Else the watch of an addon whose group another addon shares would begin with a loss and a pause."""
     discovery = Discovery(client)
-    crds = Crds(client, KindResolver(discovery), deadline=5)
+    crds = Crds(client, KindResolver(discovery))
     await crds.ensure([definition("v1")], LABELS)
     assert (await discovery.resolve("x.io/v1", "Thing")).plural == "things"
     await crds.ensure([definition("v1", kind="Other")], LABELS)
@@ -96,6 +96,7 @@ async def test_every_failed_definition_is_named_and_the_others_are_installed(crd
     assert await client.get(PATH)
 
 
+@pytest.mark.looptime
 async def test_a_definition_that_the_server_does_not_serve_fails_with_its_reason(crds: Crds, client: Client) -> None:
     await crds.ensure([definition("v1")], {})
     hasty = Crds(client, KindResolver(Discovery(client)), deadline=1)

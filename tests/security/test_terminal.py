@@ -33,7 +33,7 @@ ROWS = {
 async def test_queue_list_prints_escapes_of_hooks_visibly(world: World, form: str) -> None:
     world.write("hooks/bad.sh", FAILING)
     await world.start(ready=False)
-    await world.operator.wait_log("owned")
+    await world.operator.wait_log("Will retry after delay")  # then the queue has what it printed
     printed = world.operator.command("queue", "list", "-o", form)
     assert OBEYED.findall(printed) == []
     assert "owned" in printed

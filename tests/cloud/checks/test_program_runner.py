@@ -63,9 +63,9 @@ async def test_a_bad_end_is_said(tmp_path: Path, script: str, timeout: float, ru
 
 
 async def test_a_process_that_is_left_behind_is_named_and_ended(tmp_path: Path) -> None:
-    reply = await probe_of(executable(tmp_path, "sleep 61 >&- 2>&- & echo '{\"result\": {}}'")).ask(
-        CloudVerb.LB_DELETE, {}
-    )
+    named = "until grep -q sleep /proc/$!/comm; do :; done"  # it has the shell's name before it is executed
+    script = f"sleep 61 >&- 2>&- & {named}; echo '{{\"result\": {{}}}}'"
+    reply = await probe_of(executable(tmp_path, script)).ask(CloudVerb.LB_DELETE, {})
     assert reply.printed.left_behind == ("sleep",)
 
 

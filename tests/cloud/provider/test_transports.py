@@ -85,6 +85,7 @@ async def test_what_is_abnormal_is_unavailable_and_the_next_call_works(
 async def test_a_call_ends_at_its_deadline(tmp_path: Path, way: str) -> None:
     """The process that stays is ended after as long again, and with it what is asked meanwhile."""
     async with transport(way, tmp_path) as asked:
+        assert await ask(asked, '{"result": {}}') == {}  # it has started: the next request is written at once
         hanging = asyncio.create_task(ask(asked, "hang", deadline=0.5))
         await settle()
         behind = asyncio.create_task(ask(asked, '{"result": {}}'))
@@ -134,13 +135,12 @@ async def test_a_program_that_reads_nothing_is_ended_and_the_next_one_answers(tm
     deaf = tmp_path / "deaf"
     deaf.touch()
     async with transport("serve", tmp_path) as asked:
-        unread = asyncio.create_task(ask(asked, " " * (1 << 20), deadline=0.5))
-        await settle()
-        behind = asyncio.create_task(ask(asked, '{"result": {}}'))
+        other = asyncio.create_task(ask(asked, '{"result": {}}'))
+        await settle()  # it is being started: the next request is written at once
         with pytest.raises(ProviderError, match=r"no answer within 0\.5 s"):
-            await unread
+            await ask(asked, " " * (1 << 20), deadline=0.5)
         with pytest.raises(ProviderError, match="it hangs"):
-            await behind
+            await other
         deaf.unlink()
         assert await ask(asked, '{"result": {}}') == {}
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from kubetypes.json_values import JSON
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import Cluster, RequestFailed
 from tests.controlplane.tools import find_tool
 from tests.faults.proxy import Proxy
 from tests.flows.modules.world import World
@@ -56,7 +56,7 @@ class ClusterWorld:
         await self.world.until(get, wanted, what)
 
     async def install(self, addon: str, path: str, spec: JSON) -> None:
-        """Apply an addon's example with this spec, as soon as the kind is served."""
+        """Apply an addon's example with this spec, as soon as there is the kind."""
 
         name = f"{path.split('/')[-2]}.addons.x-k8s.io"
         place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
@@ -68,7 +68,21 @@ class ClusterWorld:
 
         await self.until(is_established, True, name)
         example = yaml.safe_load((ADDONS / addon / "example.yaml").read_text())
-        await self.kubectl("apply", "-f", "-", text=json.dumps(example | {"spec": spec}))
+        await self.apply(example | {"spec": spec})
+
+    async def apply(self, obj: dict[str, JSON]) -> None:
+        """Apply an object as soon as kubectl has heard of its kind, which may be a moment after it is established."""
+
+        async def is_applied() -> bool:
+            try:
+                await self.kubectl("apply", "-f", "-", text=json.dumps(obj))
+            except RequestFailed as error:
+                if "no matches for kind" not in str(error):
+                    raise
+                return False
+            return True
+
+        await self.until(is_applied, True, f"kubectl knows {obj['kind']}")
 
     async def read(self, path: str) -> Any:
         """An object, empty if it does not exist."""

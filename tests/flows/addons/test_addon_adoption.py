@@ -17,6 +17,7 @@ async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
     address = str(ip_address(first) + 9)
     objects = {"apiVersion": "v1", "kind": "List", "items": kubeadm_objects(address)}
     await there.kubectl("create", "--field-manager=kubeadm", "-f", "-", text=json.dumps(objects))
+    await there.until(lambda: rollouts(there), {"coredns": 1, "kube-proxy": 1}, "kubeadm's own rollouts")
     before = await uids(there)
     there.world.operator.flags += ("--addons=coredns,kube-proxy",)
     await there.world.start()
@@ -52,6 +53,6 @@ async def uids(there: ClusterWorld) -> dict[str, Any]:
 
 async def rollouts(there: ClusterWorld) -> dict[str, int]:
     """How many templates of Pods each workload has had, kubeadm's included."""
-    sets = (await there.shown("replicasets,controllerrevisions"))["items"]
+    sets = (await there.shown("replicasets,controllerrevisions")).get("items", ())
     owners = [entry["metadata"]["ownerReferences"][0]["name"] for entry in sets]
     return {name: owners.count(name) for name in ("coredns", "kube-proxy")}

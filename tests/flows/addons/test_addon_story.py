@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from signal import SIGKILL
 
+import yaml
+
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
 from tests.flows.addons.things_world import DEFINITION, create, left, maps, start_with_less, with_things
 from tests.instances.lives.places import OLD
@@ -33,7 +35,7 @@ async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWo
     await there.world.start()
     await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
     await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
-    await there.kubectl("apply", "-f", str(ADDONS / "coredns/example.yaml"))
+    await there.apply(yaml.safe_load((ADDONS / "coredns/example.yaml").read_text()))
     await there.kubectl("wait", "--for=condition=Ready", "coredns/default", "-n", "kube-system", "--timeout=180s")
     name, *cells = (await there.kubectl("get", "cluster-addons", "-A")).splitlines()[1].split()[1:5]
     # kubectl puts the kind before the name if its copy of what is served, which may be old, has a second such kind.

@@ -94,7 +94,7 @@ async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server:
     await things.again()
     await put(things, "y", text="other")
     await reaches(things, "Applying", "ApplyFailed", "y")
-    assert server.requests == ["/stable"], "what y has asked for"
+    assert set(server.requests) == {"/stable"}, "what y has asked for, in each of its attempts"
     assert await status(things) == before
     assert steps_taken(things, "x") == []
     assert steps_taken(things, "y") == ["resolve", "fetch", "render", "apply"]

@@ -3,6 +3,7 @@
 from tests.flows.modules.hooks import configmap, hook, until_told
 from tests.flows.modules.test_overtaking import CRD, THING
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 
 OTHERS = [f"m{number:03}" for number in range(2, 99)]
 CHARTS = OTHERS[::5]
@@ -23,7 +24,7 @@ async def test_only_dependents_of_a_hanging_module_wait_among_a_hundred(world: W
     await world.start()
     await world.until(lambda: _unready(world), ["m001", "m100"], "who is not ready")
     assert sorted(await world.maps()) == CHARTS
-    assert world.failures("m100") >= 1
+    await until(lambda: world.failures("m100") >= 1, "a failure of m100")
     world.operator.tell("go")
     await world.until(lambda: _unready(world), [], "who is not ready")
 

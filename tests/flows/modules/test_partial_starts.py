@@ -23,7 +23,7 @@ async def test_a_retry_repeats_the_failed_step_and_no_earlier_one(world: World, 
         failures = await until(lambda before=failures: failed(world, before), "a failure")  # type: ignore[misc]
         await world.configure(a=f"n: {failures}")
     await world.module_is("a", ready=True, revision=2)
-    assert world.history() == [
+    assert world.history()[:10] == [  # one more run, if it has tried again just before an edit
         *["a/h.sh onStartup"] * 2,
         *["a/h.sh cms Synchronization"] * 2,
         *["a/h.sh beforeHelm"] * 3,

@@ -118,6 +118,7 @@ async def everything(whole_cluster: OwnCluster, tmp_path: Path) -> AsyncIterator
 
 
 async def _enable(real: World) -> None:
+    real.operator.flags = (*real.operator.flags, "--module-patience=5m")  # so a start ends when all are installed
     shutil.copytree(ROOT / "modules", real.directory / "modules")
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
     here = f"namespace: {real.namespace}\n"

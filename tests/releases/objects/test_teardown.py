@@ -16,6 +16,8 @@ from tests.releases.wants import addon, configmap, hook
 from tests.releases.watching import MERGE
 from tests.releases.world import MAPS, World, ignore, started
 
+pytestmark = pytest.mark.looptime
+
 A, B = configmap("a", x="1"), configmap("b", x="1")
 SPACE: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ours"}}
 SPACES = "/api/v1/namespaces"
