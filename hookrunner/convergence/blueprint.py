@@ -1,23 +1,16 @@
 """What the release of a unit is made from: the chart of a module, or the package of an instance of an addon. Releases
-ask it for a digest and for objects, and treat both alike. The blueprint of a module is here, that of an instance in
-`instances/`."""
+ask it for a digest and for objects, and treat both alike. The blueprint of a module is in `runs/release_reconciler.py`,
+that of an instance in `instances/`."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from hookrunner.charts.chart_files import scan
-from hookrunner.charts.release_digests import inputs_digest
-from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import BadChart, ReleaseFailed
+from hookrunner.errors import ReleaseFailed
 from hookrunner.hooks.workspace import InstanceInput
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import HookCondition
-from hookrunner.model.modules import Module
-from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart, RenderRequest
-from hookrunner.values.section_store import SectionStore
+from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
 
 
 class ReleaseInputs(NamedTuple):
@@ -86,58 +79,3 @@ class OwnBlueprint(Blueprint, Protocol):
 
     async def uninstall(self, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""
-
-
-def time_step(blueprint: OwnBlueprint | None, step: RunStep) -> AbstractContextManager[None]:
-    """Measure a step of a unit's run, if the unit has a blueprint of its own."""
-    return blueprint.time_step(step) if blueprint else nullcontext()
-
-
-@dataclass(frozen=True, slots=True)
-class ChartBlueprint:
-    """`namespace` is that of its release; `labels` go on every object."""
-
-    module: Module
-    renderer: Renderer
-    store: SectionStore
-    capabilities: ClusterCapabilities
-    namespace: str
-    labels: Mapping[str, str]
-
-    @property
-    def reads_capabilities(self) -> bool:
-        """May its objects depend on what the cluster serves?"""
-        try:
-            return self.module.chart and scan(self.module.directory).reads_capabilities
-        except BadChart:
-            return False
-
-    async def read_inputs(self) -> ReleaseInputs:
-        """The digest of files, values, labels and, if a template reads them, capabilities. Raises BadChart,
-        KubeError."""
-        files = scan(self.module.directory)
-        capabilities = await self.capabilities.get() if files.reads_capabilities else None
-        values = self.store.document(self.module.section)
-        return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
-
-    async def render(self, is_first: bool) -> RenderedChart:
-        """The rendered chart. Renders are upgrades of revision 1, except for the very first one. Raises BadChart,
-        RenderFailed, KubeError."""
-        request = RenderRequest(
-            directory=self.module.directory,
-            name=self.module.name,
-            namespace=self.namespace,
-            values=self.store.document(self.module.section),
-            capabilities=await self.capabilities.get(),
-            install=is_first,
-            labels=self.labels,
-        )
-        return await self.renderer.render(request)
-
-    async def preview(self, is_first: bool) -> RenderedChart:
-        """The rendered chart. Raises as `render`."""
-        return await self.render(is_first)
-
-    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
-        """As usual."""
-        return usual

@@ -10,7 +10,7 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.module_runs import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
@@ -139,7 +139,7 @@ class ConfigReactions:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
         key = state.module.key
-        outdated = self._decisions.is_outdated(state)
+        outdated = bool(state.module.script) and self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
             self._scripted.add({key})

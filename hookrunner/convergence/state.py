@@ -9,6 +9,7 @@ nothing.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, Never, TypeVar
 
 from hookrunner.convergence.blueprint import OwnBlueprint
@@ -16,6 +17,7 @@ from hookrunner.convergence.events import Notices
 from hookrunner.convergence.unit_changes import UnitChanges
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadModule
+from hookrunner.metrics.addons import RunStep
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption
@@ -300,6 +302,10 @@ class ModuleState:
     def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
         """The present attempt has taken over these objects."""
         self._adopted += tuple(adoptions)
+
+    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
+        """Measure a step of its run, if it has a blueprint of its own."""
+        return self._blueprint.time_step(step) if self._blueprint else nullcontext()
 
     def _become_busy(self, now: float) -> None:
         """Something is pending, even if a hook still occupies its queue."""

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
-from hookrunner.engine.run_deadlines import RunDeadlines
-from hookrunner.engine.run_gate import Notifier, RunGate
+from hookrunner.engine.run_gate import Notifier, RunDeadlines, RunGate
 from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values

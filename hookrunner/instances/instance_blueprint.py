@@ -18,7 +18,7 @@ from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
 from hookrunner.addons.version_resolver import version_request
-from hookrunner.charts.release_digests import attempt_digest
+from hookrunner.charts.chart_files import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import BadChart, BadValues, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports

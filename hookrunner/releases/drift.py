@@ -6,7 +6,7 @@
     drift.pause(identity)                               # while the release is being written
 
 One watch of metadata for each kind that any tracked release has, restricted to what Helm manages; all releases share
-it. Live objects are kept by name only (`present_objects.py`). A watch event is only a hint: it may be late, or the
+it. Live objects are kept by name only (`PresentObjects`). A watch event is only a hint: it may be late, or the
 object may have lost the label by which it is watched. So every suspected object is read before drift is reported.
 Changed objects are read a moment later, so that several changes cost one read; `drift_checks` says when, and which
 changes count.
@@ -27,7 +27,7 @@ from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.informer import Added, Deleted, Fact, Modified
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified, PresentObjects
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model import modules
@@ -37,7 +37,6 @@ from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
 from hookrunner.releases.objects.object_marks import IGNORE
-from hookrunner.releases.present_objects import PresentObjects
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON

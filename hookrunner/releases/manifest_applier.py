@@ -7,16 +7,23 @@
 Nothing is asked of the API server about an object whose desired state equals the last manifest: the caller has to
 watch the objects and name in `repair` those that have drifted. Stages (`manifest_objects`) come one after another, the
 objects of each at the same time. An object that fails keeps later stages from being written, not the rest of its own.
+
+A dry run writes nothing, so an object is refused for want of what its own manifest creates: its namespace, the
+definition of its kind, and the role that a binding names, which the API server looks up for a client that does not have
+all rights of that role
+(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update). What
+such an object says is not checked before it is applied; in later revisions it is.
 """
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
-from hookrunner.model.releases import ReleaseOptions
+from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import (
@@ -31,9 +38,14 @@ from hookrunner.releases.manifest_objects import (
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.objects.object_owners import ReleaseOwners
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, explain_rights
-from hookrunner.releases.objects.object_writer import ObjectWrite, ObjectWriter, WriteResult
-from hookrunner.releases.objects.pending_objects import changed, without_dependent
-from hookrunner.releases.objects.write_stages import StageProgress, StageRunner
+from hookrunner.releases.objects.object_writer import (
+    ObjectWrite,
+    ObjectWriter,
+    StageProgress,
+    StageRunner,
+    WriteResult,
+)
+from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 _ESTABLISHED_WITHIN = 60.0
@@ -41,6 +53,13 @@ _ESTABLISHED_WITHIN = 60.0
 _LOG = log.get("releases.applying")
 
 _NO_OPTIONS = ReleaseOptions()
+
+_RBAC = "rbac.authorization.k8s.io"
+_ROLES = ("Role", "ClusterRole")
+_BINDINGS = ("RoleBinding", "ClusterRoleBinding")
+
+Lasting: TypeAlias = tuple[str, str, str, str]
+"""`ObjectId.lasting`: by it an object is recognized whose API version has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +82,7 @@ class ManifestApplier:
     def __init__(self, client: Client, kinds: KindResolver) -> None:
         self._client = client
         self._kinds = kinds
-        self.owners = ReleaseOwners(client)
-        self._writing = ObjectWriter(client, self.owners)
+        self._writing = ObjectWriter(client, ReleaseOwners(client))
         self._remover = ObjectRemover(client, kinds)
         self._stages = StageRunner()
 
@@ -114,7 +132,7 @@ class ManifestApplier:
         repair: Collection[ObjectId] = (),
     ) -> None:
         """Send each write that `apply` would do as a dry run, except for objects that need another one of the manifest
-        that may not exist yet (`pending_objects.py`).
+        that may not exist yet.
 
         Raises ReleaseFailed, which names the objects that would be refused; `invalid` are those whose content is.
         """
@@ -157,6 +175,10 @@ class ManifestApplier:
             await self._stages.run(stage, delete, StageProgress("deleted", len(pending), len(removed)))
         return removed
 
+    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
+        """The objects that this release has adopted since the last call, in the order of names."""
+        return self._writing.take_adoptions(identity)
+
     async def _write(self, order: ObjectWrite) -> WriteResult:
         try:
             return await self._writing.write(order)
@@ -177,3 +199,57 @@ def _order(
     body = with_marks(owned(obj, resource, identity), options.marks)
     before = last and with_marks(owned(last, resource, identity), options.marks)
     return ObjectWrite(resource, body, identity, before, options)
+
+
+def changed(
+    desired: Mapping[ObjectId, JSON], last: Mapping[Lasting, JSON], repair: Collection[ObjectId]
+) -> list[ObjectId]:
+    """The objects that differ from those of the last manifest, and those to repair."""
+    return [target for target, obj in desired.items() if target in repair or not _same(last.get(target.lasting), obj)]
+
+
+def without_dependent(
+    pending: Iterable[ObjectId],
+    desired: Mapping[ObjectId, JSON],
+    last: Mapping[Lasting, JSON],
+    repair: Collection[ObjectId],
+) -> list[ObjectId]:
+    """The pending objects without those that need another object of the manifest that may not exist yet. Those of
+    the last manifest exist, unless they need a repair."""
+    uncertain = (target for target in desired if target in repair or target.lasting not in last)
+    new = NewObjects(desired[target] for target in uncertain)
+    return [target for target in pending if not new.are_needed_by(target, desired[target])]
+
+
+def _same(obj: JSON, other: JSON) -> bool:
+    """Are they one JSON value? Most differences are found without encoding them."""
+    return obj == other and json_values.equal(obj, other)
+
+
+class NewObjects:
+    """The objects of a manifest that may not exist yet."""
+
+    def __init__(self, objects: Iterable[JSON]) -> None:
+        self._namespaces: set[str] = set()
+        self._kinds: set[tuple[str, str]] = set()
+        self._roles: set[tuple[str, str]] = set()
+        for obj in objects:
+            self._add(obj)
+
+    def _add(self, obj: JSON) -> None:
+        kind, name = obj["kind"], obj["metadata"]["name"]
+        if kind == "Namespace":
+            self._namespaces.add(name)
+        elif kind == CRD:
+            spec = obj.get("spec") or {}
+            self._kinds.add((str(spec.get("group")), str((spec.get("names") or {}).get("kind"))))
+        elif kind in _ROLES:
+            self._roles.add((kind, name))
+
+    def are_needed_by(self, target: ObjectId, obj: JSON) -> bool:
+        """Can the object not be tried out, because it needs one of these?"""
+        if target.namespace in self._namespaces or (target.group, target.kind) in self._kinds:
+            return target.kind != "Namespace"
+        role = obj.get("roleRef") or {}
+        is_binding = target.group == _RBAC and target.kind in _BINDINGS
+        return is_binding and (role.get("kind"), role.get("name")) in self._roles

@@ -36,8 +36,8 @@ from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.history import corrected, find_earlier, leftovers, surplus, unfinished
 from hookrunner.releases.records.record import (
+    PENDING,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -51,6 +51,7 @@ from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 _NO_OPTIONS = ReleaseOptions()
+_UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Releases:
 
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         """The objects that a release has adopted since the last call."""
-        return self._tools.applier.owners.adopted(ReleaseId(name, namespace))
+        return self._tools.applier.take_adoptions(ReleaseId(name, namespace))
 
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS
@@ -295,3 +296,40 @@ def _is_in_sync(history: Sequence[ReleaseRevision], desired: DesiredRelease) -> 
         return False
     head, unmanaged = history[-1].head, desired.options.unmanaged
     return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
+
+
+def leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
+    """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
+    deployed = history and history[-1].status == RevisionStatus.DEPLOYED
+    return unfinished(history, history[-1].number) if deployed else []
+
+
+def unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
+    """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
+    return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
+
+
+def corrected(record: ReleaseRecord) -> ReleaseRecord:
+    """The corrected record of a leftover."""
+    if record.status == RevisionStatus.DEPLOYED:
+        return record.with_status(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
+    return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
+
+
+def surplus(history: Sequence[ReleaseRevision], keep: int, needed: int = 0) -> list[ReleaseRevision]:
+    """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed, the head nor
+    the one of number `needed`."""
+    kept = {needed, *(revision.number for revision in (*live_revisions(history)[:1], *history[-1:]))}
+    spare = [revision for revision in history if revision.number not in kept]
+    return spare[: max(0, len(history) - keep)] if keep else []
+
+
+def find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
+    """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
+    deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
+    for revision in reversed(history):
+        if revision.number == number or (number is None and revision in history[:-1] and revision.status in deployed):
+            return revision
+    existing = ", ".join(f"{revision.number} ({revision.status})" for revision in history) or "none"
+    desired = f"revision {number}" if number else "earlier revision that was deployed"
+    raise ReleaseFailed(f"release {name} has no {desired}; it has: {existing}")

@@ -223,7 +223,9 @@ class ReleaseRollout:
             self._before = await by_id(self.previous.records)
         return self._before
 
-    async def _run(self, hooks: Iterable[HelmHook], event: str) -> None:
+    async def _run(self, hooks: Sequence[HelmHook], event: str) -> None:
+        if not hooks:
+            return
         identity = release_of(self.attempt.record)
         async with aclosing(self.tools.hooks.run(hooks, event, identity, self.options.timeout)) as runs:
             async for run in runs:

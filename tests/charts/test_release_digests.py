@@ -1,6 +1,6 @@
 """Equal inputs have equal digests, whatever the order of keys; each other input has another."""
 
-from hookrunner.charts.release_digests import attempt_digest, inputs_digest
+from hookrunner.charts.chart_files import attempt_digest, inputs_digest
 from hookrunner.model.releases import Capabilities
 
 SEEN = Capabilities("v1.31.0", ("v1",))

@@ -12,7 +12,7 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, Content
 from hookrunner.convergence.decisions.configuration import Edit, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
+from hookrunner.convergence.runs.module_runs import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher

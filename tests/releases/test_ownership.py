@@ -101,8 +101,8 @@ async def test_orphan_is_adopted_if_allowed(applier: ManifestApplier, client: Cl
     counts = await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
     assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
-    assert applier.owners.adopted(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
-    assert applier.owners.adopted(NEW) == ()
+    assert applier.take_adoptions(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
+    assert applier.take_adoptions(NEW) == ()
 
 
 @pytest.mark.parametrize("options", [ADOPT, ReleaseOptions(adopt_orphans=True)])
@@ -214,7 +214,7 @@ async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applier: Ma
     obj = fixed("new")
     obj["metadata"]["annotations"] = {"hookrunner.io/recreate": "true"}
     assert await applier.apply([obj], NEW, {}, ADOPT) == Counts(created=1)
-    assert applier.owners.adopted(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
+    assert applier.take_adoptions(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
 
 
 async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: Client, world: World) -> None:

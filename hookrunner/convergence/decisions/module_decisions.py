@@ -71,7 +71,7 @@ class ModuleDecisions:
             return bool(changed)
 
     def is_outdated(self, state: ModuleState) -> bool:
-        """Has the module an `enabled` script, and another config than when it was decided about last?"""
+        """Has the module another config than when its `enabled` script was asked last?"""
         key = state.module.section
         last = self._decided_by.get(key, _NOTHING)
         return last is not _NOTHING and not json_values.equal(last, self._store.config(key))

@@ -7,22 +7,22 @@ decided before anything is rendered, so that `genCA` or `now` in a template do n
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.charts.release_digests import digest_with_manifest
+from hookrunner.charts.chart_files import digest_with_manifest, inputs_digest, scan
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.blueprint import Blueprint, ChartBlueprint, time_step
+from hookrunner.convergence.blueprint import Blueprint, ReleaseInputs
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
 from hookrunner.convergence.state import ModuleState
-from hookrunner.errors import KubeError, ReleaseFailed
+from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.status import some
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
@@ -46,6 +46,56 @@ class Helm:
     drift: Drift
     capabilities: ClusterCapabilities
     namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBlueprint:
+    """`namespace` is that of its release; `labels` go on every object."""
+
+    module: Module
+    renderer: Renderer
+    store: SectionStore
+    capabilities: ClusterCapabilities
+    namespace: str
+    labels: Mapping[str, str]
+
+    @property
+    def reads_capabilities(self) -> bool:
+        """May its objects depend on what the cluster serves?"""
+        try:
+            return self.module.chart and scan(self.module.directory).reads_capabilities
+        except BadChart:
+            return False
+
+    async def read_inputs(self) -> ReleaseInputs:
+        """The digest of files, values, labels and, if a template reads them, capabilities. Raises BadChart,
+        KubeError."""
+        files = scan(self.module.directory)
+        capabilities = await self.capabilities.get() if files.reads_capabilities else None
+        values = self.store.document(self.module.section)
+        return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
+
+    async def render(self, is_first: bool) -> RenderedChart:
+        """The rendered chart. Renders are upgrades of revision 1, except for the very first one. Raises BadChart,
+        RenderFailed, KubeError."""
+        request = RenderRequest(
+            directory=self.module.directory,
+            name=self.module.name,
+            namespace=self.namespace,
+            values=self.store.document(self.module.section),
+            capabilities=await self.capabilities.get(),
+            install=is_first,
+            labels=self.labels,
+        )
+        return await self.renderer.render(request)
+
+    async def preview(self, is_first: bool) -> RenderedChart:
+        """The rendered chart. Raises as `render`."""
+        return await self.render(is_first)
+
+    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
+        """As usual."""
+        return usual
 
 
 class ReleaseReconciler:
@@ -227,7 +277,7 @@ class ReleaseReconciler:
     async def _upgrade(self, state: ModuleState, head: Head | None, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
-            with self._timed(self._operation("upgrade"), state), time_step(state.blueprint, "apply"):
+            with self._timed(self._operation("upgrade"), state), state.time_step("apply"):
                 settled = await self._helm.releases.reconcile(wanted)
         except ReleaseFailed as error:
             await self._finish(state, await self._rollbacks.after_error(state, error, head, wanted))

@@ -1,8 +1,7 @@
 """To which release an object belongs, and whether another may adopt it.
 
     await owners.check_owner_absent(owner, adopter)             # raises ReleaseFailed with what to do
-    owners.note(identity, adoption)
-    owners.adopted(identity)                                    # to be reported
+    check_unowned(adopter)
 
 An operator that has moved to another namespace, or a namespace that was deleted with its records, leaves objects whose
 owner does not exist any more. Those may be adopted; the objects of a release that exists, or may exist, never are.
@@ -13,18 +12,15 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import ADOPT, RELEASE_NAMESPACE, ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 
 _NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
-_OWNERS_LOG = log.get("releases.owners")
 
 FRESH = 2.0
 """Seconds for which an answer is cached: hundreds of objects may name the same owner."""
@@ -74,7 +70,6 @@ class ReleaseOwners:
         self._client = client
         self._records = [RecordStorage(client, driver) for driver in OTHER]
         self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
-        self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
     async def check_owner_absent(self, owner: ReleaseId, adopter: Adopter) -> None:
         """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
@@ -99,17 +94,6 @@ class ReleaseOwners:
             )
         if not adopter.allowed:
             raise ReleaseFailed(f"{belongs}, which has no record any more: {adopter.ways}")
-
-    def note(self, identity: ReleaseId, adoption: Adoption) -> None:
-        """Note that `identity` has adopted an object."""
-        level = "warn" if adoption.owner else "info"
-        owner = adoption.owner or "none"
-        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
-        self._adoptions[identity].append(adoption)
-
-    def adopted(self, identity: ReleaseId) -> tuple[Adoption, ...]:
-        """The objects that this release has adopted since the last call, in the order of names."""
-        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
 
     async def _record(self, owner: ReleaseId) -> str:
         """Find a record of a release, of either kind, as `Secret <namespace>/<name>`; empty without one. Raises Denied

@@ -1,29 +1,38 @@
-"""Writes one object of a release: creates, applies, recreates, adopts or deletes it.
+"""Writes one object of a release: creates, applies, recreates, adopts or deletes it. Works on those of one stage at the
+same time, and makes one error of all that failed.
+
+    runner = StageRunner()                             # at most 24 objects at once, for all who share it
+    results = await runner.run(stage, writer.write, StageProgress("applied", total=7, done=2))
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
 of the owner and the write. Such a creation counts as an update by `helm`, because the API server has no way to apply
 only an absent object; the first change turns it into an apply, exactly as for objects that Helm 3 has left. An existing
 object is read (metadata only) and applied under its `uid`: an object that was replaced in between is read again.
 Which objects may be adopted is said in `object_owners`, what an addon's objects have beside Helm's marks in
-`object_marks`.
+`object_marks`. An object that fails does not keep the others of its stage from being written, only later stages.
 """
 
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import Literal
+from typing import Literal, TypeVar
 
 from hookrunner import log
-from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
-from hookrunner.kube import writes
+from hookrunner.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound, ReleaseFailed
+from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
+from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import (
     ADOPT,
     MANAGER,
     RECREATE,
+    ObjectId,
     ReleaseId,
     has_no_foreign_fields,
     is_marked,
@@ -48,8 +57,15 @@ WriteResult = Literal["created", "changed", "unchanged"]
 _OPTIONS = WriteOptions(MANAGER, metadata_only=True)
 _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
+_AT_ONCE = 24
+_INVALID = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY))
+_WRONG_TYPE = "failed to create typed patch object"
+"""Source: https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go"""
+
+Result = TypeVar("Result")
 
 _LOG = log.get("releases.writing")
+_OWNERS_LOG = log.get("releases.owners")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +117,7 @@ class ObjectWriter:
     def __init__(self, client: Client, owners: ReleaseOwners) -> None:
         self._client = client
         self._owners = owners
+        self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
 
     async def write(self, order: ObjectWrite) -> WriteResult:
         """Create or apply the object, whatever its live state is, and again if that changes meanwhile."""
@@ -151,8 +168,18 @@ class ObjectWriter:
                 raise
             outcome = await self._recreate(order, metadata, error)
         if outcome and order.adopts(metadata) and not order.dry_run:
-            self._owners.note(order.identity, order.adoption(metadata))
+            self._note_adoption(order.identity, order.adoption(metadata))
         return outcome
+
+    def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
+        level = "warn" if adoption.owner else "info"
+        owner = adoption.owner or "none"
+        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
+        self._adoptions[identity].append(adoption)
+
+    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
+        """The objects that this release has adopted since the last call, in the order of names."""
+        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
 
     async def _check_live(self, order: ObjectWrite, metadata: JSON) -> None:
         """Raise ReleaseFailed if the live object must not be written."""
@@ -258,3 +285,78 @@ def _describe_disputes(foreign: list[apply_refusals.Dispute]) -> str:
         f"other clients have set fields that are new in the template to other values: {', '.join(map(str, foreign))}."
         " Leave the field out, or remove it from the object"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """What is done with objects (`applied`), with how many in all stages, and with how many in the stages before."""
+
+    what: str
+    total: int
+    done: int
+
+
+class StageRunner:
+    """Bounds how many objects are worked on at once."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(
+        self, stage: Sequence[ObjectId], work: Callable[[ObjectId], Awaitable[Result]], progress: StageProgress
+    ) -> list[Result]:
+        """Work on the objects of a stage; the result of each. Raises ReleaseFailed, which names those that failed."""
+
+        async def attempt(target: ObjectId) -> Result | KubeError | ReleaseFailed:
+            async with self._turn:
+                try:
+                    return await work(target)
+                except (KubeError, ReleaseFailed) as error:
+                    return error
+
+        results = await asyncio.gather(*map(attempt, stage))
+        done = [result for result in results if not isinstance(result, KubeError | ReleaseFailed)]
+        if len(done) < len(stage):
+            pairs = zip(stage, results, strict=True)
+            failed = {target: error for target, error in pairs if isinstance(error, KubeError | ReleaseFailed)}
+            raise _failure(progress, stage, failed)
+        return done
+
+
+def _failure(
+    progress: StageProgress, stage: Sequence[ObjectId], failed: Mapping[ObjectId, KubeError | ReleaseFailed]
+) -> ReleaseFailed:
+    """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
+    message is in logs, at `/readyz`, in `module list` and in the release's record."""
+    what, done = progress.what, [str(target) for target in stage if target not in failed]
+    rest = progress.total - progress.done - len(stage)
+    lines = [f"{len(failed)} of {progress.total} objects could not be {what}:"]
+    shown = _chosen({target: str(error) for target, error in failed.items()})
+    lines += [f"{target}: {failed[target]}" for target in shown]
+    lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
+    others = {f"{what} before that": progress.done, "beside it": some(done), "not tried yet": rest}
+    lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
+    brief = any(error.brief for error in failed.values())
+    invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
+    lacks_rights = all(_lacks_rights(error) for error in failed.values())
+    return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid, lacks_rights)
+
+
+def _lacks_rights(error: KubeError | ReleaseFailed) -> bool:
+    return error.lacks_rights if isinstance(error, ReleaseFailed) else refusals.lacks_rights(error)
+
+
+def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
+    """Does the API server refuse what the object says? A field of a wrong type fails the conversion of a server-side
+    apply, which the API server takes for a fault of its own (status 500)."""
+    cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
+    return isinstance(cause, ApiError) and (cause.status in _INVALID or _WRONG_TYPE in str(cause))
+
+
+def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:
+    """Some of the failed objects in their order: first those that fail in another way than those before."""
+    reasons: dict[tuple[str, str], ObjectId] = {}
+    for target, error in failed.items():
+        reasons.setdefault((target.kind, error.replace(target.name, "")), target)
+    chosen = {*[*dict.fromkeys([*reasons.values(), *failed])][:MOST]}
+    return [target for target in failed if target in chosen]
