@@ -16,6 +16,7 @@ from hookrunner.errors import BadInput, StartRefused
 from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
 
+_FLAGS = ("cloud-config", "cloud-env", "cluster-name", "provider-timeout", "providers-dir")
 _OPTIONS = (
     click.argument("provider", shell_complete=complete_providers),
     click.option("--cloud-config", metavar="FILE", help="A file for the provider; its path is in CLOUD_CONFIG."),
@@ -30,24 +31,9 @@ def of_provider(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the argument and the flags that name a provider, as `program`."""
 
     @wraps(command)
-    def call(
-        provider: str,
-        cloud_config: str | None,
-        cloud_env: str | None,
-        cluster_name: str | None,
-        provider_timeout: str | None,
-        providers_dir: str | None,
-        **others: Any,
-    ) -> Any:
-        flags = {
-            "cloud-provider": provider,
-            "cloud-config": cloud_config,
-            "cloud-env": cloud_env,
-            "cluster-name": cluster_name,
-            "provider-timeout": provider_timeout,
-            "providers-dir": providers_dir,
-        }
-        return command(program=_read_program({flag: text for flag, text in flags.items() if text}), **others)
+    def call(provider: str, **given: Any) -> Any:
+        flags = {flag: given.pop(flag.replace("-", "_")) for flag in _FLAGS} | {"cloud-provider": provider}
+        return command(program=_read_program({flag: text for flag, text in flags.items() if text}), **given)
 
     for option in reversed(_OPTIONS):
         call = option(call)
