@@ -83,7 +83,7 @@ class Registrar:
             return
         concerned = [self._objects[key] for key in changed if key in self._objects]
         await _reconcile(concerned)
-        self._forget(registered for registered in concerned if not (registered.failure or _is_wanted(registered)))
+        self._forget(concerned)
         if failures := [f"{registered}: {registered.failure}" for registered in concerned if registered.failure]:
             raise RegistrationFailed("; ".join(failures))
 
@@ -110,7 +110,8 @@ class Registrar:
         Once registered, later problems are reported but do not make us unready: reviews are answered as before.
         """
         objects = self._objects.values()
-        self._ready = self._ready or (self._published and all(registered.settled for registered in objects))
+        wanted = filter(_is_wanted, objects)  # removals hold nothing up
+        self._ready = self._ready or (self._published and all(registered.settled for registered in wanted))
         problems = [f"{registered}: {registered.problem}" for registered in objects if registered.problem]
         if not self._published and not problems:
             problems = ["webhooks are not registered yet"]
@@ -132,7 +133,7 @@ class Registrar:
         return changed
 
     def _add(self, registration: Registration) -> RegisteredObject:
-        """Each object in the cluster has one here, so that no two write it."""
+        """Add the one that writes this object. There must be no second: each would undo what the other writes."""
         added = self._objects[_key(registration)] = RegisteredObject(self._client, registration, self._claim)
         added.expect(self._trust or ())
         return added
@@ -141,9 +142,10 @@ class Registrar:
         known = self._objects.get(key)
         return known is not None and known.registration == registration
 
-    def _forget(self, released: Iterable[RegisteredObject]) -> None:
-        """Forget CRDs whose conversion was removed."""
-        gone = set(released)
+    def _forget(self, reconciled: Iterable[RegisteredObject]) -> None:
+        """Forget CRDs whose conversion was removed. One that could not be removed stays, to be shown and tried again,
+        and so does one that a hook needs again."""
+        gone = {registered for registered in reconciled if not (registered.failure or _is_wanted(registered))}
         self._objects = {key: registered for key, registered in self._objects.items() if registered not in gone}
         self._changed.set()
 
@@ -161,8 +163,7 @@ class Registrar:
                 for conversion in self._unwanted_conversions(reports):
                     released = self._add(conversion)
                     await released.reconcile()
-                    if not _is_wanted(released):  # else a hook has begun to convert it meanwhile
-                        self._forget([released])
+                    self._forget([released])
 
     def _unwanted_conversions(self, reports: Sequence[Report]) -> Iterator[CrdConversion]:
         """Conversions to remove, of the CRDs in these reports; most CRDs belong to other installations."""

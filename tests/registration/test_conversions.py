@@ -109,12 +109,30 @@ async def test_conversion_that_a_hook_needs_again_is_not_removed_meanwhile(world
     registrar, meter = await world.registrar(world.desired(), started=2.0)
     async with world.kept(registrar):
         await until(lambda: "PUT 409" in meter.requests, "an attempt to remove it")
+        assert registrar.condition()[0], "readiness waits for no removal"
         on = world.desired(world.converting())
         await registrar.register(on, on)
         await world.other.send(ApiCall("DELETE", "/_sandbox/faults"))
         await asyncio.sleep(60)
     assert converts(await world.get(DEFINITION, world.things))
     assert meter.writes == []
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("world", ["sandbox"], indirect=True)
+async def test_removal_that_is_refused_is_shown_and_tried_again(world: World) -> None:
+    await world.create(DEFINITION, world.definition())
+    before, _ = await world.registrar(world.desired(world.converting()))
+    await before.publish(b"")
+    refused = {"what": "answer", "match": f"PUT {DEFINITION.path(name=world.things)}", "status": 422, "times": 1}
+    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=refused))
+    registrar, _ = await world.registrar(world.desired(), started=2.0)
+    async with world.kept(registrar):
+        await until(lambda: world.things in registrar.condition()[1], "the problem")
+        assert registrar.condition()[0]
+        await asyncio.sleep(60)
+        assert registrar.condition() == (True, "")
+    assert not converts(await world.get(DEFINITION, world.things))
 
 
 class Listening(Watches):
