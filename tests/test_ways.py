@@ -264,8 +264,8 @@ async def test_the_page_names_each_file_of_an_instances_way(world_of_addons: Wor
 
 
 def compare(section: str, called: set[str], most: int) -> None:
-    """The files of a section with those that were called. `most` is one to three more than there are now: who makes a
-    way longer should have a reason."""
+    """The files of a section with those that were called. `most` is one to three more than there are now: a longer way
+    needs a reason."""
     way, allowed = named(section)
     print(len(called), "files:", *sorted(called))
     missing = sorted(file for file in called if not covers(allowed, file))

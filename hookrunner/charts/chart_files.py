@@ -11,9 +11,10 @@ the chart's top; `!` negates a rule, `#` begins a comment. `**` is refused. Dot 
 ignores, are the last rule.
 Source: https://helm.sh/docs/chart_template_guide/helm_ignore_file/
 
-Equal digests mean that nothing need be rendered, compared or written. Modules and instances of addons share them, and
-they stand on release records, so a change here is one of every recorded digest: each release is then rendered and
-compared once (and gets no new revision, if the objects are equal).
+A release has a digest of all that it is made from (`inputs_digest`). Equal digests mean that nothing need be rendered,
+compared or written. Modules and instances of addons share these functions, and digests stand on release records, so a
+change here is one of every recorded digest: each release is then rendered and compared once (and gets no new revision,
+if the objects are equal).
 """
 
 import hashlib
@@ -37,9 +38,6 @@ from hookrunner.model.releases import Capabilities
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
-
-DIGITS = 40
-"""Hex digits of the digest of an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +262,10 @@ def _is_crd(document: JSON) -> bool:
     return named and document.get("apiVersion") == _VERSION and document.get("kind") == _KIND
 
 
+_DIGITS = 40
+"""Hex digits of the digest of an attempt."""
+
+
 def inputs_digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, labels: Mapping[str, str]) -> str:
     """The digest of everything that a release is made from. `fingerprint` stands for the files.
 
@@ -287,4 +289,4 @@ def fingerprint_of(parts: JSON) -> str:
 def attempt_digest(digest: str, asked: JSON) -> str:
     """The digest of one attempt to reach inputs of this digest. `asked` is what says whether to try again: it changes
     no object."""
-    return hashlib.sha256(digest.encode() + json_values.canonical(asked)).hexdigest()[:DIGITS]
+    return hashlib.sha256(digest.encode() + json_values.canonical(asked)).hexdigest()[:_DIGITS]

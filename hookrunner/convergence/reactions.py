@@ -138,8 +138,10 @@ class ConfigReactions:
     def _ask_script_first(self, state: ModuleState, cause: str) -> bool:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
+        if not state.module.script:  # most have none
+            return False
         key = state.module.key
-        outdated = bool(state.module.script) and self._decisions.is_outdated(state)
+        outdated = self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
             self._scripted.add({key})

@@ -26,7 +26,7 @@ MOST_PAUSES = 12
 
 
 async def gather_until_calm(first: Iterable[_T], take: Callable[[], Iterable[_T]]) -> list[_T]:
-    """What there is `first`, and what `take` gives after each pause until it gives nothing, in that order."""
+    """`first`, then what `take` returns after each pause, until it returns nothing or `MOST_PAUSES` are over."""
     gathered = list(first)
     for _ in range(MOST_PAUSES):
         await asyncio.sleep(CALM)

@@ -10,6 +10,8 @@ deleted.
     async with aclosing(follow_object(watches, selection)) as states:
         async for state in states: ...               # ObjectState, WatchLost, WatchRestored
 
+    present = PresentObjects("ConfigMap")            # which objects exist, by their keys alone
+
 `WatchCursor` decodes, and remembers from which version to go on. The rule that matters most: a watch may be resumed
 from the version of a list, a bookmark or a watch event, never from that of an object in a list, which may be years old.
 
@@ -39,8 +41,8 @@ _CHANGES = {"ADDED": Change.ADDED, "MODIFIED": Change.MODIFIED, "DELETED": Chang
 
 _REMEMBERED_FOR = 10.0
 """Seconds: longer than it takes until a release that was written is tracked."""
-_MOST = 300
-"""Objects that are remembered, about ten kilobytes each: as many as are written in that time."""
+_MOST_REMEMBERED = 300
+"""Objects that `PresentObjects` remembers, about ten kilobytes each: as many as are written in that time."""
 
 
 class WatchCursor:
@@ -342,7 +344,7 @@ class PresentObjects:
         self._recent[key] = until, metadata
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_at(until, self._forget_old)
-        if len(self._recent) > _MOST:
+        if len(self._recent) > _MOST_REMEMBERED:
             del self._recent[next(iter(self._recent))]
 
     def recall(self, namespace: str, name: str) -> JSON | None:

@@ -136,7 +136,7 @@ class Releases:
         """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
         for `digest`, that of the desired release, until the desired release changes."""
         async with self._store.hold(name, namespace) as release:
-            target = await release.read(find_earlier(release.history, name, revision))
+            target = await release.read(_find_earlier(release.history, name, revision))
             return await self._restore(release, target, digest, PINNED, options)
 
     async def restore_healthy(
@@ -145,7 +145,7 @@ class Releases:
         """Restore an earlier revision as a new one that stands for `digest`, that of a desired release which does not
         work: its note says `rolled-back`. For an addon, of which that may turn out later."""
         async with self._store.hold(name, namespace) as release:
-            target = await release.read(find_earlier(release.history, name, revision))
+            target = await release.read(_find_earlier(release.history, name, revision))
             return await self._restore(release, target, digest, ROLLED_BACK, options)
 
     async def _restore(
@@ -240,7 +240,7 @@ class Releases:
     async def _complete_rollout(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
         """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
         valid."""
-        older = unfinished(release.history, record.revision)
+        older = _unfinished(release.history, record.revision)
         await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
     async def _roll_back(self, release: ReleaseHistory, desired: DesiredRelease) -> str:
@@ -255,16 +255,16 @@ class Releases:
 
     async def _clean_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
         """Leave only the head marked deployed, and keep no more revisions than configured."""
-        await _all([self._correct_record(release, revision) for revision in leftovers(release.history)])
+        await _all([self._correct_record(release, revision) for revision in _leftovers(release.history)])
         await self._prune_history(release, options)
 
     async def _correct_record(self, release: ReleaseHistory, revision: ReleaseRevision) -> None:
         if record := await release.read_or_report(revision):
-            await release.update(corrected(record))
+            await release.update(_corrected(record))
 
     async def _prune_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
         """Delete the oldest records, and before that the objects that only they name."""
-        old = surplus(release.history, self._keep, options.kept_revision)
+        old = _surplus(release.history, self._keep, options.kept_revision)
         doubtful = [revision for revision in old if revision in live_revisions(release.history)]
         if doubtful and (previous := await release.read_previous()).records:
             await rollout.delete_exclusive(
@@ -298,25 +298,25 @@ def _is_in_sync(history: Sequence[ReleaseRevision], desired: DesiredRelease) -> 
     return head.unmanaged == unmanaged and (unmanaged or head.digest == desired.digest)
 
 
-def leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
+def _leftovers(history: Sequence[ReleaseRevision]) -> list[ReleaseRevision]:
     """Revisions before a deployed head whose records say that they are deployed, pending or uninstalling."""
     deployed = history and history[-1].status == RevisionStatus.DEPLOYED
-    return unfinished(history, history[-1].number) if deployed else []
+    return _unfinished(history, history[-1].number) if deployed else []
 
 
-def unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
+def _unfinished(history: Sequence[ReleaseRevision], head: int) -> list[ReleaseRevision]:
     """Older revisions still marked deployed, pending or uninstalling although a later one is deployed."""
     return [revision for revision in history if revision.number < head and revision.status in _UNFINISHED]
 
 
-def corrected(record: ReleaseRecord) -> ReleaseRecord:
+def _corrected(record: ReleaseRecord) -> ReleaseRecord:
     """The corrected record of a leftover."""
     if record.status == RevisionStatus.DEPLOYED:
         return record.with_status(RevisionStatus.SUPERSEDED, record.document["info"].get("description", ""))
     return record.with_status(RevisionStatus.FAILED, f"Interrupted while {record.status}")
 
 
-def surplus(history: Sequence[ReleaseRevision], keep: int, needed: int = 0) -> list[ReleaseRevision]:
+def _surplus(history: Sequence[ReleaseRevision], keep: int, needed: int = 0) -> list[ReleaseRevision]:
     """The revisions to delete if `keep` (0 is all) should stay: the oldest, but never the last deployed, the head nor
     the one of number `needed`."""
     kept = {needed, *(revision.number for revision in (*live_revisions(history)[:1], *history[-1:]))}
@@ -324,7 +324,7 @@ def surplus(history: Sequence[ReleaseRevision], keep: int, needed: int = 0) -> l
     return spare[: max(0, len(history) - keep)] if keep else []
 
 
-def find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
+def _find_earlier(history: Sequence[ReleaseRevision], name: str, number: int | None) -> ReleaseRevision:
     """The revision of a number, or the last one before the head that was deployed. Raises ReleaseFailed."""
     deployed = (RevisionStatus.DEPLOYED, RevisionStatus.SUPERSEDED)
     for revision in reversed(history):

@@ -224,7 +224,7 @@ class ReleaseRollout:
         return self._before
 
     async def _run(self, hooks: Sequence[HelmHook], event: str) -> None:
-        if not hooks:
+        if not hooks:  # most charts have none
             return
         identity = release_of(self.attempt.record)
         async with aclosing(self.tools.hooks.run(hooks, event, identity, self.options.timeout)) as runs:

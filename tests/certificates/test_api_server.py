@@ -72,8 +72,8 @@ def answer(cluster: Cluster, namespace: str, server: Material, trust: bytes) -> 
 
 
 def refusal(cluster: Cluster, path: str) -> str:
-    """Of an object that is allowed until the API server has heard of the webhook, or refused for want of one that it
-    has not yet heard the end of."""
+    """Why the webhook refuses an object. Until the API server has heard of it, the object is allowed, or refused
+    because an earlier webhook, of whose end it has not heard, does not answer."""
     for _ in range(1000):
         reply = cluster.request("POST", path, {"metadata": {"name": "a"}})
         if reply.status != 201 and "connection refused" not in reply.body["message"]:

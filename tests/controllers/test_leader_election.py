@@ -105,7 +105,7 @@ async def test_renewal_that_arrives_after_the_stop_does_not_keep_the_lease(serve
 
     replica = Replica(server, "a", delay)
     async with running(replica):
-        await asyncio.sleep(2.8)  # its PUT is on the way for 0.1 s
+        await asyncio.sleep(2.8)  # its PUT arrives in 0.1 s
         replica.stop.set()
         await asyncio.sleep(2)
         assert server.verbs == ["GET", "POST", "PUT", "PUT", "GET", "PUT"]

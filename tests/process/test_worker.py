@@ -1,4 +1,4 @@
-"""Starts of workers that do not come about. Workers at work are tested with what they do: jq filters and charts."""
+"""Starts of workers that fail or are cancelled. Workers at work are tested with what they do: jq filters and charts."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ Pair = tuple[socket.socket, socket.socket]
 
 @pytest.fixture
 async def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
-    """The sockets that a start gets; loops of events make such pairs too, so this one has begun."""
+    """The sockets that a start gets. The event loop makes such a pair for itself, so it has to run before."""
     made = socket.socketpair()
     monkeypatch.setattr(socket, "socketpair", lambda: made)
     return made

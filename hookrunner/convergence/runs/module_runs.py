@@ -2,8 +2,8 @@
 what a failed attempt leads to.
 
 Several units may run side by side, one unit never does: its tasks wait in a queue of its own, and the engine's workers
-bring them to `ModuleTasks.carry_out`. A step is done once; a retry continues with the step that failed. Those of a
-deletion are in `module_remover.py`.
+bring them to `ModuleTasks.carry_out`. A step is done once; a retry continues with the step that failed. The steps
+of a deletion are in `module_remover.py`.
 """
 
 import asyncio

@@ -50,7 +50,8 @@ class Helm:
 
 @dataclass(frozen=True, slots=True)
 class ChartBlueprint:
-    """`namespace` is that of its release; `labels` go on every object."""
+    """The blueprint of a module: its release is made from its chart. `namespace` is that of the release; `labels` go on
+    every object."""
 
     module: Module
     renderer: Renderer

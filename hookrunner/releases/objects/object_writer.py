@@ -1,8 +1,8 @@
-"""Writes one object of a release: creates, applies, recreates, adopts or deletes it. Works on those of one stage at the
-same time, and makes one error of all that failed.
+"""Writes one object of a release: creates, applies, recreates, adopts or deletes it. `StageRunner` works on all objects
+of one stage at the same time, and makes one error of all that failed.
 
     runner = StageRunner()                             # at most 24 objects at once, for all who share it
-    results = await runner.run(stage, writer.write, StageProgress("applied", total=7, done=2))
+    results = await runner.run(stage, work, StageProgress("applied", total=7, done=2))
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
 of the owner and the write. Such a creation counts as an update by `helm`, because the API server has no way to apply
@@ -129,6 +129,10 @@ class ObjectWriter:
             expected = not expected
         raise ReleaseFailed("another client keeps deleting and creating it", brief=True)
 
+    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
+        """The objects that this release has adopted since the last call, in the order of names."""
+        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
+
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
         body = as_created(order.obj, order.identity, order.options.marks)
         try:
@@ -170,16 +174,6 @@ class ObjectWriter:
         if outcome and order.adopts(metadata) and not order.dry_run:
             self._note_adoption(order.identity, order.adoption(metadata))
         return outcome
-
-    def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
-        level = "warn" if adoption.owner else "info"
-        owner = adoption.owner or "none"
-        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
-        self._adoptions[identity].append(adoption)
-
-    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
-        """The objects that this release has adopted since the last call, in the order of names."""
-        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
 
     async def _check_live(self, order: ObjectWrite, metadata: JSON) -> None:
         """Raise ReleaseFailed if the live object must not be written."""
@@ -267,6 +261,12 @@ class ObjectWriter:
         if reason:
             raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)
+
+    def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
+        level = "warn" if adoption.owner else "info"
+        owner = adoption.owner or "none"
+        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
+        self._adoptions[identity].append(adoption)
 
 
 def _options(order: ObjectWrite) -> WriteOptions:

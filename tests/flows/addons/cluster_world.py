@@ -56,7 +56,7 @@ class ClusterWorld:
         await self.world.until(get, wanted, what)
 
     async def install(self, addon: str, path: str, spec: JSON) -> None:
-        """Apply an addon's example with this spec, as soon as there is the kind."""
+        """Apply an addon's example with this spec, as soon as its kind is established."""
 
         name = f"{path.split('/')[-2]}.addons.x-k8s.io"
         place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"

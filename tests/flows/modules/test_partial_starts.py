@@ -23,12 +23,15 @@ async def test_a_retry_repeats_the_failed_step_and_no_earlier_one(world: World, 
         failures = await until(lambda before=failures: failed(world, before), "a failure")  # type: ignore[misc]
         await world.configure(a=f"n: {failures}")
     await world.module_is("a", ready=True, revision=2)
-    assert world.history()[:10] == [  # one more run, if it has tried again just before an edit
+    history = world.history()
+    assert history[:10] == [
         *["a/h.sh onStartup"] * 2,
         *["a/h.sh cms Synchronization"] * 2,
         *["a/h.sh beforeHelm"] * 3,
         *["a/h.sh afterHelm", "a/h.sh beforeHelm", "a/h.sh afterHelm"],
     ]
+    more = {*history[10:]}  # one more run follows if it tried again by itself just before an edit
+    assert more <= {"a/h.sh beforeHelm", "a/h.sh afterHelm"}
     world.forget()
     await world.create("one", watched="y")
     await world.ran("cms Event one")

@@ -129,7 +129,7 @@ async def test_after_a_crash_webhooks_answer_before_any_module_is_run(asking: Wo
     await asking.configure(bEnabled="false")
     await asking.start()
     assert await registered(asking, site) == []
-    await asking.until(lambda: verdict(site, "two"), "", "the API server, which learns of it a moment later,")
+    await asking.until(lambda: verdict(site, "two"), "", "the verdict when the API server has heard of it")
 
 
 async def test_a_module_converts_the_kind_that_it_brings(asking: World, site: Site) -> None:
