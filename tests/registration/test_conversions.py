@@ -10,9 +10,10 @@ from hookrunner.kube.client import ApiCall
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.registration.reconcile import WANTED
+from hookrunner.registration.registrar import Registrar
 from hookrunner.registration.webhook_objects import CONVERSION, DEFINITION, certificates
 from tests.flows.waiting import until
-from tests.registration.world import World
+from tests.registration.world import Meter, World
 
 JSON = Any
 
@@ -97,16 +98,21 @@ async def test_conversion_that_leads_elsewhere_by_now_stays(world: World) -> Non
     assert meter.writes == ["PUT 200"]
 
 
+async def without_hooks(world: World, **fault: int) -> tuple[Registrar, Meter]:
+    """A process that no hook needs a conversion of. An earlier one has left one, and writes of the definition fail."""
+    await world.create(DEFINITION, world.definition())
+    before, _ = await world.registrar(world.desired(world.converting()))
+    await before.publish(b"")
+    fails = {"what": "answer", "match": f"PUT {DEFINITION.path(name=world.things)}", **fault}
+    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=fails))
+    return await world.registrar(world.desired(), started=2.0)
+
+
 @pytest.mark.looptime
 @pytest.mark.parametrize("world", ["sandbox"], indirect=True)
 async def test_conversion_that_a_hook_needs_again_is_not_removed_meanwhile(world: World) -> None:
     """Its removal was under way, and is tried again and again."""
-    await world.create(DEFINITION, world.definition())
-    before, _ = await world.registrar(world.desired(world.converting()))
-    await before.publish(b"")
-    lost = {"what": "answer", "match": f"PUT {DEFINITION.path(name=world.things)}", "status": 409}
-    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=lost))
-    registrar, meter = await world.registrar(world.desired(), started=2.0)
+    registrar, meter = await without_hooks(world, status=409)
     async with world.kept(registrar):
         await until(lambda: "PUT 409" in meter.requests, "an attempt to remove it")
         assert registrar.condition()[0], "readiness waits for no removal"
@@ -121,12 +127,7 @@ async def test_conversion_that_a_hook_needs_again_is_not_removed_meanwhile(world
 @pytest.mark.looptime
 @pytest.mark.parametrize("world", ["sandbox"], indirect=True)
 async def test_removal_that_is_refused_is_shown_and_tried_again(world: World) -> None:
-    await world.create(DEFINITION, world.definition())
-    before, _ = await world.registrar(world.desired(world.converting()))
-    await before.publish(b"")
-    refused = {"what": "answer", "match": f"PUT {DEFINITION.path(name=world.things)}", "status": 422, "times": 1}
-    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=refused))
-    registrar, _ = await world.registrar(world.desired(), started=2.0)
+    registrar, _ = await without_hooks(world, status=422, times=1)
     async with world.kept(registrar):
         await until(lambda: world.things in registrar.condition()[1], "the problem")
         assert registrar.condition()[0]

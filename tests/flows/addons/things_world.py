@@ -8,7 +8,6 @@ from tests.flows.addons.cluster_world import ClusterWorld
 from tests.instances.lives.places import GROUP, MAP, write_addon
 
 DEFINITION = "things.addons.x-k8s.io"
-THING = f'{{"apiVersion": "{GROUP}", "kind": "Thing", "metadata": {{"name": "x"}}}}'
 ROLE = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -35,7 +34,7 @@ async def create(things: ClusterWorld, *places: str) -> None:
     """An instance in each namespace; all are current then."""
     await things.kubectl("wait", "--for=condition=Established", f"crd/{DEFINITION}", "--timeout=180s")
     for place in places:
-        await things.kubectl("apply", "-n", place, "-f", "-", text=THING)
+        await things.apply({"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x", "namespace": place}})
     await asyncio.gather(*(things.reaches(thing(place), {"phase": "Current"}) for place in places))
 
 

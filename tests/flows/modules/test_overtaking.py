@@ -49,6 +49,7 @@ async def test_29_modules_overtake_one_that_fails_or_hangs(world: World) -> None
     await world.again()
     everyone = {f"{name}/h.sh beforeHelm" for name in ["m01", *LATER]}  # a slow one may be passed like the first
     await until(lambda: {*world.history()} == everyone, "a run of each module while the first hangs")
+    assert (world.history()[0], world.counts()["m01/h.sh beforeHelm"]) == ("m01/h.sh beforeHelm", 1)
     world.operator.tell("go")
     await world.module_is("m01", ready=True)
 
