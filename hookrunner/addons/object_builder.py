@@ -20,7 +20,7 @@ from hookrunner.charts.manifests import assemble
 from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest, UnknownKind
 from hookrunner.manifests.images import redirect_images
-from hookrunner.manifests.kustomize import build_kustomization
+from hookrunner.manifests.kustomize import build_kustomization, replace_placeholders
 from hookrunner.manifests.object_metadata import (
     Scopes,
     fill_namespaces,
@@ -31,7 +31,7 @@ from hookrunner.manifests.object_metadata import (
 )
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered, unselected_namespaces
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
-from hookrunner.manifests.placeholders import replace_placeholders
+from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId, read_objects, split_lists
 from hookrunner.model.releases import RenderedChart, RenderRequest
@@ -110,11 +110,11 @@ class ObjectBuilder:
             case "chart":
                 return await self._render_chart(request)
             case "kustomize":
-                files = _with_values(request.package.files, request)
+                files = replace_placeholders(request.package.files, _placeholder_values(request))
                 built = await build_kustomization(files, self._runner, _hidden(request))
                 return _RenderedPackage(built, chart=record_of(request))
             case "plain":
-                files = _with_values(request.package.manifests, request)
+                files = _placeholder_values(request).replace_in_yaml(request.package.manifests)
                 texts = {path: _decoded(path, data) for path, data in files.items()}
                 return _RenderedPackage(read_objects(texts), chart=record_of(request))
 
@@ -173,9 +173,8 @@ async def _read_scopes(objects: Objects, request: BuildRequest) -> Scopes:
         raise UnknownKind(f"{some(named)}: {error}") from None
 
 
-def _with_values(files: Mapping[str, bytes], request: BuildRequest) -> dict[str, bytes]:
-    """The files with values in place of placeholders. Raises RenderFailed."""
-    return replace_placeholders(files, request.addon.text, request.values[request.addon.key])
+def _placeholder_values(request: BuildRequest) -> PlaceholderValues:
+    return PlaceholderValues(request.addon.text, request.values[request.addon.key])
 
 
 def _hidden(request: BuildRequest) -> frozenset[str]:

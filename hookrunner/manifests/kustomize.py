@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hookrunner import redaction
 from hookrunner.errors import RenderFailed
+from hookrunner.manifests.placeholders import PlaceholderValues, is_document
 from hookrunner.manifests.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
 from kubetypes.json_values import JSON
@@ -34,6 +35,23 @@ _HELM = ("helmcharts", "helmglobals", "helmchartinflationgenerator")
 _NO_HELM = "Helm charts are not rendered in a kustomization; ship the chart as a package of its own"
 _BUILTIN = "builtin"
 """The apiVersion of kustomize's own plugins, which run no program."""
+
+
+_INLINE = frozenset((*_PLUGINS, "patch", "jsonop", "patches", "patchesstrategicmerge"))
+"""Keys, in lowercase, under which a text may be a document itself; the second half are plugins' and patches' own."""
+_YAML = (".yaml", ".yml", ".json")
+
+
+def replace_placeholders(files: Mapping[str, bytes], values: PlaceholderValues) -> dict[str, bytes]:
+    """The package's files with values in place of placeholders. Only what a generator puts into a ConfigMap or Secret
+    as it is, and what does not have the name of a YAML file, is no YAML. Raises MissingValue, BadManifest."""
+    yaml = {path: data for path, data in files.items() if path.endswith(_YAML) or _is_kustomization(path)}
+    replaced = values.replace_in_yaml(yaml, _INLINE)
+    contents, variables = _generated(replaced, "files"), _generated(replaced, "envs", "env")
+    others = {path: data for path, data in files.items() if path not in yaml}
+    texts = {path: data for path, data in others.items() if path in contents | variables}
+    rest = {path: data for path, data in others.items() if path not in texts}
+    return replaced | values.replace_in_texts(texts, variables) | values.replace_in_yaml(rest, _INLINE)
 
 
 async def build_kustomization(
@@ -78,7 +96,7 @@ def check_kustomizations(files: Mapping[str, bytes]) -> None:
     """Raises RenderFailed, naming file and key, if a kustomization of the package cannot be built from it alone."""
     package = _PackageFiles(files, frozenset(parent for path in files for parent in _parents(path)))
     for path in sorted(files):
-        if posixpath.basename(path) in KUSTOMIZATIONS:
+        if _is_kustomization(path):
             for problem in _problems(path, package):
                 raise RenderFailed(f"{path}: {problem}")
 
@@ -130,20 +148,50 @@ def _key_problems(key: str, value: JSON, directory: str, package: _PackageFiles)
         elif key in _PLUGINS:
             yield from _plugin_problems(named, package.files.get(place, b""))
     if key in _PLUGINS:
-        inline = (item for item in _list(value) if isinstance(item, str) and _is_inline(item))
+        inline = (item for item in _list(value) if isinstance(item, str) and is_document(item))
         yield from (problem for text in inline for problem in _plugin_problems("inline", text.encode(errors="replace")))
+
+
+def _generated(files: Mapping[str, bytes], *keys: str) -> frozenset[str]:
+    """The files that generators, or plugins that are generators, name under these keys."""
+    found = set[str]()
+    for path, data in files.items():
+        for document in _maps(_read(data)):
+            generators = [document, *(item for key in _GENERATORS for item in _maps(document.get(key)))]
+            named = (item for generator in generators for key in keys for item in _sources(generator, key))
+            found |= {posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in named}
+    return frozenset(found)
+
+
+def _read(data: bytes) -> list[JSON]:
+    """The documents of a file; none if it is not YAML, which is reported elsewhere."""
+    try:
+        return list(documents(data, YAML_1_1))
+    except BadDocument:
+        return []
+
+
+def _is_kustomization(path: str) -> bool:
+    return posixpath.basename(path) in KUSTOMIZATIONS
+
+
+def _sources(generator: Mapping[str, JSON], key: str) -> Iterator[str]:
+    """The files that a generator names under a key: a list, or one as in `env`. `name=path` names the content."""
+    value = generator.get(key)
+    for source in value if isinstance(value, list) else [value]:
+        if isinstance(source, str):
+            yield source.rpartition("=")[2]
 
 
 def _named(key: str, value: JSON) -> Iterator[str]:
     """The files and directories that a key names; `key` in lowercase."""
     if key in (*_PATHS, *_PLUGINS):
-        yield from (item for item in _list(value) if isinstance(item, str) and not _is_inline(item))
+        yield from (item for item in _list(value) if isinstance(item, str) and not is_document(item))
     elif key in _WITH_PATH:
         yield from (path for item in _maps(value) if isinstance(path := item.get("path"), str))
     elif key in _GENERATORS:
         for item in _maps(value):
-            sources = [*_list(item.get("files")), *_list(item.get("envs")), item.get("env")]
-            yield from (source.rpartition("=")[2] for source in sources if isinstance(source, str))
+            yield from (source for name in ("files", "envs", "env") for source in _sources(item, name))
 
 
 def _plugin_problems(name: str, text: bytes) -> Iterator[str]:
@@ -160,11 +208,6 @@ def _plugin_problems(name: str, text: bytes) -> Iterator[str]:
             yield f"'{name}': only plugins with apiVersion builtin are run; do it by an executable in postRender"
         elif str(plugin.get("kind")).casefold() in _HELM:
             yield f"'{name}': {_NO_HELM}"
-
-
-def _is_inline(text: str) -> bool:
-    """Is it a document in place of a file's name?"""
-    return "\n" in text or text.lstrip().startswith("{")
 
 
 def _list(value: JSON) -> list[JSON]:

@@ -25,6 +25,12 @@ def dump(value: JSON) -> str:
     return "\n".join(lines).lstrip(" ") + "\n"
 
 
+def flow(value: JSON) -> str:
+    """One line that every YAML parser reads as this value: JSON, in which characters that YAML does not allow are
+    escaped."""
+    return _UNREADABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", orjson.dumps(value).decode())
+
+
 def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
     """`head` is the beginning of the first line: a key or a dash. The value of a dash begins on the same line."""
     if isinstance(value, dict | list) and value:
@@ -51,18 +57,13 @@ def _entries(value: JSON) -> Iterator[tuple[str, JSON]]:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
         return text
-    return _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """As JSON, except for characters that JSON allows and YAML does not."""
-    return _UNREADABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", orjson.dumps(text).decode())
+    return flow(text)
 
 
 def _block(text: str, indent: str) -> str:
     """The lines unquoted, if every parser reads them alike."""
     if not _BLOCK.fullmatch(text) or text.endswith("\n\n"):
-        return _quoted(text)
+        return flow(text)
     mark = "|" if text.endswith("\n") else "|-"
     lines = text.removesuffix("\n").split("\n")
     return "\n".join([mark, *(indent + line if line else "" for line in lines)])

@@ -40,6 +40,13 @@ def test_a_text_at_the_end_has_one_newline(mark: str, end: str) -> None:
     assert found["data"] == {"v": "one\n"}
 
 
+@each("end", ["\r", "\x85", "\u2028", "\u2029", "\ue000", "\ue0000", "\r\r"])
+def test_lines_end_with_lf_or_crlf_alone(end: str) -> None:
+    text = end.join(["one", "---", "kind: Secret", "  a: b"])
+    [found] = objects(configmap("a", f'  v: |\n    {text}\r\n    two\n  "k{end}": "{text}"  # {text}\n'))
+    assert found["data"] == {"v": f"{text}\ntwo\n", f"k{end}": text}
+
+
 def test_lists_are_taken_apart_and_their_items_sorted_among_the_others() -> None:
     nested = LIST + "- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Namespace, metadata: {name: ns}}]}\n"
     found = objects(configmap("c") + "---\n" + nested, team="t")

@@ -1,15 +1,17 @@
 """Packages that are kustomize directories, built by the real kubectl from the package alone."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from hookrunner.errors import RenderFailed
+from hookrunner.errors import BadManifest, RenderFailed
 from hookrunner.manifests import kustomize
-from hookrunner.manifests.kustomize import build_kustomization, check_kustomizations
-from hookrunner.manifests.placeholders import replace_placeholders
+from hookrunner.manifests.kustomize import build_kustomization, check_kustomizations, replace_placeholders
+from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Placeholder
+from kubetypes.json_values import JSON
 from tests.controlplane.tools import find_tool
 from tests.tables import each
 
@@ -58,10 +60,44 @@ async def test_refused_kustomizations_are_not_run(runner: ProgramRunner) -> None
 
 
 async def test_a_value_in_place_of_a_placeholder_loads_nothing_from_elsewhere(runner: ProgramRunner) -> None:
-    files = {"kustomization.yaml": b"namePrefix: @P@\n"}
-    values = {"prefix": "a-\nresources: [https://127.0.0.1/a.yaml]"}
     with pytest.raises(RenderFailed, match="is not in the package"):
-        await build_kustomization(replace_placeholders(files, [Placeholder("@P@", "prefix")], values), runner)
+        await build_kustomization(
+            replaced({"kustomization.yaml": b"resources: [@P@]\n"}, "https://127.0.0.1/a"), runner
+        )
+
+
+ESCAPE = "a-\u2028\r---\rresources: [https://127.0.0.1/a.yaml]\n---\nb: c"
+
+
+def replaced(files: Mapping[str, bytes], value: JSON) -> dict[str, bytes]:
+    return replace_placeholders(files, PlaceholderValues([Placeholder("@P@", "prefix", 4)], {"prefix": value}))
+
+
+async def test_no_value_leaves_the_text_in_which_it_stands(runner: ProgramRunner) -> None:
+    package = {
+        "kustomization.yaml": b"""
+resources: [d]
+configMapGenerator: [{name: web, files: [Corefile], envs: [web.env]}]
+patches:
+- target: {kind: Pod}
+  patch: |-
+    - op: add
+      path: /metadata/annotations
+      value: {note: @P@}
+    - {op: test, path: /kind, value: Pod}
+""",
+        "d": POD.replace(b"name: coredns}, spec", b"name: coredns, labels: {a: b}}, spec: {hostname: '@P@'}, x"),
+        "Corefile": b".:53 {\n    @P@\n}\n",
+        "web.env": b"A=b\n",
+    }
+    objects = {source.kind: source.obj for source in await build_kustomization(replaced(package, ESCAPE), runner)}
+    assert sorted(objects) == ["ConfigMap", "Pod"]
+    assert objects["Pod"]["metadata"]["annotations"] == {"note": ESCAPE}
+    assert objects["Pod"]["spec"] == {"hostname": ESCAPE}
+    corefile = f".:53 {{\n    {ESCAPE}\n}}\n".replace("\n-", "\n    -").replace("\nb", "\n    b")
+    assert objects["ConfigMap"]["data"] == {"Corefile": corefile, "A": "b"}
+    with pytest.raises(BadManifest, match=r"web\.env: each line is a variable, and prefix has a line end"):
+        replaced({**package, "web.env": b"A=@P@\n"}, ESCAPE)
 
 
 async def test_without_kubectl_the_error_says_what_to_do(

@@ -1,0 +1,96 @@
+"""Texts of values that continue as YAML after a line end: setting a value creates no other object. The texts are put
+where users put theirs: into instances of a shipped addon and of the starter, and into values of a module."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hookrunner.cli.main import run
+from kubetypes.json_values import JSON
+
+TREE = Path(__file__).parents[2]
+OBJECT = ["---", "apiVersion: v1", "kind: ServiceAccount", "metadata: {name: pwn}"]
+REST = ["---", "apiVersion: v1", "kind: ConfigMap", "metadata: {name: rest}", "data:", "  x: |", "    z"]
+ends = pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"], ids=ascii)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[JSON]:
+    """The objects that a command prints."""
+    assert run(list(words), "hookrunner") == 0, capsys.readouterr().err
+    items: list[JSON] = json.loads(capsys.readouterr().out)["items"]
+    return items
+
+
+def identities(objects: list[JSON]) -> list[tuple[Any, ...]]:
+    return [
+        (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"]) for obj in objects
+    ]
+
+
+def hostile(end: str) -> str:
+    return end.join(["hi", *OBJECT, *REST])
+
+
+def instance(directory: Path, kind: str, **spec: JSON) -> str:
+    """The file of an instance."""
+    metadata = {"name": "default", "namespace": "team-a"}
+    obj = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+    file = directory / f"{kind}.json"
+    file.write_text(json.dumps(obj))
+    return str(file)
+
+
+@ends
+def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+    flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
+    plain, attacked = (
+        printed(capsys, "addon", "render", instance(tmp_path, "CoreDNS", corefile=text), *flags)
+        for text in ("hi", hostile(end))
+    )
+    assert identities(attacked) == identities(plain)
+    [config] = [obj for obj in attacked if obj["kind"] == "ConfigMap"]
+    assert config["data"]["Corefile"].strip() == hostile("\n" if end == "\r\n" else end)
+
+
+@ends
+def test_a_greeting_stays_a_greeting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", "addon", "web"], "hookrunner") == 0
+    capsys.readouterr()
+    flags = ("--addons-dir", "addons", "-o", "json")
+    plain, attacked = (
+        printed(capsys, "addon", "render", instance(tmp_path, "Web", greeting=text), *flags)
+        for text in ("hi", hostile(end))
+    )
+    assert identities(attacked) == identities(plain)
+    texts = [text for obj in attacked for text in (obj.get("data") or {}).values()]
+    assert any(hostile("\n" if end == "\r\n" else end) in text for text in texts)
+
+
+@ends
+def test_a_value_of_a_module_stays_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+    template = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n"
+        "data:\n  text: |\n    {{- .Values.plain.text | nindent 4 }}\n"
+    )
+    (tmp_path / "modules/010-plain/templates").mkdir(parents=True)
+    (tmp_path / "modules/010-plain/templates/config.yaml").write_text(template)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"plain": {"text": hostile(end)}}))
+    words = [
+        "module",
+        "render",
+        "plain",
+        "--modules-dir",
+        str(tmp_path / "modules"),
+        "--config",
+        str(tmp_path / "config.yaml"),
+    ]
+    assert run(words, "hookrunner") == 0
+    [config] = yaml.safe_load_all(capsys.readouterr().out)
+    assert config["metadata"]["name"] == "plain"
+    assert config["data"]["text"].strip() == hostile("\n" if end == "\r\n" else end)
