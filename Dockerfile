@@ -60,10 +60,11 @@ RUN lib="$(hookrunner shell-lib)" \
  && chmod 0700 /run/hookrunner /run/shell-operator /run/addon-operator \
  && chown 10001:10001 /run/hookrunner /run/shell-operator /run/addon-operator
 
-# Here `hooks`, and `modules` and `global-hooks` with something in them, are found under every name of the program. No variable
-# names them: to addon-operator SHELL_OPERATOR_HOOKS_DIR means its global hooks.
+# Here `hooks`, and `modules` and `global-hooks` with something in them, are found under every name of the program. The variable
+# makes /hooks count also beside modules, addons and a cloud; every variable that names hooks outranks it. SHELL_OPERATOR_HOOKS_DIR
+# cannot name them: to addon-operator it means its global hooks.
 WORKDIR /
-ENV LOG_TYPE=json HOME=/tmp
+ENV LOG_TYPE=json HOME=/tmp HOOKRUNNER_DEFAULT_HOOKS_DIR=/hooks
 USER 10001:10001
 EXPOSE 9115 9680 9681
 ENTRYPOINT ["/sbin/tini", "--", "/usr/local/bin/hookrunner"]

@@ -206,6 +206,9 @@ async def _assemble(
     for directory in (*settings.modules.directories, *settings.addons.directories):
         await asyncio.to_thread(writable.check, directory, settings.hooks)
     shelf_read = await asyncio.to_thread(shelf.read, settings.modules)
+    if settings.modules.default and shelf_read.modules:
+        names = [module.name for module in shelf_read.modules]
+        _log.info("modules of the default directory; --modules-dir names another, or none", modules=names)
     offer = None
     if settings.addons.on:
         from hookrunner.instances import addon_offer, instances_assembly

@@ -154,6 +154,10 @@ def _path(text: str) -> Path:
     return Path(text).absolute()
 
 
+def _path_or_none(text: str) -> Path | None:
+    return None if text == NO_DIRECTORY else _path(text)
+
+
 def _endpoint(text: str) -> tuple[str, int] | None:
     host, _, port = text.rpartition(":")
     return (host.strip("[]"), _port(port)) if text else None
@@ -182,8 +186,12 @@ def one_of(*words: str) -> OptionType:
     return OptionType("|".join(words), f"one of {', '.join(words)}", parse)
 
 
+NO_DIRECTORY = ":"
+"""In place of a directory: none, where an empty text means the default."""
+
 TEXT = OptionType("TEXT", "any text", str)
 PATH = OptionType("PATH", "a path", _path)
+PATH_OR_NONE = OptionType("PATH", f"a path, or `{NO_DIRECTORY}` for none", _path_or_none)
 MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else None)
 PATHS = OptionType(
     "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)

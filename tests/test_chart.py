@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.settings import options
+from hookrunner.settings import load, options
+from hookrunner.settings.groups import DEFAULT_HOOKS_DIR
 from tests.controlplane.cluster import Cluster
 from tests.fakes.chart import CHART, ROOT, Render, objects, render
 
@@ -63,6 +64,17 @@ def test_the_pod_has_no_more_rights_than_it_needs(render: Render) -> None:
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
 
 
+@pytest.mark.parametrize("program", ["hookrunner", "shell-operator", "addon-operator"])
+@pytest.mark.parametrize("beside", [(), ("--set", "modules.enabled=true,addons.enabled=true")], ids=["alone", "beside"])
+def test_the_charts_hooks_run_under_every_name(render: Render, program: str, beside: tuple[str, ...]) -> None:
+    pod = objects(render(*HOOK, *beside))["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+    environ = {entry["name"]: entry.get("value", "") for entry in pod["env"]}
+    [mounted] = [mount["mountPath"] for mount in pod["volumeMounts"] if mount["name"] == "hooks"]
+    assert load({}, program, environ).hooks.directory == Path(mounted)
+    named = load({}, program, environ | {"HOOKRUNNER_HOOKS_DIR": "/mine"}).hooks.directory
+    assert named == Path("/mine")
+
+
 @pytest.mark.slow
 def test_without_rules_there_is_no_role(helm: Path) -> None:
     plain = subprocess.run([helm, "template", "watch", CHART], capture_output=True, text=True, check=True).stdout
@@ -85,7 +97,7 @@ def test_probes_and_service_lead_to_the_port(render: Render) -> None:
 def test_settings_become_variables_that_the_program_knows(render: Render) -> None:
     pod = objects(render("--set", "settings.log-level=debug,settings.tmp-dir=/tmp/x"))["Deployment"]["spec"]["template"]
     variables = [entry["name"] for entry in pod["spec"]["containers"][0]["env"]]
-    assert set(variables) <= {name for option in options() for name in option.variables}
+    assert set(variables) <= {DEFAULT_HOOKS_DIR, *(name for option in options() for name in option.variables)}
     assert len(variables) == len(set(variables))
     assert {"HOOKRUNNER_LOG_LEVEL", "HOOKRUNNER_LISTEN_PORT"} <= set(variables)
 

@@ -106,10 +106,11 @@ def test_under_every_name_hooks_modules_and_global_hooks_are_found_where_the_ima
     monkeypatch.chdir(tmp_path)
     assert last("WORKDIR") == "/"
     environ = dict(pair.split("=") for pair in last("ENV").split())
-    for program in ("hookrunner", "addon-operator"):
-        settings = load({}, program, environ)
-        found = [settings.hooks.directory, *settings.modules.directories, settings.modules.global_hooks]
-        assert [path and path.name for path in found] == ["hooks", "modules", "global-hooks"]
+    for program, flags in (("hookrunner", {}), ("addon-operator", {}), ("hookrunner", {"addons-dir": "/addons"})):
+        settings = load(flags, program, environ)
+        assert settings.hooks.directory == Path("/hooks")
+        found = [*settings.modules.directories, settings.modules.global_hooks]
+        assert [path and path.name for path in found] == ["modules", "global-hooks"]
     assert not load({}, "shell-operator", environ).modules.on
 
 

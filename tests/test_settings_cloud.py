@@ -175,4 +175,4 @@ def test_no_two_flags_of_the_cloud_share_a_name() -> None:
 
 def test_a_process_of_the_cloud_runs_neither_hooks_nor_modules() -> None:
     alone = cloud_alone(settings({"cloud-provider": "x", "modules-dir": "/m", "addons-dir": "/a", "hooks-dir": "/h"}))
-    assert (alone.hooks.on, alone.modules.on, alone.addons.on, alone.cloud.on) == (False, False, False, True)
+    assert (alone.hooks.directory, alone.modules.on, alone.addons.on, alone.cloud.on) == (None, False, False, True)

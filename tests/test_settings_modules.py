@@ -78,7 +78,7 @@ def test_an_addon_operators_global_hooks_may_be_named_as_a_shell_operators_hooks
 ) -> None:
     settings = load({}, ADDON, {"SHELL_OPERATOR_HOOKS_DIR": "/shell"} | environ)
     assert settings.modules.global_hooks == Path(directory)
-    assert (settings.hooks.directory.name, settings.hooks.optional) == ("hooks", True)
+    assert (settings.hooks.directory, settings.hooks.optional) == (Path("hooks").absolute(), True)
     assert settings.hooks.environ["SHELL_OPERATOR_HOOKS_DIR"] == "/shell"
 
 
@@ -96,6 +96,42 @@ def test_the_default_hooks_directory_may_be_missing_where_there_are_modules(
 ) -> None:
     assert load(flags, OURS, {}).hooks.optional is optional
     assert HooksSettings().optional is False
+
+
+@each(
+    ("flags", "program", "environ", "directory"),
+    [
+        ({}, OURS, {}, "hooks"),
+        ({"modules-dir": ":"}, OURS, {}, "hooks"),
+        ({"global-hooks-dir": "/g"}, OURS, {}, "hooks"),
+        ({"modules-dir": "/m"}, OURS, {}, None),
+        ({}, OURS, {"MODULES_DIR": "/m"}, None),
+        ({"addons-dir": "/a"}, OURS, {}, None),
+        ({"cloud-provider": "p"}, OURS, {}, None),
+        ({"addons-dir": "/a", "sandbox": "true"}, OURS, {}, "hooks"),
+        ({"addons-dir": "/a"}, SHELL, {}, "hooks"),
+        ({"addons-dir": "/a", "compat": "upstream"}, OURS, {}, "hooks"),
+        ({"addons-dir": "/a"}, OURS, {"HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, "/hooks"),
+        ({"addons-dir": "/a", "hooks-dir": "h"}, OURS, {}, "h"),
+        ({"addons-dir": "/a"}, OURS, {"SHELL_OPERATOR_HOOKS_DIR": "/h"}, "/h"),
+        ({"hooks-dir": ":"}, OURS, {"HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, None),
+        ({}, SHELL, {"SHELL_OPERATOR_HOOKS_DIR": "/h", "HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, "/h"),
+        ({}, ADDON, {"SHELL_OPERATOR_HOOKS_DIR": "/h", "HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, "/hooks"),
+    ],
+)
+def test_a_start_that_names_something_else_takes_no_hooks_that_lie_around(
+    flags: dict[str, str], program: str, environ: dict[str, str], directory: str | None
+) -> None:
+    expected = Path(directory).absolute() if directory else None
+    assert load(flags, program, environ).hooks.directory == expected
+
+
+def test_default_directories_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("modules/one").mkdir(parents=True)
+    default, named = load({}, OURS, {}), load({"hooks-dir": "hooks", "modules-dir": "modules"}, OURS, {})
+    assert (default.hooks.default, default.modules.default) == (True, True)
+    assert (named.hooks.default, named.modules.default) == (False, False)
 
 
 @each(

@@ -14,6 +14,7 @@ import click
 
 from hookrunner import log
 from hookrunner.options import duration
+from hookrunner.settings import HooksSettings
 
 T = TypeVar("T")
 
@@ -56,6 +57,14 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         log.set_level(before)
+
+
+def hooks_directory(hooks: HooksSettings) -> Path:
+    """The directory of hooks as a user would write it. Raises click.UsageError without one."""
+    if hooks.directory and hooks.directory.is_dir():
+        return relative(hooks.directory)
+    missing = f"there is no directory '{hooks.directory}'" if hooks.directory else "HOOKRUNNER_HOOKS_DIR names none"
+    raise click.UsageError(f"{missing}; name a PATH, or set HOOKRUNNER_HOOKS_DIR")
 
 
 def relative(path: Path) -> Path:

@@ -47,14 +47,19 @@ class _Silence:
 async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     """Find the hooks, ask each for its configuration, and compile its filters.
 
-    The default directory may be missing, and then has no hooks. Raises StartRefused if the hooks directory cannot be
-    read, if every user may change what is in it (`writable.py`), or if a hook is bad and bad hooks are not skipped;
-    then it names every problem of every hook.
+    The default directory may be missing, and then has no hooks. Without any directory there are no hooks. Raises
+    StartRefused if the hooks directory cannot be read, if every user may change what is in it (`writable.py`), or if a
+    hook is bad and bad hooks are not skipped; then it names every problem of every hook.
     """
-    if not settings.on or (settings.optional and not settings.directory.is_dir()):
+    directory = settings.directory
+    if directory is None or (settings.optional and not directory.is_dir()):
         return Catalog(())
-    await asyncio.to_thread(writable.check, settings.directory, settings)
-    return _usable(await ask(discovery.find(settings.directory), settings, children, jq), settings)
+    await asyncio.to_thread(writable.check, directory, settings)
+    catalog = _usable(await ask(discovery.find(directory), settings, children, jq), settings)
+    if settings.default and catalog.hooks:
+        names = [hook.name for hook in catalog.hooks]
+        _log.info("hooks of the default directory; --hooks-dir names another, or none", path=directory, hooks=names)
+    return catalog
 
 
 async def load_global(directory: Path, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
@@ -103,7 +108,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     command = Command(
         argv=(*file.prefix, str(file.path), "--config"),
         # Those of modules where the program is, as in addon-operator.
-        cwd=Path() if file.module else settings.directory,
+        cwd=Path() if file.module else settings.directory or Path(),
         env={**settings.environ, **file.environ},
         timeout=settings.config_timeout or None,
         keep_stdout=2 * _KEPT,

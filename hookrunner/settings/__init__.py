@@ -11,6 +11,7 @@ variable that is set to nothing counts as not set, as in both predecessors.
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 from hookrunner.errors import BadSetting
 from hookrunner.options import PREDECESSORS, TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
@@ -18,6 +19,7 @@ from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.cloud import CloudNodeSettings, CloudSettings, LeaderElectionSettings
 from hookrunner.settings.groups import (
     BARE,
+    DEFAULT_HOOKS_DIR,
     EngineSettings,
     HooksSettings,
     KubeSettings,
@@ -87,6 +89,11 @@ class Settings:
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     warnings: tuple[str, ...] = ()
 
+    @property
+    def may_have_hooks(self) -> bool:
+        """Does anything run here that may have hooks?"""
+        return bool(self.hooks.directory or self.modules.on or self.addons.on)
+
 
 COMPAT = Option(
     "compat",
@@ -133,7 +140,7 @@ def cloud_alone(settings: Settings) -> Settings:
     """The settings of a process that runs the cloud's loops and neither hooks nor modules."""
     return replace(
         settings,
-        hooks=replace(settings.hooks, on=False),
+        hooks=replace(settings.hooks, directory=None),
         modules=replace(settings.modules, directories=(), global_hooks=None),
         addons=replace(settings.addons, directories=()),
     )
@@ -152,16 +159,30 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     given = replace(given, in_sandbox=given.value(options_of(SandboxSettings)["enabled"], compat))
     values = {name: group(**given.values(group, compat)) for name, group in _groups().items()}
     values["validating"] = values["validating"].under(compat)
-    values["modules"] = modules = values["modules"].under(compat)
+    is_default = not given.text(options_of(ModulesSettings)["directories"])
+    values["modules"] = replace(values["modules"].under(compat), default=is_default)
     if values["sandbox"].enabled and not given.text(options_of(WebSettings)["address"]):
         values["web"] = replace(values["web"], address="127.0.0.1")
-    unasked = not given.text(options_of(HooksSettings)["directory"])
-    optional = unasked and (modules.on or values["addons"].on or values["cloud"].on)
-    values["hooks"] = replace(values["hooks"], environ=dict(environ), optional=optional)
+    values["hooks"] = replace(values["hooks"], environ=dict(environ))
+    if not given.text(options_of(HooksSettings)["directory"]):
+        values["hooks"] = _default_hooks(values, given, compat)
     _check_lease(values["leader_election"])
     dead = (*DEAD, *UPSTREAM_FLAGS)
     warnings = [_no_effect(option, source) for option in dead for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
+
+
+def _default_hooks(values: Mapping[str, Any], given: SettingTexts, compat: Compat | None) -> HooksSettings:
+    """The hooks of a start that names none: those of the default directory, which may be missing if there is something
+    else to run. None if the start names something else: hooks that happen to be in the working directory would then
+    change a cluster by surprise. An image means its hooks, and so do those who come from a predecessor."""
+    hooks: HooksSettings = values["hooks"]
+    modules: ModulesSettings = values["modules"]
+    others = values["addons"].on or values["cloud"].on
+    names_others = others or (modules.directories and not modules.default)
+    is_meant = compat is not None or given.in_sandbox or DEFAULT_HOOKS_DIR in given.environ
+    directory = None if names_others and not is_meant else hooks.directory
+    return replace(hooks, directory=directory, default=True, optional=bool(others or modules.on))
 
 
 def _check_lease(election: LeaderElectionSettings) -> None:

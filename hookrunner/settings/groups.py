@@ -15,8 +15,10 @@ from hookrunner.options import (
     DURATION,
     ENDPOINT,
     MAYBE_PATH,
+    NO_DIRECTORY,
     NUMBER,
     PATH,
+    PATH_OR_NONE,
     PATHS,
     PORT,
     TEXT,
@@ -41,6 +43,15 @@ def four_for_each_cpu(_environ: Mapping[str, str]) -> str:
     return str(4 * (os.cpu_count() or 1))
 
 
+DEFAULT_HOOKS_DIR = "HOOKRUNNER_DEFAULT_HOOKS_DIR"
+"""The variable by which an image names its hooks. It is a default: each flag and each variable of a predecessor that
+names hooks outranks it, which `HOOKRUNNER_HOOKS_DIR` would not allow."""
+
+
+def _default_hooks(environ: Mapping[str, str]) -> str:
+    return environ.get(DEFAULT_HOOKS_DIR) or "hooks"
+
+
 def _own_tmp_dir(_environ: Mapping[str, str]) -> str:
     return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}"
 
@@ -62,11 +73,22 @@ def _log_type(_environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
-    """Which hooks there are and how they are called. `environ` is what every hook process inherits. `optional` says
-    that no directory of hooks was configured, and that there is something else to run; `on` whether there are hooks at
-    all."""
+    """Which hooks there are and how they are called. Without a `directory` there are no hooks but those of modules and
+    addons. `environ` is what every hook process inherits. `default` says that no flag and no variable named the
+    directory, `optional` that it may be missing, since there is something else to run."""
 
-    directory: Path = setting(Option("hooks-dir", PATH, "hooks", "Where hooks are looked for.", SHELL))
+    directory: Path | None = setting(
+        Option(
+            "hooks-dir",
+            PATH_OR_NONE,
+            "hooks",
+            f"Where hooks are looked for; `{NO_DIRECTORY}` means nowhere. Beside --addons-dir, --modules-dir or "
+            "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
+            f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
+            SHELL,
+            found=_default_hooks,
+        )
+    )
     on_bad: Literal["stop", "skip"] = setting(
         Option(
             "on-bad-hook",
@@ -105,8 +127,8 @@ class HooksSettings:
             found=_stop_or_warn,
         )
     )
+    default: bool = False
     optional: bool = False
-    on: bool = True
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 

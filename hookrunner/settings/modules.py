@@ -96,7 +96,8 @@ DRIVER = OptionType("secret|configmap", "secret or configmap", _driver)
 class ModulesSettings:
     """Where modules and global hooks are, what the user says of them in the cluster, and the bounds of their work.
 
-    `directories` may be empty and `global_hooks` None. Durations are seconds, `render_memory` bytes, 0 for no
+    `directories` may be empty and `global_hooks` None; `default` says that no flag and no variable named the
+    directories. Durations are seconds, `render_memory` bytes, 0 for no
     limit; `history_max` 0 keeps every revision.
     """
 
@@ -249,6 +250,7 @@ class ModulesSettings:
     render_memory: int = setting(
         Option("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")
     )
+    default: bool = False
 
     @property
     def on(self) -> bool:

@@ -53,7 +53,7 @@ class LazyWebhooks:
         # A Service or a probe may count on a configured port, also while no hook needs it.
         if self._declared.kinds or self._settings.webhooks.port is not None:
             await self._serve()
-        elif self._settings.hooks.on and not self._declared.incomplete:
+        elif self._settings.may_have_hooks and not self._declared.incomplete:
             self._parts.background.keep("removal of registrations", self._withdraw, ends=True)
 
     async def has_leftovers(self) -> bool:

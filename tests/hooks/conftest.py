@@ -21,9 +21,15 @@ def settings(tmp_path: Path) -> HooksSettings:
 
 
 @pytest.fixture
-def make_hook(settings: HooksSettings) -> MakeHook:
+def hooks_directory(settings: HooksSettings) -> Path:
+    assert settings.directory
+    return settings.directory
+
+
+@pytest.fixture
+def make_hook(hooks_directory: Path) -> MakeHook:
     def make(name: str, script: str) -> Path:
-        path = settings.directory / name
+        path = hooks_directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)

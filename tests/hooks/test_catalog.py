@@ -1,6 +1,7 @@
 """Asking all hooks for their configurations. What an answer means is tested in config/."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ async def problem(settings: HooksSettings, children: Children, jq: Jq) -> str:
 
 
 async def test_hooks_come_in_the_order_of_their_paths_with_their_configurations(
-    settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
+    settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook, hooks_directory: Path
 ) -> None:
     make_hook("b.sh", "echo 'onStartup: 2'")
     make_hook("a/z.sh", STARTUP)
@@ -37,26 +38,29 @@ async def test_hooks_come_in_the_order_of_their_paths_with_their_configurations(
         ("a/z.sh", "v1", 1),
         ("b.sh", "v0", 2),
     ]
-    assert catalog.hooks[0].path == settings.directory / "a/z.sh"
+    assert catalog.hooks[0].path == hooks_directory / "a/z.sh"
 
 
 async def test_no_hooks_are_fine(settings: HooksSettings, children: Children, jq: Jq) -> None:
     assert await load(settings, children, jq) == Catalog(())
+    assert await load(replace(settings, directory=None), children, jq) == Catalog(())
 
 
-async def test_a_default_directory_may_be_missing(settings: HooksSettings, children: Children, jq: Jq) -> None:
-    settings.directory.rmdir()
+async def test_a_default_directory_may_be_missing(
+    settings: HooksSettings, children: Children, jq: Jq, hooks_directory: Path
+) -> None:
+    hooks_directory.rmdir()
     assert await load(replace(settings, optional=True), children, jq) == Catalog(())
     with pytest.raises(StartRefused, match="not exist"):
         await load(settings, children, jq)
 
 
 async def test_a_hook_is_asked_in_the_hooks_directory_with_the_environment_and_nothing_more(
-    settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
+    settings: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook, hooks_directory: Path
 ) -> None:
-    make_hook("sub/a.sh", f"echo $# $1 $PWD $METRICS_PATH > {settings.directory}/seen.txt; cat; {STARTUP}")
+    make_hook("sub/a.sh", f"echo $# $1 $PWD $METRICS_PATH > {hooks_directory}/seen.txt; cat; {STARTUP}")
     await load(settings, children, jq)
-    assert (settings.directory / "seen.txt").read_text() == f"1 --config {settings.directory}\n"
+    assert (hooks_directory / "seen.txt").read_text() == f"1 --config {hooks_directory}\n"
 
 
 async def test_hooks_are_asked_side_by_side(
@@ -103,17 +107,19 @@ async def test_a_hook_that_hangs_is_given_up(
     assert "see --config-timeout" in text
 
 
-async def test_a_symlink_to_nothing_is_a_bad_hook(skipping: HooksSettings, children: Children, jq: Jq) -> None:
-    (skipping.directory / "dangling").symlink_to("nowhere")
+async def test_a_symlink_to_nothing_is_a_bad_hook(
+    skipping: HooksSettings, children: Children, jq: Jq, hooks_directory: Path
+) -> None:
+    (hooks_directory / "dangling").symlink_to("nowhere")
     assert "the file is not there" in await problem(skipping, children, jq)
 
 
 async def test_a_symlink_to_a_file_that_is_not_executable_is_reported_with_advice(
-    skipping: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook
+    skipping: HooksSettings, children: Children, jq: Jq, make_hook: MakeHook, hooks_directory: Path
 ) -> None:
     make_hook("plain.txt", STARTUP).chmod(0o644)
-    (skipping.directory / "link").symlink_to("plain.txt")
-    assert f"chmod +x {skipping.directory}/link" in await problem(skipping, children, jq)
+    (hooks_directory / "link").symlink_to("plain.txt")
+    assert f"chmod +x {hooks_directory}/link" in await problem(skipping, children, jq)
 
 
 async def test_a_filter_that_does_not_compile_is_a_problem_of_its_hooks_only(

@@ -33,6 +33,7 @@ class Runs:
 
     def __init__(self, settings: HooksSettings, children: Children, make_hook: MakeHook) -> None:
         self.settings = settings
+        self.directory = settings.directory or Path()
         self.children = children
         self.make_hook = make_hook
         self.config = HookConfig("v1")
@@ -49,8 +50,8 @@ class Runs:
 
     async def sees(self) -> JSON:
         """The context as the hook reads it."""
-        await self(f"cat $BINDING_CONTEXT_PATH > {self.settings.directory}/seen")
-        return orjson.loads((self.settings.directory / "seen").read_bytes())
+        await self(f"cat $BINDING_CONTEXT_PATH > {self.directory}/seen")
+        return orjson.loads((self.directory / "seen").read_bytes())
 
 
 @pytest.fixture
@@ -59,10 +60,10 @@ def runs(settings: HooksSettings, children: Children, make_hook: MakeHook) -> Ru
 
 
 async def test_a_hook_runs_where_it_is_with_its_context_and_the_given_environment(runs: Runs) -> None:
-    out = runs.settings.directory / "out"
+    out = runs.directory / "out"
     await runs(f'env > {out}; echo "$PWD $#" >> {out}')
     lines = out.read_text().splitlines()
-    assert lines[-1] == f"{runs.settings.directory}/sub 0"
+    assert lines[-1] == f"{runs.directory}/sub 0"
     assert {line.partition("=")[0] for line in lines[:-1]} - {"PWD", "OLDPWD", "SHLVL", "_"} == {
         "PATH",
         "BINDING_CONTEXT_PATH",
@@ -75,7 +76,7 @@ async def test_a_hook_runs_where_it_is_with_its_context_and_the_given_environmen
 
 
 async def test_a_hook_of_a_module_runs_where_the_program_does_and_reads_and_patches_values(runs: Runs) -> None:
-    out = runs.settings.directory / "out"
+    out = runs.directory / "out"
     runs.module = "m"
     ran = await runs(
         f"""
@@ -92,7 +93,7 @@ async def test_a_hook_of_a_module_runs_where_the_program_does_and_reads_and_patc
 async def test_a_hook_of_an_addon_reads_its_instance_and_reports_conditions(runs: Runs) -> None:
     runs.module = "coredns.kube-system.default"
     runs.values = Values(b"{}", b"{}", InstanceInput(b'{"kind":"CoreDNS"}', "/package"))
-    out = runs.settings.directory / "out"
+    out = runs.directory / "out"
     ran = await runs(
         f"""
         (cat $ADDON_OBJECT_PATH; echo " $ADDON_PACKAGE_DIR") > {out}
@@ -110,7 +111,7 @@ async def test_a_hook_of_an_addon_reads_its_instance_and_reports_conditions(runs
 
 async def test_large_values_are_complete(runs: Runs) -> None:
     runs.module, runs.values = "m", Values(b"1" * 100_000, b"2" * 100_000)
-    out = runs.settings.directory / "out"
+    out = runs.directory / "out"
     await runs(f"cat $CONFIG_VALUES_PATH $VALUES_PATH > {out}")
     assert out.read_bytes() == b"1" * 100_000 + b"2" * 100_000
 
@@ -118,7 +119,7 @@ async def test_large_values_are_complete(runs: Runs) -> None:
 async def test_an_interpreter_comes_before_the_hook_and_has_variables_of_its_own(
     runs: Runs, children: Children
 ) -> None:
-    out = runs.settings.directory / "out"
+    out = runs.directory / "out"
     path = runs.make_hook("hook.py", f'echo "$HOME_OF_IT $0 $#" > {out}')
     path.chmod(0o644)
     hook = Hook("m/hooks/hook.py", path, HookConfig("v1"), "m", ("/bin/sh",), {"HOME_OF_IT": "x"})
@@ -240,7 +241,7 @@ async def test_the_message_of_a_failure_is_bounded(runs: Runs) -> None:
 
 
 async def test_a_run_that_is_cancelled_ends_its_process_and_leaves_no_file(runs: Runs) -> None:
-    pipe = runs.settings.directory / "started"
+    pipe = runs.directory / "started"
     os.mkfifo(pipe)
     run = asyncio.create_task(runs(f"echo $$ > {pipe}; exec sleep 60"))
     pid = int(await asyncio.to_thread(pipe.read_text))

@@ -20,6 +20,8 @@
 {{- $_ := set $settings "validating-webhook-configuration-name" (include "hookrunner.clusterwide" .) }}
 {{- with include "hookrunner.webhooks.clientCA" . }}{{ $_ := set $settings "validating-webhook-client-ca" . }}{{ end }}
 {{- end -}}
+# A default, which settings.hooks-dir and the predecessors' variables outrank.
+- {name: HOOKRUNNER_DEFAULT_HOOKS_DIR, value: /hooks}
 - name: HOOKRUNNER_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- range $flag, $value := merge (deepCopy .Values.settings) $settings }}

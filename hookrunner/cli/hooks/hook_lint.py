@@ -11,7 +11,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.cli.output import echo
-from hookrunner.cli.shared import quiet, relative, run_to_end
+from hookrunner.cli.shared import hooks_directory, quiet, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Finding, Severity, to_github, to_json, to_text
 from hookrunner.linting.hook_linter import Linted, Linter
@@ -89,9 +89,7 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], form: FindingsForm) -> int
     `# hookrunner: ignore=CODE` silences one. It ends with 1 for errors, with 2 for bad usage, else with 0.
     """
     loaded = settings.load({}, ctx.find_root().info_name or "").hooks
-    if not paths and not loaded.directory.is_dir():
-        raise click.UsageError(f"there is no directory '{loaded.directory}'; name a PATH, or set HOOKRUNNER_HOOKS_DIR")
-    linted = run_to_end(_lint(loaded, paths or (relative(loaded.directory),)))
+    linted = run_to_end(_lint(loaded, paths or (hooks_directory(loaded),)))
     return print_findings(many(linted.hooks, "hook"), linted.findings, form)
 
 

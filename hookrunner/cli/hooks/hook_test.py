@@ -9,7 +9,7 @@ import click
 
 from hookrunner import settings
 from hookrunner.cli.hooks.case_command import AnyOutcome, CaseCommand, case_options
-from hookrunner.cli.shared import kubeconfig_option, relative, timeout_option
+from hookrunner.cli.shared import hooks_directory, kubeconfig_option, relative, timeout_option
 from hookrunner.settings import HooksSettings
 from hookrunner.testing.bench import bench
 from hookrunner.testing.cases import case_runner, golden
@@ -54,7 +54,7 @@ def _expectation(outcome: CaseOutcome) -> JSON:
 
 def _read_suite(ctx: click.Context) -> HookSuite:
     params, loaded = ctx.params, settings.load({}, ctx.find_root().info_name or "").hooks
-    files = case_runner.load(case_runner.find(relative(path) for path in params["paths"] or (loaded.directory,)))
+    files = case_runner.load(case_runner.find(relative(path) for path in params["paths"] or (hooks_directory(loaded),)))
     named, at_once, kubeconfig = params["named"], params["at_once"], params["kubeconfig"] or ""
     return HookSuite(loaded, files, named, at_once, params["timeout"], kubeconfig)
 
