@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
+from hookrunner.controllers.replica_check import OwnPod, ReplicaCheck
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assemble_engine
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
@@ -102,6 +103,8 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         parts = Parts(background, children, jq, kube, views.metrics)
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
         cloud = await _assemble_cloud(settings, parts, views, stack)
+        if settings.may_have_hooks:
+            _check_replicas(settings, parts, views)
         views.add_engine(built.status, hooks, webhooks)  # not earlier: not ready while modules are unknown
         await webhooks.start()
         built.start()
@@ -240,6 +243,15 @@ async def _assemble_cloud(
     cloud = await stack.enter_async_context(assemble_cloud(settings, parts))
     views.add_cloud(cloud.status, cloud.status)
     return cloud
+
+
+def _check_replicas(settings: Settings, parts: Parts, views: StatusViews) -> None:
+    """Warn of other replicas; the loops of a cloud alone may have some, of which one leads."""
+    connection, name = parts.kube.connection, settings.hooks.environ.get("HOSTNAME", "")
+    pod = OwnPod(connection.namespace, name) if connection.in_pod and name else None
+    check = ReplicaCheck(parts.kube.patcher, pod, settings.engine.replicated)
+    views.add_replicas(check)
+    parts.background.keep("check of replicas", check.run, ends=True)
 
 
 @asynccontextmanager

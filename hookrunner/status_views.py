@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hookrunner.background import Background
+from hookrunner.controllers.replica_check import ReplicaCheck
 from hookrunner.engine.status import Conditions, Status
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.metrics.hooks import HookMetrics
@@ -46,6 +47,7 @@ class StatusViews:
         self.hook_metrics = hook_metrics
         self._conditions = Conditions()
         self._background: Background | None = None
+        self._replicas: ReplicaCheck | None = None
         self._engine: Status | None = None
         self._webhooks: LazyWebhooks | None = None
         self._modules: ModuleStatus | None = None
@@ -59,6 +61,10 @@ class StatusViews:
     def add_background(self, background: Background) -> None:
         """Show whether background tasks run."""
         self._background = background
+
+    def add_replicas(self, replicas: ReplicaCheck) -> None:
+        """Show whether there are other replicas."""
+        self._replicas = replicas
 
     def add_modules(self, status: ModuleStatus, views: Modules) -> None:
         """Show the modules."""
@@ -87,7 +93,7 @@ class StatusViews:
         state = {"hooks": (loaded, self._left_out if loaded else "hooks are being loaded")}
         if self._background:
             state["background"] = self._background.condition()
-        for part in (self._engine, self._webhooks, self._modules, self._addons, self._cloud):
+        for part in (self._engine, self._replicas, self._webhooks, self._modules, self._addons, self._cloud):
             if part:
                 state |= {name: combine_conditions(state.get(name), new) for name, new in part.conditions().items()}
         return self._conditions.of(state)

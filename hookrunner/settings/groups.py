@@ -183,13 +183,23 @@ class KubeSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How tasks wait and how the process ends."""
+    """How tasks wait and how the process ends. `replicated` says that several replicas are asked for, which would each
+    run all hooks."""
 
     compaction_threshold: int = setting(
         Option("queue-compaction-threshold", COUNT, "100", "Length from which a queue's waiting tasks are merged.")
     )
     shutdown_grace: float = setting(
         Option("shutdown-grace", DURATION, "25s", "How long running hooks may go on after SIGTERM or Ctrl-C.")
+    )
+    replicated: bool = setting(
+        Option(
+            "ha",
+            YES_NO,
+            "false",
+            "No leader is elected for hooks and modules: run one replica. With true the log and `/readyz` warn.",
+            ("ADDON_OPERATOR_HA",),
+        )
     )
 
 

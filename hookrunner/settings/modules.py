@@ -275,6 +275,5 @@ DEAD = (
     _dead("admission-server-certs-dir", "hooks declare webhooks; see --webhook-certs."),
     _dead("admission-server-enabled", "hooks declare webhooks, which are served if there are any."),
     _dead("use-nelm", "there is one way to apply a release.", BARE),
-    _dead("ha", "there is no election of a leader; run one replica."),
 )
 """Flags and variables of addon-operator that there is nothing for: accepted, with a warning."""
