@@ -13,7 +13,7 @@
     │   ├── BadCertificate      a certificate, its key or its CA: unreadable, or they do not belong together
     │   ├── BadModule           a module's directory, its name, its module.yaml, its schemas, a cycle in `requires`
     │   ├── BadAddon            an addon's directory, its addon.yaml, the schema of its fields
-    │   ├── BadPatch            a patch of an instance: it fits no object or several, or cannot be merged
+    │   ├── BadPatch            a patch of an instance: it fits no object or several, cannot be merged, or may not be
     │   ├── BadValues           values of a wrong type or against a schema, a section that cannot be read, a bad patch
     │   └── BadChart            a chart that cannot be loaded
     ├── HookFailed              a hook run ended badly: exit code, signal, timeout, files that could not be made
@@ -131,7 +131,7 @@ class BadAddon(BadConfig):
     """An addon cannot be offered as it is written: directory, `addon.yaml`, the schema of its own fields."""
 
 
-PatchReason = Literal["NoMatch", "Ambiguous", "MergeFailed"]
+PatchReason = Literal["NoMatch", "Ambiguous", "MergeFailed", "NotAllowed"]
 
 
 class BadPatch(BadConfig):

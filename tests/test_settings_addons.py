@@ -20,6 +20,7 @@ def test_without_a_directory_there_are_no_addons() -> None:
     settings = addons({})
     assert (settings.refresh, settings.fetch_timeout, settings.cache_size) == (600, 60, 512 << 20)
     assert (settings.verify, settings.cache_directory, settings.private_registry) == ("digest", None, "")
+    assert settings.patches == "listed"
 
 
 def test_texts_become_values() -> None:
@@ -32,6 +33,7 @@ def test_texts_become_values() -> None:
             "addon-refresh": "0",
             "addon-cache-dir": "/cache",
             "addon-verify": "OFF",
+            "addon-patches": "All",
             "private-registry": "registry.example.com:5000/mirror/",
             "image-pull-secret": "pull",
         }
@@ -40,7 +42,7 @@ def test_texts_become_values() -> None:
     assert settings.directories == (Path("/a"), Path("/b"))
     assert (settings.names, settings.namespaces) == (("coredns", "kube-proxy"), ("kube-system",))
     assert (settings.source, settings.refresh, settings.verify) == ("coredns=https://example.com", 0, "off")
-    assert settings.cache_directory == Path("/cache")
+    assert (settings.cache_directory, settings.patches) == (Path("/cache"), "all")
     assert (settings.private_registry, settings.image_pull_secret) == ("registry.example.com:5000/mirror", "pull")
 
 
@@ -66,6 +68,7 @@ def test_with_addons_hooks_need_no_directory(tmp_path: Path, monkeypatch: pytest
         ("addon-refresh", "-1s", "a duration of at least 0"),
         ("addon-cache-size", "1GB", "a number of bytes"),
         ("addon-verify", "sums", "one of off, digest, signature"),
+        ("addon-patches", "some", "one of all, listed, none"),
         ("private-registry", "https://r.io", "without a scheme"),
         ("private-registry", "r.io/ a", "a registry such as"),
         ("image-pull-secret", "A B", "the name of an object"),

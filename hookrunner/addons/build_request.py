@@ -18,7 +18,7 @@ from hookrunner import safe_files
 from hookrunner.charts.chart_files import Scan, fingerprint_of, inputs_digest, scan
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.object_metadata import Kind
-from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.addons import Addon, Instance, PatchMode
 from hookrunner.model.releases import Capabilities
 from hookrunner.packages.package import Package
 from hookrunner.values.section import READ_ONLY
@@ -47,11 +47,13 @@ async def read_no_scopes(_kinds: Collection[Kind]) -> Mapping[Kind, bool]:
 @dataclass(frozen=True, slots=True)
 class BuildTerms:
     """What is the same for all builds of one program. `namespace` is for objects of namespaced kinds that name none, of
-    instances without a namespace. `quotes`: errors may repeat values, as for authors at their own terminal."""
+    instances without a namespace. `patches` decides which patches of instances are applied. `quotes`: errors may repeat
+    values, as for authors at their own terminal."""
 
     images: ImageSettings = field(default_factory=ImageSettings)
     read_scopes: ReadScopes = read_no_scopes
     namespace: str = "default"
+    patches: PatchMode = "listed"
     quotes: bool = False
 
 
@@ -96,7 +98,7 @@ def build_digest(request: BuildRequest) -> str:
         list(_post_render_digests(addon)),
         [addon.application, addon.unmatched_patches],
         [images.registry, images.pull_secret],
-        list(instance.fields.patches),
+        list(_patch_parts(request)),
     ]
     values = _without_previous(request.values, addon.key)
     return inputs_digest(fingerprint_of(parts), values, _capabilities_read(request), {})
@@ -123,6 +125,13 @@ def _scan(_digest: str, directory: Path) -> Scan:
 def _capabilities_read(request: BuildRequest) -> Capabilities | None:
     """Those that the package may depend on, None if it does not read them: a new CRD then changes no digest."""
     return request.capabilities if reads_capabilities(request.package, request.directory) else None
+
+
+def _patch_parts(request: BuildRequest) -> Iterator[JSON]:
+    """The patches, and what decides whether they may be applied. An instance without patches depends on neither."""
+    if request.instance.fields.patches:
+        yield list(request.instance.fields.patches)
+        yield [request.terms.patches, *([rule.kind, rule.name, *rule.paths] for rule in request.addon.patches)]
 
 
 def _without_previous(values: JSON, key: str) -> JSON:

@@ -30,6 +30,7 @@ from hookrunner.manifests.object_metadata import (
     unplaced_kinds,
 )
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered, unselected_namespaces
+from hookrunner.manifests.patch_policy import PatchPolicy, require_allowed, require_patches_on
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
@@ -86,8 +87,8 @@ class ObjectBuilder:
 
     async def build(self, request: BuildRequest) -> BuiltRelease:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered or leads to no
-        objects, BadPatch for a patch of the instance that does not fit, KubeError if the cluster cannot say which kinds
-        have namespaces."""
+        objects, BadPatch for a patch of the instance that does not fit or is not allowed, KubeError if the cluster
+        cannot say which kinds have namespaces."""
         rendered = await self._render(request)
         objects = split_lists(rendered.objects)
         scopes = await _read_scopes((*objects, *rendered.hooks), request)
@@ -206,8 +207,11 @@ def _described(objects: Objects, request: BuildRequest) -> Objects:
 
 def _patched(objects: Objects, request: BuildRequest) -> PatchedObjects:
     """The objects with the instance's patches. Raises BadPatch."""
+    policy = PatchPolicy(request.terms.patches, request.addon.patches)
+    require_patches_on(policy, request.instance.fields.patches)
     patched = apply_patches(objects, request.instance.fields.patches)
     require_patches(patched, unmatched=request.addon.unmatched_patches == "warn")
+    require_allowed(objects, patched.objects, policy)
     return patched
 
 

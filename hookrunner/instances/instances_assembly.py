@@ -266,7 +266,7 @@ class _BlueprintMaker:
             capabilities=helm.capabilities,
             builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
-            terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace),
+            terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace, addons.patches),
             remover=InstanceRemover(
                 helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
             ),

@@ -58,6 +58,7 @@ REASONS: dict[AddonPhase, dict[str, Progress]] = {
         "NoMatch": "stalled",
         "Ambiguous": "stalled",
         "MergeFailed": "stalled",
+        "NotAllowed": "stalled",
         "SchemaInvalid": "stalled",
     },
     AddonPhase.APPLYING: {"Applying": "reconciling", "ApplyFailed": "reconciling"},

@@ -24,6 +24,7 @@ UpdatePolicy = Literal["automatic", "notify", "manual"]
 DeletionPolicy = Literal["Delete", "Orphan"]
 UnmatchedPatches = Literal["refuse", "warn"]
 Downgrade = Literal["allow", "refuse"]
+PatchMode = Literal["all", "listed", "none"]
 
 CATEGORY = "cluster-addons"
 """What `kubectl get` takes for all instances of all addons."""
@@ -121,6 +122,16 @@ class Placeholder:
 
 
 @dataclass(frozen=True, slots=True)
+class PatchRule:
+    """Paths that patches may change in objects of a kind, in all of them if `name` is empty. `manifests/field_paths.py`
+    reads the paths."""
+
+    kind: str
+    paths: tuple[str, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CommonFields:
     """The fields that `spec` has for every kind. `version` and `channel` are empty if they are not set, `timeout` is in
     seconds, `patches` are as they are written."""
@@ -143,7 +154,7 @@ class Addon:
 
     `component` is the name of its packages; `source` is where they are, as it is written: a relative path begins at
     `directory`. `defaults` are the common fields of an instance that sets none. `post_render` are paths of executables
-    in `directory`.
+    in `directory`. `patches` is what instances may patch besides the common paths (`manifests/patch_policy.py`).
     """
 
     name: str
@@ -161,6 +172,7 @@ class Addon:
     labels: Mapping[str, str] = field(default_factory=dict)
     post_render: tuple[str, ...] = ()
     application: bool = False
+    patches: tuple[PatchRule, ...] = ()
     unmatched_patches: UnmatchedPatches = "refuse"
     downgrade: Downgrade = "allow"
     drift: Drift = "repair"

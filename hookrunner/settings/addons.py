@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hookrunner.model.addons import PatchMode
 from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, Option, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
 
@@ -106,6 +107,15 @@ class AddonsSettings:
             "digest",
             "Addons: what a package from a remote source needs: nothing, a digest in `SHA256SUMS` or in the channel, "
             "or also a signature, which is not supported yet.",
+        )
+    )
+    patches: PatchMode = setting(
+        Option(
+            "addon-patches",
+            one_of("all", "listed", "none"),
+            "listed",
+            "Addons: what `spec.patches` of instances may change: everything that is installed, with hookrunner's "
+            "rights; what `patches` in addon.yaml lists; or nothing.",
         )
     )
     private_registry: str = setting(

@@ -31,6 +31,20 @@ metadata: {name: web, labels: {app: own}}
 spec: {template: {spec: {containers: [{name: web, image: docker.io/library/nginx:1}]}}}
 """
 ITSELF = "apiVersion: addons.x-k8s.io/v1\nkind: Web\nmetadata: {name: default, namespace: apps}\n"
+LISTED = [{"kind": "ConfigMap", "paths": ["data", "metadata.labels"]}]
+POD = {"serviceAccountName": "admin", "hostPID": True, "containers": [{"name": "web", "image": "evil"}]}
+TAKING_OVER = {
+    "a node": {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"template": {"spec": POD}},
+    },
+    "the cluster": {
+        "target": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "web"},
+        "jsonPatch": [{"op": "add", "path": "/rules", "value": [{"verbs": ["*"]}]}],
+    },
+}
 CHART = {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
 
 Request = Callable[..., BuildRequest]
@@ -122,7 +136,7 @@ async def test_post_renderer_changes_objects_before_patches(
     script.write_text("#!/bin/sh\nsed -e s/hello/HELLO/ -e /namespace:/d\n")
     script.chmod(0o755)
     patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"more": "yes"}}
-    request = request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}, postRender=["render/shout"])
+    request = request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}, postRender=["render/shout"], patches=LISTED)
     [config] = (await builder.build(request)).rendered.objects
     assert config["data"] == {"text": "HELLO", "more": "yes"}
     assert config["metadata"]["namespace"] == "apps"
@@ -235,8 +249,24 @@ async def test_patches_are_applied_to_objects_with_namespaces(builder: ObjectBui
 async def test_patch_cannot_remove_the_label_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:
     labels = {"addons.x-k8s.io/web": "other", "mine": "yes"}
     patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": labels}}
-    [config] = (await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}))).rendered.objects
+    request = request_of({"a.yaml": CONFIG}, spec={"patches": [patch]}, patches=LISTED)
+    [config] = (await builder.build(request)).rendered.objects
     assert config["metadata"]["labels"] == {"addons.x-k8s.io/web": "default", "app": "web", "mine": "yes"}
+
+
+@pytest.mark.parametrize("patch", TAKING_OVER.values(), ids=TAKING_OVER)
+async def test_author_of_an_instance_gets_no_rights_by_patches(
+    patch: JSON, builder: ObjectBuilder, request_of: Request
+) -> None:
+    """Seen before on a real control plane: a privileged Pod in kube-system, and cluster-admin after six seconds."""
+    rules = [{"kind": "Deployment", "paths": ["spec"]}, {"kind": "ClusterRole", "paths": ["rules"]}]
+    request = request_of({"a.yaml": DEPLOYMENT, "b.yaml": ROLE}, spec={"patches": [patch]}, patches=rules)
+    for mode in ("listed", "none"):
+        with pytest.raises(BadPatch, match="--addon-patches") as refused:
+            await builder.build(replace(request, terms=BuildTerms(patches=mode)))
+        assert refused.value.reason == "NotAllowed"
+    built = await builder.build(replace(request, terms=BuildTerms(patches="all")))
+    assert [identity.name for identity in built.patched] == ["web"]
 
 
 async def test_unmatched_patch_is_refused_or_reported(builder: ObjectBuilder, request_of: Request) -> None:
@@ -287,6 +317,19 @@ def test_digest_covers_what_changes_objects(request_of: Request) -> None:
         replace(first, terms=BuildTerms(ImageSettings("reg.local"))),
     ]
     assert len({build_digest(request) for request in (first, *others)}) == len(others) + 1
+
+
+def test_digest_covers_what_allows_patches_where_there_are_any(request_of: Request) -> None:
+    """Without this, patches that are no longer allowed would stay until something else changes."""
+
+    def digests(spec: JSON) -> set[str]:
+        requests = [
+            request_of({"a.yaml": CONFIG}, spec=spec),
+            request_of({"a.yaml": CONFIG}, spec=spec, patches=LISTED),
+        ]
+        return {build_digest(r) for r in (*requests, replace(requests[0], terms=BuildTerms(patches="all")))}
+
+    assert (len(digests({})), len(digests({"patches": [{"kind": "ConfigMap"}]}))) == (1, 3)
 
 
 def test_digest_ignores_the_version_that_was_installed_before(request_of: Request) -> None:

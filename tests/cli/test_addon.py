@@ -111,6 +111,18 @@ def test_refused_instance_ends_with_an_error(
     assert rendered.out == ""
 
 
+def test_patches_are_judged_offline_as_by_a_running_hookrunner(command: Command, tmp_path: Path) -> None:
+    patch = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns"}, "spec": {"paused": True}}
+    spec = {"dnsIP": "10.96.0.10", "patches": [patch]}
+    instance = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata": {"name": "a"}, "spec": spec}
+    (path := tmp_path / "instance.yaml").write_bytes(orjson.dumps(instance))
+    modes = [(), ("--addon-patches=none",), ("--addon-patches=all",)]
+    rendered = [command("addon", "render", str(path), "--addons-dir", ADDONS, *mode) for mode in modes]
+    assert [shown.code for shown in rendered] == [1, 1, 0]
+    assert "does not list spec.paused" in rendered[0].err
+    assert "applies no patches" in rendered[1].err
+
+
 def test_cluster_that_is_too_old_is_refused(command: Command) -> None:
     rendered = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--kube-version", "1.20")
     assert (rendered.code, rendered.out) == (1, "")

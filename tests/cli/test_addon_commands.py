@@ -132,6 +132,7 @@ def test_versions_of_a_running_hookrunner_are_those_for_its_cluster(endpoint: En
         (("render", COREDNS), "to render files, give --addons-dir DIR"),
         (("render", "a/b", "c/d"), "to render files, give --addons-dir DIR"),
         (("render", "a/b", "--given", "x.yaml"), "flags about a cluster are for looking at files"),
+        (("render", "a/b", "--addon-patches", "all"), "flags about a cluster are for looking at files"),
         (("versions", "a", "--kube-version", "1.33"), "flags about a cluster are for looking at files"),
         (("list", "--addon-source", "/x"), "--addon-source is for looking at files"),
         (("render", COREDNS, "-n", "a", "--addons-dir", ADDONS), "-n is about a running hookrunner"),

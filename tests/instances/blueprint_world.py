@@ -16,7 +16,7 @@ from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.addons import Addon, Instance, Placeholder
+from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder
 from hookrunner.model.releases import Capabilities, Head, KeptObject
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package_cache import PackageCache
@@ -87,7 +87,12 @@ class World:
 
     directory: Path
     addon: Addon = field(
-        default_factory=lambda: replace(ADDON, text=(Placeholder("__TEXT__", "text"),), component="dns")
+        default_factory=lambda: replace(
+            ADDON,
+            text=(Placeholder("__TEXT__", "text"),),
+            component="dns",
+            patches=(PatchRule("ConfigMap", ("data",)),),
+        )
     )
     records: Records = field(default_factory=Records)
     store: SectionStore = field(default_factory=lambda: SectionStore({}, {}))

@@ -11,7 +11,15 @@ from hookrunner import log, safe_files
 from hookrunner.addons.files.addon_file_rules import FILE, file_problems
 from hookrunner.addons.instance_fields import parse_fields
 from hookrunner.errors import BadAddon
-from hookrunner.model.addons import Addon, AddonObject, CommonFields, Placeholder, RequiredObject, Requirements
+from hookrunner.model.addons import (
+    Addon,
+    AddonObject,
+    CommonFields,
+    PatchRule,
+    Placeholder,
+    RequiredObject,
+    Requirements,
+)
 from hookrunner.model.modules import camel
 from hookrunner.modules.traits import parse_requirement
 from hookrunner.shapes import unknown_keys
@@ -76,6 +84,9 @@ def to_addon(document: Mapping[str, JSON], directory: Path, root: Path) -> Addon
         labels=document.get("labels", default.labels),
         post_render=tuple(document.get("postRender", default.post_render)),
         application=document.get("application", default.application),
+        patches=tuple(
+            PatchRule(rule["kind"], tuple(rule["paths"]), rule.get("name", "")) for rule in document.get("patches", ())
+        ),
         unmatched_patches=document.get("unmatchedPatches", default.unmatched_patches),
         downgrade=document.get("downgrade", default.downgrade),
         drift=document.get("driftDetection", default.drift),

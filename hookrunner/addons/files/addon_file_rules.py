@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import get_args
 
 from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE, text_problems
+from hookrunner.manifests.field_paths import parse_path
 from hookrunner.model.addons import CrdOrigin, Downgrade, Instances, Scope, UnmatchedPatches
 from hookrunner.model.modules import Drift
 from hookrunner.modules import traits
@@ -44,6 +45,11 @@ REQUIREMENTS = Table(
     },
     open=True,
 )
+PATCH_RULE = Table(
+    {"kind": TEXT, "name": TEXT, "paths": Many(TEXT)},
+    required={"kind": "Deployment", "paths": "[spec.template.spec.containers[*].args]"},
+    open=True,
+)
 FILE = Table(
     {
         "object": OBJECT,
@@ -57,6 +63,7 @@ FILE = Table(
         "labels": TEXTS,
         "postRender": Many(TEXT, at_least=0),
         "application": FLAG,
+        "patches": Many(PATCH_RULE, at_least=0),
         "unmatchedPatches": Text(get_args(UnmatchedPatches)),
         "downgrade": Text(get_args(Downgrade)),
         "driftDetection": Text(get_args(Drift)),
@@ -112,6 +119,7 @@ def file_problems(document: JSON) -> Iterator[Problem]:
     yield from _placeholder_problems(document.get("text"))
     yield from _label_problems(document.get("labels"))
     yield from _post_render_problems(document.get("postRender"))
+    yield from _patch_problems(document.get("patches"))
 
 
 def _wrong_texts(document: Mapping[str, JSON]) -> Iterator[Problem]:
@@ -167,3 +175,17 @@ def _post_render_problems(paths: JSON) -> Iterator[Problem]:
             yield Problem(f"postRender[{index}]", "leads out of the addon's directory; write a path inside it")
         elif parts[0] == _HOOKS:
             yield Problem(f"postRender[{index}]", "is in hooks/, where it would run as a hook; move it to render/")
+
+
+def _patch_problems(rules: JSON) -> Iterator[Problem]:
+    """A path that no rule can mean would silently allow nothing."""
+    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+        fields = rule if isinstance(rule, dict) else {}
+        kind, paths = fields.get("kind"), fields.get("paths")
+        if isinstance(kind, str) and not re.fullmatch(_KIND, kind, re.ASCII):
+            yield Problem(f"patches[{index}].kind", f"cannot be {_quoted(kind)}; write a kind such as Deployment")
+        for number, path in enumerate(paths if isinstance(paths, list) else ()):
+            try:
+                parse_path(path if isinstance(path, str) else "x")
+            except ValueError as error:
+                yield Problem(f"patches[{index}].paths[{number}]", f"cannot be {_quoted(path)}; {error}")

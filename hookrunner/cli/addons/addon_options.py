@@ -46,9 +46,11 @@ class AddonFiles:
         raise BadInput(f"there is no addon '{name}'{hint}")
 
 
-def read_files(source: AddonDirectories) -> AddonFiles:
-    """The addons in directories. Raises click.BadParameter, StartRefused."""
-    loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
+def read_files(source: AddonDirectories, patches: str = "") -> AddonFiles:
+    """The addons in directories; `patches` is the value of --addon-patches, if it is given. Raises click.BadParameter,
+    StartRefused."""
+    flags = {"addon-patches": patches} if patches else {}
+    loaded = settings.load(flags, click.get_current_context().find_root().info_name or "")
     try:
         overrides = parse_overrides(source.source, Path.cwd(), plain_http=loaded.addons.verify == "off")
     except ValueError as error:

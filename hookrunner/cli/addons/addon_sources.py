@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from hookrunner.cli import debug
 from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, named_versions
+from hookrunner.model.addons import PatchMode
 
 ADDONS_DIR = "--addons-dir"
 
@@ -64,11 +65,13 @@ def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFlags:
-    """The cluster that files are rendered for: files with its objects, its version, and what it serves besides."""
+    """The cluster that files are rendered for: files with its objects, its version, what it serves besides, and which
+    patches its hookrunner applies, "" for the default."""
 
     given: tuple[str, ...] = ()
     version: str = ""
     api_versions: tuple[str, ...] = ()
+    patches: str = ""
 
 
 _GIVEN_OPTION = click.option(
@@ -79,12 +82,22 @@ _GIVEN_OPTION = click.option(
 )
 
 
+PATCHES_HELP = "Of files: what spec.patches may change, as for `hookrunner start`. [default: listed]"
+_PATCHES_OPTION = click.option("--addon-patches", "patches", type=click.Choice(get_args(PatchMode)), help=PATCHES_HELP)
+
+
 def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command flags about the cluster that files are for, and as `cluster` what they say."""
 
     @wraps(command)
-    def call(version: str, api_versions: tuple[str, ...], given: tuple[str, ...] = (), **others: Any) -> Any:
-        cluster = ClusterFlags(given, version, named_versions(api_versions))
+    def call(
+        version: str,
+        api_versions: tuple[str, ...],
+        given: tuple[str, ...] = (),
+        patches: str | None = None,
+        **others: Any,
+    ) -> Any:
+        cluster = ClusterFlags(given, version, named_versions(api_versions), patches or "")
         if cluster != ClusterFlags() and not isinstance(others["source"], AddonDirectories):
             raise click.UsageError("flags about a cluster are for looking at files: give --addons-dir, too")
         return command(cluster=cluster, **others)
@@ -95,5 +108,5 @@ def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_given(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags of `for_a_cluster`, and --given."""
-    return _GIVEN_OPTION(for_a_cluster(command))
+    """Give a command the flags of `for_a_cluster`, --given and --addon-patches."""
+    return _GIVEN_OPTION(_PATCHES_OPTION(for_a_cluster(command)))

@@ -4,16 +4,18 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from hookrunner.cli.addons.addon_options import AddonFiles, addon_paths, read_files
-from hookrunner.cli.addons.addon_sources import ADDONS_DIR, AddonDirectories
+from hookrunner.cli.addons.addon_sources import ADDONS_DIR, PATCHES_HELP, AddonDirectories
 from hookrunner.cli.hooks.case_command import AnyOutcome, CaseCommand, case_options
 from hookrunner.cli.hooks.hook_test import HookSuite
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, timeout_option
 from hookrunner.errors import BadInput
+from hookrunner.model.addons import PatchMode
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.testing.addons.addon_bench import addon_bench
 from hookrunner.testing.addons.addon_cases import (
@@ -69,7 +71,8 @@ def _read_suite(ctx: click.Context) -> _AddonSuite:
     for addon in addons:
         if not case_paths(addon):
             echo(f"note: {addon} has no test cases: {addon / TESTS}/*.in.yaml", err=True)
-    files = read_files(AddonDirectories(tuple(dict.fromkeys(addon.absolute().parent for addon in addons))))
+    roots = AddonDirectories(tuple(dict.fromkeys(addon.absolute().parent for addon in addons)))
+    files = read_files(roots, params["patches"] or "")
     suite = HookSuite(files.settings.hooks, case_runner.load(hooks), named, params["at_once"], params["timeout"])
     return _AddonSuite(files, [case for case in cases if named in case.name], suite)
 
@@ -86,6 +89,7 @@ addon_test = CaseCommand(
             help="Test the addons in DIR, too. May be repeated, or DIR:DIR.",
         ),
         *case_options("addons and hooks do"),
+        click.Option(["--addon-patches", "patches"], type=click.Choice(get_args(PatchMode)), help=PATCHES_HELP),
         timeout_option(),
     ],
     help="""Run test cases of addons. DIR is an addon, or a directory of addons (default: ./addons).

@@ -66,13 +66,14 @@ class BuiltInstance:
 
 @dataclass(frozen=True, slots=True)
 class AddonBench:
-    """Builds instances. `source_of` says where packages are, `scratch` is a directory of its own."""
+    """Builds instances. `source_of` returns where packages are, `terms` are those of each build, `scratch` is
+    a directory of its own."""
 
     catalog: AddonCatalog
     source_of: SourceOf
     hooks: Bench
     builder: ObjectBuilder
-    images: ImageSettings
+    terms: BuildTerms
     scratch: Path
 
     async def build(self, document: JSON, cluster: tuple[JSON, ...], capabilities: Capabilities) -> BuiltInstance:
@@ -96,7 +97,7 @@ class AddonBench:
         require_rules(prepared.addon, instance)
         inputs = HookInputs(instance.document, prepared.chosen.directory, cluster)
         findings = await run_hooks(self.hooks, prepared.addon.directory, inputs, values, instance.unit)
-        terms = BuildTerms(self.images, scopes_in(cluster), quotes=True)
+        terms = replace(self.terms, read_scopes=scopes_in(cluster))
         return findings, await self.builder.build(prepared.request(values, terms))
 
 
@@ -202,8 +203,9 @@ async def addon_bench(settings: Settings, catalog: AddonCatalog, source_of: Sour
     """A bench with processes and a temporary directory of its own; hooks and templates find no cluster."""
     limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
     images = ImageSettings(settings.addons.private_registry, settings.addons.image_pull_secret)
+    terms = BuildTerms(images, patches=settings.addons.patches, quotes=True)
     with TemporaryDirectory(prefix="hookrunner-addons-") as scratch:
         async with Renderer(limits) as renderer, bench(settings.hooks) as hooks:
             runner = ProgramRunner(hooks.children, Path(scratch))
             builder = ObjectBuilder(renderer, runner, hooks.settings.environ)
-            yield AddonBench(catalog, source_of, hooks, builder, images, Path(scratch))
+            yield AddonBench(catalog, source_of, hooks, builder, terms, Path(scratch))

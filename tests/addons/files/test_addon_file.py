@@ -204,7 +204,7 @@ def test_the_pages_example_has_every_key_and_shows_the_defaults() -> None:
     assert document["object"].keys() == OBJECT.keys.keys()
     assert document["requires"].keys() == REQUIREMENTS.keys.keys()
     defaults = {key: rule["default"] for key, rule in SCHEMA["properties"].items() if "default" in rule}
-    shown = defaults.keys() - {"description", "requires", "text", "labels", "postRender"}
+    shown = defaults.keys() - {"description", "requires", "text", "labels", "postRender", "patches"}
     assert {key: document[key] for key in shown} == {key: defaults[key] for key in shown}
 
 

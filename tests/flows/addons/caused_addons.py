@@ -122,7 +122,7 @@ requires:
   objects: [{apiVersion: v1, kind: ConfigMap, namespace: default, name: no-object}]
 """
 _ADDONS = {
-    "plain": ("Plain", "instances: many\n"),
+    "plain": ("Plain", "instances: many\npatches: [{kind: ConfigMap, paths: [data]}]\n"),
     "onward": ("Onward", "instances: many\ndowngrade: refuse\n"),
     "lenient": ("Lenient", "instances: many\nunmatchedPatches: warn\n"),
     "hooked": ("Hooked", "instances: many\n"),

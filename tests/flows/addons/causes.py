@@ -120,6 +120,12 @@ CAUSES = (
             ]
         },
     ),
+    _spoilt(
+        "not-allowed",
+        "NotAllowed",
+        "does not list metadata.labels.mine",
+        {"patches": _patch("of-not-allowed", metadata={"name": "of-not-allowed", "labels": {"mine": "yes"}})},
+    ),
     _spoilt("invalid", "SchemaInvalid", "no key", {"patches": _patch("of-invalid", data={"no key": "a"})}),
     _spoilt("wrong-type", "SchemaInvalid", "of-wrong-type", {"patches": _patch("of-wrong-type", data={"text": 3})}),
     _refused("refused", "no key", {"version": "refused"}),

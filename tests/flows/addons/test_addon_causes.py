@@ -28,6 +28,7 @@ CONDITIONS = {
     "untested": ("VersionSupported", "False", "Untested"),
     "lenient": ("PatchesApplied", "False", "NoMatch"),
     "ambiguous": ("PatchesApplied", "False", "Ambiguous"),
+    "not-allowed": ("PatchesApplied", "False", "NotAllowed"),
     "report": ("Troubled", "True", "Troubled"),
 }
 """Conditions besides Ready, Available, Reconciling and Stalled."""

@@ -18,15 +18,28 @@ RENAMED = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {"name": "coredns", "namespace": "kube-system"},
-    "spec": {"template": {"spec": {"hostname": "names"}}},
+    "spec": {"template": {"metadata": {"annotations": {"example.com/for": "names"}}}},
+}
+TAKING_OVER = RENAMED | {
+    "spec": {
+        "template": {
+            "spec": {
+                "serviceAccountName": "clusterrole-aggregation-controller",
+                "hostPID": True,
+                "volumes": [{"name": "host", "hostPath": {"path": "/"}}],
+                "containers": [{"name": "coredns", "image": "evil", "securityContext": {"privileged": True}}],
+            }
+        }
+    }
 }
 NOWHERE = {"replicas": 1, "progressDeadlineSeconds": 5, "template": {"spec": {"nodeSelector": {"disk": "none"}}}}
 
 
 async def template(there: ClusterWorld) -> tuple[str, str]:
-    """Image and host name of CoreDNS' Pods."""
-    spec = (await there.read(DEPLOYMENT))["spec"]["template"]["spec"]
-    return spec["containers"][0]["image"].rpartition(":")[2], spec.get("hostname", "")
+    """Image of CoreDNS' Pods, and what a patch says that they are for."""
+    pods = (await there.read(DEPLOYMENT))["spec"]["template"]
+    annotations = pods["metadata"].get("annotations", {})
+    return pods["spec"]["containers"][0]["image"].rpartition(":")[2], annotations.get("example.com/for", "")
 
 
 async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWorld) -> None:
@@ -49,6 +62,7 @@ async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWo
     await survive(there)
     await roll_back_on_request(there)
     await match_nothing(there)
+    await take_nothing_over(there)
 
     (release,) = await there.helm("list")
     assert (release["name"], release["status"]) == (UNIT, "deployed")
@@ -112,6 +126,27 @@ async def match_nothing(there: ClusterWorld) -> None:
     shown = await there.reaches(DNS, {"phase": "PatchFailed", "healthy": False, "version": "1.14.6"})
     assert "other" in shown["errors"][0]
     assert [line for line in there.world.writes() if "coredns/default/status" not in line] == []
+    assert ((await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()) == before
+
+
+async def take_nothing_over(there: ClusterWorld) -> None:
+    """Given a patch that would make a Pod of its author's root on a node, with an account that may grant all rights."""
+    before = (await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()
+    await there.change(DNS, {"patches": [TAKING_OVER]})
+
+    async def reason() -> str:
+        conditions = (await there.status(DNS))["conditions"]
+        return next(str(entry["reason"]) for entry in conditions if entry["type"] == "Ready")
+
+    await there.until(reason, "NotAllowed", "the reason")
+    shown = await there.reaches(DNS, {"phase": "PatchFailed", "healthy": False, "version": "1.14.6"})
+    words = (
+        "spec.template.spec.hostPID (access to the node)",
+        "serviceAccountName",
+        "`patches`",
+        "--addon-patches all",
+    )
+    assert [word for word in words if word not in shown["errors"][0]] == []
     assert ((await there.read(DEPLOYMENT))["metadata"]["generation"], await there.world.releases()) == before
 
 

@@ -175,7 +175,9 @@ PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-thing
 
 
 async def test_unmatched_patch_may_be_only_reported(things: World) -> None:
-    things.write("addons/thing/addon.yaml", ADDON + "unmatchedPatches: warn\n")
+    things.write(
+        "addons/thing/addon.yaml", ADDON + "unmatchedPatches: warn\npatches: [{kind: ConfigMap, paths: [data]}]\n"
+    )
     await start(things)
     await put(things, patches=[PATCH, PATCH | {"metadata": {"name": "other"}}])
     await things.becomes("of-thing", text="patched", version="1.0.0")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
-from hookrunner.addons.build_request import ImageSettings
+from hookrunner.addons.build_request import BuildTerms
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
@@ -80,7 +80,7 @@ def offline(world: World, tools: Bench) -> AddonBench:
     catalog, source = AddonCatalog((world.addon,)), DirectorySource(world.directory)
     runner = ProgramRunner(tools.children, world.directory)
     builder = ObjectBuilder(Renderer(), runner, own_environment())
-    return AddonBench(catalog, lambda _addon: source, tools, builder, ImageSettings(), world.directory)
+    return AddonBench(catalog, lambda _addon: source, tools, builder, BuildTerms(quotes=True), world.directory)
 
 
 async def test_objects_are_those_of_a_running_hookrunner(offline: AddonBench, world: World) -> None:
