@@ -43,6 +43,14 @@ class CheckedSource:
     remarks: tuple[ModuleRemark, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedBuild:
+    """Remarks on what a package leads to, and its objects; None if it could not be built."""
+
+    remarks: tuple[ModuleRemark, ...]
+    objects: Sequence[JSON] | None = None
+
+
 async def check_source(addon: Addon) -> CheckedSource:
     """Read everything that the addon's directory offers. A source elsewhere is not looked at."""
     try:
@@ -147,18 +155,21 @@ def check_rules(addon: Addon) -> Iterator[ModuleRemark]:
         yield ModuleRemark(SPEC if is_generated else CRDS, place, "rule-unchecked", text)
 
 
-async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, scratch: Path) -> list[ModuleRemark]:
-    """Remarks on the objects of an instance that sets nothing."""
+async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, scratch: Path) -> CheckedBuild:
+    """Build the package for an instance that sets nothing, and look at its objects."""
     path = package_path(addon, package.version)
     try:
         built = await builder.build(_request(addon, package, unpack_package(package, scratch)))
     except (BadValues, MissingValue) as error:
-        return [ModuleRemark(path, code="needs-values", text=f"{error}: the package was not built here")]
+        remark = ModuleRemark(path, code="needs-values", text=f"{error}: the package was not built here")
     except RenderFailed as error:
-        return [ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")]
+        remark = ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")
     except (BadChart, BadPatch) as error:
-        return [ModuleRemark(path, code="chart-refused", text=str(error))]
-    return [*_check_kinds(addon, package, built), *_check_application(path, built)]
+        remark = ModuleRemark(path, code="chart-refused", text=str(error))
+    else:
+        remarks = (*_check_kinds(addon, package, built), *_check_application(path, built))
+        return CheckedBuild(remarks, built.rendered.objects)
+    return CheckedBuild((remark,))
 
 
 def _request(addon: Addon, package: Package, directory: Path) -> BuildRequest:

@@ -5,6 +5,7 @@ do what was meant. Their hooks are linted as by `hook lint`.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from hookrunner import safe_files
@@ -22,6 +23,7 @@ from hookrunner.linting.addon_checks import (
     check_source,
     default_instance,
 )
+from hookrunner.linting.addon_patches import check_patch_rules
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_linter import to_findings
@@ -67,8 +69,11 @@ class AddonLinter:
         remarks += check_rules(addon)
         defaults = _defaults(addon, values)
         remarks += check_placeholders(addon, values.schemas, defaults, source.packages)
-        for package in source.packages:
-            remarks += await check_build(addon, package, self.builder, self.scratch)
+        builds = [await check_build(addon, package, self.builder, self.scratch) for package in source.packages]
+        remarks += [remark for build in builds for remark in build.remarks]
+        objects = [build.objects for build in builds if build.objects is not None]
+        if len(objects) == len(source.packages) > 0:
+            remarks += check_patch_rules(addon, list(chain.from_iterable(objects)))
         return remarks
 
 

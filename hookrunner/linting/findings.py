@@ -80,6 +80,7 @@ ADDON_CODES = {
     "channel-refused": Severity.ERROR,
     "package-missing": Severity.ERROR,
     "package-refused": Severity.ERROR,
+    "patch-unused": Severity.WARNING,
     "placeholder-unset": Severity.WARNING,
     "placeholder-unused": Severity.WARNING,
     "rule-unchecked": Severity.WARNING,

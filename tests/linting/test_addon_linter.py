@@ -40,6 +40,7 @@ GOOD = {
 }
 OTHER_KIND = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.nodes, __A__: greeting}\n"
 UNSET = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.node}\n"
+RULE = GOOD["addon.yaml"].replace("{", "{{").replace("}", "}}") + 'patches:\n- kind: {}\n  paths: ["{}"]\n'
 BAD = [
     ("addon.yaml", "object: {}\n", "addon-refused", "addon.yaml:1", "object.kind is required"),
     ("values.yaml", "web: 5\n", "addon-refused", "values.yaml:1", "must be a map"),
@@ -57,6 +58,16 @@ BAD = [
     (f"{PACKAGE}/package.yaml", "kubernetes: five\n", "package-refused", f"{PACKAGE}:1", "kubernetes"),
     (f"{PACKAGE}/package.yaml", "kubernets: '>=1'\n", "key-unknown", f"{PACKAGE}/package.yaml:1", "'kubernetes'?"),
     ("addon.yaml", OTHER_KIND, "placeholder-unused", "addon.yaml:2", "__A__ stands in no file"),
+    ("addon.yaml", RULE.format("Deployment", "spec"), "patch-unused", "addon.yaml:4", "no package has a Deployment"),
+    ("addon.yaml", RULE.format("ConfigMap", "dta"), "patch-unused", "addon.yaml:5", "ConfigMap has no such field"),
+    (
+        "addon.yaml",
+        RULE.format("ConfigMap", "metadata.annotations[meta.helm.sh/x]"),
+        "patch-unused",
+        "addon.yaml:5",
+        "only --addon-patches all allows it, because it is what hookrunner and Helm keep about it",
+    ),
+    ("addon.yaml", RULE.format("ConfigMap", "data..x"), "addon-refused", "addon.yaml:1", "write keys with points"),
     ("addon.yaml", UNSET, "placeholder-unset", "addon.yaml:2", "nothing defines internal.node"),
     (
         "openapi/spec.yaml",
