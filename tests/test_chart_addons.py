@@ -78,6 +78,12 @@ def test_the_addons_of_the_image_are_offered_all_or_some(render: Render) -> None
     assert some.names == ("coredns", "kube-proxy")
 
 
+def test_patches_of_instances_are_off_until_they_are_allowed(render: Render) -> None:
+    allowed = [(), ("--set", "addons.patches=listed"), ("--set", "addons.patches=all")]
+    modes = [load({}, "hookrunner", variables(render(*ON, *flags))).addons.patches for flags in allowed]
+    assert modes == ["none", "listed", "all"]
+
+
 def test_rights_are_to_the_kinds_of_the_shipped_addons(render: Render) -> None:
     addons = find_addons([ROOT / "addons"]).addons
     plurals = sorted(addon.object.plural for addon in addons)
@@ -107,6 +113,7 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
 @pytest.mark.parametrize(
     ("flag", "words"),
     [
+        ("addons.patches=some", '"some" should be one of none, listed, all'),
         ("addons.names={corends}", "'corends' is not in the image: there are coredns, dashboard"),
         ("addons.instances[0].kind=CoreDNS", "an object needs apiVersion, kind and metadata.name"),
     ],
