@@ -21,7 +21,7 @@ from typing import Literal
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError, PackageReason
-from hookrunner.manifests.kustomize import KUSTOMIZATIONS
+from hookrunner.manifests.kustomization_files import KUSTOMIZATIONS
 from hookrunner.packages.names import require_package, shown
 from hookrunner.packages.package_files import (
     CHECKSUMS,

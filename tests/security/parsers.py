@@ -13,7 +13,7 @@ from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, BadPatch, PackageError, ReleaseFailed, RenderFailed
 from hookrunner.hooks import metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
-from hookrunner.manifests.kustomize import check_kustomizations
+from hookrunner.manifests.kustomization_files import check_kustomizations
 from hookrunner.manifests.patches import parse_patch
 from hookrunner.modules import offline, traits
 from hookrunner.packages import channels, package_files
