@@ -12,8 +12,6 @@ Source: https://www.rfc-editor.org/rfc/rfc9110#name-redirection-3xx
 """
 
 import asyncio
-import ipaddress
-import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -22,12 +20,13 @@ from functools import cache
 from typing import Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from hookrunner import __version__
 from hookrunner.errors import PackageError
 from hookrunner.kube.refusals import describe_error
+from hookrunner.packages.address_book import AddressBook, is_public_address
 from hookrunner.packages.source_locations import without_credentials
 from hookrunner.packages.web_proxies import WebProxies
 
@@ -36,54 +35,31 @@ MOST_REDIRECTS = 5
 _MOST_KEPT = 64
 _LARGEST_KEPT = 256 << 10
 """Answers with an ETag, and bytes of each."""
-_MOST_HOSTS = 256
-"""A forgotten host counts as public, which allows less."""
 _CONNECT_TIMEOUT = 10.0
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MISSING = frozenset({404, 410})
 
 
-class AddressBook(AbstractResolver):
-    """Remembers which addresses were used for a host; with `public_only` refuses all others. `inner` asks the system's
-    resolver unless given."""
-
-    def __init__(self, public_only: bool = False, inner: AbstractResolver | None = None) -> None:
-        self._public_only = public_only
-        self._inner = inner or aiohttp.ThreadedResolver()
-        self._addresses: dict[str, list[str]] = {}
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        results = await self._inner.resolve(host, port, family)
-        if len(self._addresses) >= _MOST_HOSTS:
-            self._addresses.clear()
-        self._addresses[host] = [result["host"] for result in results]
-        if self._public_only and not self.is_public(host):
-            raise OSError(None, f"{host} has a private address, and a public server redirected there")
-        return results
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-    def is_public(self, host: str) -> bool:
-        """Whether a host, as an address or by those that were used for its name, is on the internet."""
-        return all(map(is_public_address, self._addresses.get(host, [host])))
-
-
 class HttpsReader:
-    """An asynchronous context manager that owns connections. `tls` is for other trust than the system's."""
+    """An asynchronous context manager that owns connections. `tls` is for other trust than the system's,
+    `resolver` for other names."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None, proxies: WebProxies = _DIRECTLY) -> None:
+    def __init__(
+        self,
+        tls: ssl.SSLContext | None = None,
+        proxies: WebProxies = _DIRECTLY,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
         self._tls = tls
         self._proxies = proxies
+        self._resolver = resolver
         self._kept = OrderedDict[URL, tuple[str, bytes]]()
 
     async def __aenter__(self) -> Self:
-        self._book = AddressBook()
+        self._book = AddressBook(inner=self._resolver)
         self._session = self._new_session(self._book)
-        self._public_session = self._new_session(AddressBook(public_only=True))
+        self._public_session = self._new_session(AddressBook(public_only=True, inner=self._resolver))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -115,8 +91,8 @@ class HttpsReader:
         )
 
     async def _follow(self, url: URL, most: int) -> tuple[bytes | None, str]:
-        """The body at a URL or where it leads, and its ETag. A public server leads to public ones only, however
-        often."""
+        """The body at a URL or where it leads, and its ETag. A server that is not private leads to public ones only,
+        however often."""
         current, public_only = url, False
         tls = await asyncio.to_thread(system_trust) if self._tls is None else self._tls
         for _ in range(MOST_REDIRECTS + 1):
@@ -124,7 +100,7 @@ class HttpsReader:
                 if response.status not in _REDIRECTS:
                     return await self._read_answer(url, response, most)
                 location = response.headers.get("Location", "")
-            public_only = public_only or self._book.is_public(current.host or "")
+            public_only = public_only or not self._book.is_private(current.raw_host or "")
             current = redirect_target(current, location, public_only)
         raise PackageError("Malformed", f"{_shown(url)}: more than {MOST_REDIRECTS} redirects")
 
@@ -175,14 +151,6 @@ def redirect_target(current: URL, location: str, public_only: bool = False) -> U
         raise PackageError("Malformed", f"{_shown(current)}: {text}")
     user, password = (current.user, current.password) if target.origin() == current.origin() else (None, None)
     return target.with_user(user).with_password(password) if user else target.with_user(None)
-
-
-def is_public_address(address: str) -> bool:
-    """Whether this is an address on the internet; a name that is no address counts as one."""
-    try:
-        return ipaddress.ip_address(address.partition("%")[0]).is_global
-    except ValueError:
-        return True
 
 
 @cache

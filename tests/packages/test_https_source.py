@@ -1,23 +1,16 @@
 """Web servers as sources: what they cost, and what slow, wrong and hostile ones can do."""
 
 import gzip
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from hookrunner.errors import PackageError
-from hookrunner.packages.https_reader import (
-    AddressBook,
-    HttpsReader,
-    is_public_address,
-    redirect_target,
-    system_trust,
-)
+from hookrunner.packages.https_reader import HttpsReader, redirect_target, system_trust
 from hookrunner.packages.https_source import HttpsSource
+from tests.packages.name_server import Names
 from tests.packages.places import CHART, FILES, with_checksums
 from tests.packages.web_place import KUBERNETES, Answer, WebPlace, web_place
 from tests.tables import each
@@ -171,56 +164,6 @@ async def test_a_server_that_is_down_or_unknown_is_unreachable(place: WebPlace) 
 
 
 @each(
-    "address, public",
-    [
-        ("93.184.216.34", True),
-        ("2606:2800:220:1::1", True),
-        ("example.com", True),
-        ("127.0.0.1", False),
-        ("10.96.0.1", False),
-        ("192.168.1.1", False),
-        ("172.16.0.1", False),
-        ("169.254.169.254", False),
-        ("100.64.0.1", False),
-        ("0.0.0.0", False),
-        ("::1", False),
-        ("fd00::1", False),
-        ("fe80::1%eth0", False),
-        ("::ffff:10.0.0.1", False),
-    ],
-)
-def test_which_addresses_are_on_the_internet(address: str, public: bool) -> None:
-    assert is_public_address(address) is public
-
-
-class Names(AbstractResolver):
-    """A name server with these names."""
-
-    def __init__(self, **addresses: str) -> None:
-        self._addresses = addresses
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        address = self._addresses[host]
-        return [ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)]
-
-    async def close(self) -> None:
-        pass
-
-
-async def test_a_public_server_leads_to_no_name_with_a_private_address() -> None:
-    names = Names(inside="10.0.0.1", outside="93.184.216.34")
-    book = AddressBook(public_only=True, inner=names)
-    assert len(await book.resolve("outside")) == 1
-    with pytest.raises(OSError, match="inside has a private address"):
-        await book.resolve("inside")
-    free = AddressBook(inner=names)
-    await free.resolve("inside")
-    assert (free.is_public("inside"), free.is_public("10.0.0.1"), free.is_public("unknown")) == (False, False, True)
-
-
-@each(
     "current, location, target",
     [
         ("https://a.com/x/y", "z", "https://a.com/x/z"),
@@ -242,3 +185,29 @@ def test_a_public_server_leads_to_no_private_address(location: str) -> None:
     assert raised.value.reason == "Malformed"
     assert redirect_target(URL("https://a.com/x"), location) == URL(location)
     assert redirect_target(URL("https://a.com/x"), "https://93.184.216.34/", public_only=True)
+
+
+@each(
+    ("addresses", "location", "problem"),
+    [
+        (
+            ["127.0.0.1", "93.184.216.34"],
+            "https://127.0.0.1/",
+            "redirects from a public to the private address 127.0.0.1",
+        ),
+        (["127.0.0.1", "93.184.216.34"], "https://inside/", "inside has a private address"),
+        (["127.0.0.1"], "/here", ""),
+    ],
+)
+async def test_a_server_that_is_private_in_part_leads_to_no_private_address(
+    tmp_path: Path, addresses: list[str], location: str, problem: str
+) -> None:
+    names = Names(localhost=addresses, inside=["93.184.216.34", "10.0.0.1"])
+    async with web_place(tmp_path, names) as place:
+        place.put_channel("here", CHANNEL)
+        place.answers["/stable"] = Answer(status=302, headers={"Location": location})
+        source = place.source_at(place.base.replace("127.0.0.1", "localhost"))
+        if problem:
+            assert problem in str(await refusal(source))
+        else:
+            assert await source.read_channel("stable") == CHANNEL.decode()

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.abc import AbstractResolver
 
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
@@ -90,12 +91,14 @@ async def _lie(request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
 
 
 @asynccontextmanager
-async def web_place(directory: Path) -> AsyncIterator[WebPlace]:
-    """One on a free port; its certificate lies in the directory."""
+async def web_place(directory: Path, names: AbstractResolver | None = None) -> AsyncIterator[WebPlace]:
+    """One on a free port; its certificate, for 127.0.0.1 and localhost, lies in the directory. `names` is for its
+    reader."""
     pair = make_server_certificate(directory, "web")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(pair.certificate, pair.key)
-    async with HttpsReader(ssl.create_default_context(cafile=str(pair.certificate))) as reader:
+    trust = ssl.create_default_context(cafile=str(pair.certificate))
+    async with HttpsReader(trust, resolver=names) as reader:
         place = WebPlace(reader)
         runner = web.ServerRunner(web.Server(place.handle, handler_cancellation=True), shutdown_timeout=0)
         await runner.setup()
