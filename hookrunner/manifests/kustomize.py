@@ -5,7 +5,7 @@ everything else is. The program sees the package's files in an empty directory a
 
 Everything that a kustomization names must be a file or a directory of the package, so that a build needs no network and
 its result follows from the package's digest. Helm charts and plugins run programs; kubectl has them switched off, and
-here the message says what to do instead (see `kustomization_files.py`).
+here the message names what to use instead (see `kustomization_files.py`).
 https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
 """
 

@@ -91,7 +91,7 @@ def is_public_address(host: str) -> bool:
 
 
 def is_private_address(host: str) -> bool:
-    """Whether this is an address in a private network; a name is none."""
+    """Whether this is an address in a private network; False for a name."""
     address = _parse(host)
     return address is not None and _is_in(address, _PRIVATE)
 
