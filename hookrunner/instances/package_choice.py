@@ -11,7 +11,7 @@ package is still in the cache. So a restart with nothing to do asks no source.
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.build_preparation import ChosenPackage
@@ -96,8 +96,7 @@ class PackageChoice:
         if self._expired:
             return None
         if self._last:
-            is_same = self._last[0] == question and self._last[1].directory.is_dir()
-            return self._last[1] if is_same else None
+            return await self._put_in_place(self._last[1]) if self._last[0] == question else None
         if head is None or head.note or not _is_settled(status, question.generation, head):
             return None  # a revision that was restored is not what the spec has led to
         request = PackageRequest(self._addon.component, head.version)
@@ -107,6 +106,12 @@ class PackageChoice:
         channel, available = str(status.get("channel") or ""), str(status.get("availableVersion") or "")
         return await self._held_one(ResolvedVersion(head.version, channel, package.digest, available), package)
 
+    async def _put_in_place(self, chosen: ChosenPackage) -> ChosenPackage:
+        """What was chosen before, in its directory; written again if that was deleted. Raises PackageError."""
+        if self._fetcher.is_in_place(chosen.package.digest):
+            return chosen
+        return await self._held_one(chosen.version, chosen.package)
+
     async def _ask(
         self, source: PackageSource, instance: Instance, status: JSON, request: VersionRequest
     ) -> ChosenPackage | AddonObstacle:
@@ -115,6 +120,9 @@ class PackageChoice:
             version = resolve_version(request, await self._read_channel(source, instance.fields.channel))
         if isinstance(version, AddonObstacle):
             return version
+        if self._last:
+            with suppress(PackageError):  # if the source is down, the fetcher takes it from the cache
+                await self._put_in_place(self._last[1])
         with self._timed("fetch"):
             package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
         self._expired = bool(version.unread)

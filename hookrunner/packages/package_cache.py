@@ -8,9 +8,9 @@
 An entry is a directory named after its digest. It is written beside its place and then renamed, so that it is whole or
 absent; it never changes, and what is read is checked against its name, so that damage is found.
 
-Beyond the bound the least recently used entries are deleted, but none that is in use. Several processes may share a
-cache: a user of an entry holds a shared lock on its directory (flock), and only the holder of an exclusive one deletes
-it. The kernel drops the locks of a process that is killed.
+Beyond the bound, or when the disk has no room for a new one, the least recently used entries are deleted, but none that
+is in use. Several processes may share a cache: who uses or writes an entry holds a shared lock on its directory
+(flock), and only the holder of an exclusive one deletes it. The kernel drops the locks of a process that is killed.
 
 Offline commands have no cache: they write packages with `unpack_package` to a directory of their own.
 Source: flock(2)
@@ -35,9 +35,10 @@ from hookrunner.packages.package_files import PackageFiles, is_digest
 
 _LOG = log.get("packages.cache")
 _DRAFT, _DELETED = ".new-", ".old-"
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 3
-_ABANDONED = 3600.0
-"""Seconds after which a draft belongs to a process that was killed."""
+_ABANDONED = 60.0
+"""Seconds after which a draft without a lock belongs to a process that was killed."""
 _BLOCK = 4096
 """Bytes that the smallest file takes on most disks."""
 
@@ -92,7 +93,7 @@ class PackageCache:
         it cannot be written."""
         with self._mutex:
             try:
-                if not self._is_in_place(package.digest):
+                if not self.is_in_place(package.digest):
                     self._renew(package)
             except OSError as error:
                 text = f"cannot be written to {self._directory}: {error.strerror}; see --addon-cache-dir"
@@ -111,10 +112,11 @@ class PackageCache:
             if not held.users:
                 os.close(self._held.pop(digest).descriptor)
 
-    def _is_in_place(self, digest: str) -> bool:
-        """Is this entry held, and still the one under its name?"""
+    def is_in_place(self, digest: str) -> bool:
+        """Is this entry held, and still the one under its name? A cleaner of old files may have deleted it, and another
+        user made it then."""
         held = self._held.get(digest)
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             return held is not None and os.path.samestat(os.fstat(held.descriptor), os.stat(self._entry(digest)))
         return False
 
@@ -135,7 +137,12 @@ class PackageCache:
         for _ in range(_ATTEMPTS):
             if whole := self._open(package.component, package.version, package.digest):
                 return whole[1]
-            descriptor = self._write(package)
+            try:
+                descriptor = self._write(package)
+            except OSError as error:
+                if error.errno != errno.ENOSPC or not self._make_room(_needed(package)):
+                    raise
+                descriptor = self._write(package)
             if descriptor is not None:
                 return descriptor
         raise OSError(errno.EAGAIN, "it is damaged, and another process uses it", str(self._entry(package.digest)))
@@ -158,14 +165,32 @@ class PackageCache:
         return None
 
     def _write(self, package: Package) -> int | None:
-        """Write an entry under another name, lock it, rename it; the lock, or None if another process was faster."""
+        """Write an entry under another name, locked, and rename it; the lock, or None if another process was faster."""
         draft = self._directory / f"{_DRAFT}{os.urandom(8).hex()}"
         draft.mkdir(0o700)
+        descriptor, is_entry = os.open(draft, _DIRECTORY), False
         try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
             _write_files(package, draft)
-            return _rename_locked(draft, self._entry(package.digest))
+            is_entry = _rename(draft, self._entry(package.digest))
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            if not is_entry:
+                shutil.rmtree(draft, ignore_errors=True)
+                os.close(descriptor)
+        return descriptor if is_entry else None
+
+    def _make_room(self, needed: int) -> bool:
+        """Delete least recently used entries until the disk has room for so many bytes; none if all would not do."""
+        entries = [self._directory / name for _, name in sorted(self._scan())]
+        unused = [entry for entry in entries if f"sha256:{entry.name}" not in self._held]
+        if shutil.disk_usage(self._directory).free + sum(map(_size, unused)) < needed:
+            return False
+        for entry in unused:
+            if shutil.disk_usage(self._directory).free >= needed:
+                break
+            if _delete(entry):
+                _LOG.info("disk full, deleted a cached package that is not in use", path=entry)
+        return True
 
     def _shrink(self) -> None:
         """Delete the least recently used entries beyond the bound, and what killed processes have left."""
@@ -189,22 +214,18 @@ class PackageCache:
                     if is_digest(f"sha256:{file.name}"):
                         yield used, file.name
                     elif file.name.startswith((_DRAFT, _DELETED)) and used < time.time() - _ABANDONED:
-                        shutil.rmtree(file.path, ignore_errors=True)
+                        _delete(Path(file.path))
 
 
-def _rename_locked(draft: Path, entry: Path) -> int | None:
-    """Make a draft the entry and return the shared lock on it; None if the entry exists. Nothing can delete an entry
-    between its renaming and its lock."""
-    descriptor = _lock(draft, fcntl.LOCK_SH)
+def _rename(draft: Path, entry: Path) -> bool:
+    """Make a draft the entry; False if the entry exists."""
     try:
         os.rename(draft, entry)
     except OSError as error:
-        if descriptor is not None:
-            os.close(descriptor)
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
             raise
-        return None
-    return descriptor
+        return False
+    return True
 
 
 def _delete(entry: Path) -> bool:
@@ -227,7 +248,7 @@ def _delete(entry: Path) -> bool:
 def _lock(entry: Path, kind: int) -> int | None:
     """The descriptor that holds a lock on an entry; None if it does not exist or another lock is in the way."""
     try:
-        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(entry, _DIRECTORY)
     except OSError:
         return None
     try:
@@ -264,6 +285,12 @@ def _size(entry: Path) -> int:
             with suppress(OSError):
                 total += -(-os.lstat(Path(directory, name)).st_size // _BLOCK) * _BLOCK
     return total
+
+
+def _needed(package: Package) -> int:
+    """Bytes on disk, about, that a package will take."""
+    blocks = sum(-(-len(data) // _BLOCK) + path.count("/") for path, data in package.files.items())
+    return (blocks + 1) * _BLOCK
 
 
 def unpack_package(package: Package, parent: Path) -> Path:

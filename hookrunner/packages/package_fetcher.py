@@ -135,6 +135,10 @@ class PackageFetcher:
         if it cannot be written."""
         return await asyncio.to_thread(self._cache.hold, package)
 
+    def is_in_place(self, digest: str) -> bool:
+        """Is a package that is held still in its directory?"""
+        return self._cache.is_in_place(digest)
+
     def release(self, digest: str) -> None:
         """End one `hold`."""
         self._cache.release(digest)

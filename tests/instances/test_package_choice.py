@@ -21,7 +21,7 @@ from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from tests.instances.samples import ADDON, instance
 from tests.packages.places import FILES, with_checksums
-from tests.packages.web_place import WebPlace, web_place
+from tests.packages.web_place import Answer, WebPlace, web_place
 
 HEAD = Head("dns.default.x", "default", 3, "deployed", version="1.0")
 CHANNEL = b"manifests: [{name: dns, version: %s}]\n"
@@ -85,8 +85,33 @@ async def test_directory_that_a_cleaner_has_deleted_comes_back(place: WebPlace, 
     choice = choice_of(place.source, cache)
     first = await chosen(choice, instance())
     shutil.rmtree(first.directory)
+    place.requests.clear()
     again = await chosen(choice, instance())
     assert (again.directory, again.directory.is_dir()) == (first.directory, True)
+    assert place.requests == []
+
+
+async def test_changed_spec_needs_neither_source_nor_directory_for_what_is_installed(
+    place: WebPlace, cache: PackageCache
+) -> None:
+    choice = choice_of(place.source, cache)
+    first = await chosen(choice, instance())
+    shutil.rmtree(first.directory.parent)
+    place.answers["/packages/dns/1.0/SHA256SUMS"] = Answer(status=503)
+    again = await chosen(choice, instance(generation=2, status=SETTLED))
+    assert (again.package.digest, again.directory, again.directory.is_dir()) == (DIGEST, first.directory, True)
+
+
+async def test_directory_that_another_has_made_in_place_of_ours_is_not_used(
+    place: WebPlace, cache: PackageCache
+) -> None:
+    choice = choice_of(place.source, cache)
+    first = await chosen(choice, instance())
+    shutil.rmtree(first.directory)
+    first.directory.mkdir()
+    (first.directory / "manifest.yaml").write_text("evil")
+    again = await chosen(choice, instance())
+    assert (again.directory / "manifest.yaml").read_bytes() == FILES["manifest.yaml"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The cache: whole entries or none, a bound, and what is in use stays, also by another process."""
 
+import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -107,6 +110,7 @@ def test_an_entry_in_use_is_never_deleted(root: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from hookrunner.packages.package_cache import PackageCache
 from tests.packages.test_package_cache import package
 print(PackageCache(Path(sys.argv[1]), 1).hold(package()), flush=True)
@@ -164,6 +168,65 @@ def test_many_threads_and_two_caches_leave_whole_entries(root: Path) -> None:
         thread.join()
     assert problems == []
     assert all(len(name) == 64 for name in entries(root))
+
+
+def test_what_another_process_is_writing_stays(root: Path) -> None:
+    cache = PackageCache(root, NO_LIMIT)
+    cache.store(package())
+    (root / ".new-slow").mkdir()
+    os.utime(root / ".new-slow", (0, 0))
+    writer = os.open(root / ".new-slow", os.O_RDONLY)
+    fcntl.flock(writer, fcntl.LOCK_SH)
+    cache.store(package("b"))
+    assert (root / ".new-slow").exists()
+    os.close(writer)
+    cache.store(package("c"))
+    assert not (root / ".new-slow").exists()
+
+
+class Disk:
+    """A disk of so many bytes for what is below a directory: no file is made when it is full."""
+
+    def __init__(self, root: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, self.size, self._open = root, size, os.open
+        monkeypatch.setattr(os, "open", self.open)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=self.free))
+
+    @property
+    def used(self) -> int:
+        return sum(-(-file.stat().st_size // 4096) * 4096 for file in self.root.rglob("*"))
+
+    @property
+    def free(self) -> int:
+        return max(0, self.size - self.used)
+
+    def open(self, path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if flags & os.O_CREAT and self.free == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return self._open(path, flags, mode, **more)
+
+
+def test_on_a_full_disk_unused_entries_make_room(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, cache = Disk(root, 250_000, monkeypatch), PackageCache(root, NO_LIMIT)
+    used, old, new = (package(name, 80_000) for name in "abc")
+    directory = cache.hold(used)
+    use(cache, old)
+    assert (cache.hold(new) / "name").read_bytes() == b"c"
+    assert (directory / "name").exists()
+    assert cache.read("coredns", "1.0", old.digest) is None
+    assert disk.used <= disk.size
+
+
+def test_a_disk_that_stays_full_costs_no_entry(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Disk(root, 250_000, monkeypatch)
+    cache = PackageCache(root, NO_LIMIT)
+    use(cache, package("a", 80_000))
+    (root / "other").write_bytes(bytes(150_000))
+    with pytest.raises(PackageError, match=r"No space left on device; see --addon-cache-dir"):
+        cache.hold(package("b", 200_000))
+    assert cache.read("coredns", "1.0", package("a", 80_000).digest)
+    (root / "other").unlink()
+    assert cache.hold(package("b", 80_000)).is_dir()
 
 
 def test_what_a_killed_process_left_is_deleted_after_an_hour(root: Path) -> None:
