@@ -16,11 +16,14 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
+import yaml
+
 from hookrunner import redaction
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.placeholders import is_document
+from kubetypes.bounds import TooLarge
 from kubetypes.json_values import JSON
-from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1, BadDocument, documents, events
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """File names by which kustomize knows a directory."""
@@ -123,7 +126,7 @@ def _place(directory: str, name: str) -> str:
 def _problems(path: str, package: _PackageFiles) -> Iterator[str]:
     directory = posixpath.dirname(path)
     try:
-        found = list(documents(package.files[path], YAML_1_1))
+        found = _read_strictly(package.files[path])
     except BadDocument as error:
         yield str(error)
         return
@@ -187,7 +190,7 @@ def _plugin_problems(text: str, directory: str, package: _PackageFiles) -> Itera
         yield problem
         return
     try:
-        plugins = list(documents(_configuration(text, directory, package.files), YAML_1_1))
+        plugins = _read_strictly(_configuration(text, directory, package.files))
     except BadDocument as error:
         yield f"'{name}': {error}"
         return
@@ -212,6 +215,19 @@ def _configuration_problems(plugin: JSON, directory: str, package: _PackageFiles
         yield f"kustomize has no plugin {kind}; use one of {', '.join(sorted(_KINDS))}"
     else:
         yield from _name_problems(plugin, directory, package)
+
+
+def _read_strictly(data: bytes) -> list[JSON]:
+    """The documents of a file. Raises BadDocument, also for `<<`: if a mapping has a key by itself and by `<<`, one of
+    kustomize's parsers takes the later one, the other one and ours take the mapping's own."""
+    found = list(documents(data, YAML_1_1))
+    try:
+        merges = any(isinstance(event, yaml.ScalarEvent) and event.value == "<<" for event in events(data))
+    except TooLarge as error:
+        raise BadDocument(1, str(error)) from None
+    if merges:
+        raise BadDocument(1, "`<<` is not read in a kustomization; write the keys themselves")
+    return found
 
 
 def _read(data: bytes) -> list[JSON]:

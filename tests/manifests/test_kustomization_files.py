@@ -147,7 +147,12 @@ FETCHED: Mapping[str, Mapping[str, str]] = {
         "kustomization.yaml": "transformers: [p.yaml]",
         "p.yaml": f"{{apiVersion: builtin, kind: List, items: [{plugin('PatchTransformer', 'path: URL')}]}}",
     },
-    "merge": {"kustomization.yaml": "configMapGenerator: [{name: a, <<: {files: [k=URL]}}]"},
+    "merge": {"kustomization.yaml": "configMapGenerator: [{name: a, files: [Corefile], <<: {files: [k=URL]}}]"},
+    "merge by tag": {"kustomization.yaml": "configMapGenerator: [{name: a, !!merge '<<': {files: [k=URL]}}]"},
+    "merge in a plugin": {
+        "kustomization.yaml": "generators: [p.yaml]",
+        "p.yaml": f"{{<<: {{files: [k=URL]}}, {plugin(GENERATOR, 'options: {}')[1:]}",
+    },
     "anchor": {"kustomization.yaml": "crds: &a [URL]\nopenapi: {path: cm.yaml}\nconfigurations: *a"},
     "JSON patch": {
         "kustomization.yaml": "transformers: [p.yaml]",
@@ -202,6 +207,6 @@ async def test_nothing_is_asked_of_the_network(
         await run_kustomize(package, runner)
     assert web.asked, "kubectl does not ask for this: the case proves nothing"
     web.asked.clear()
-    with pytest.raises(RenderFailed, match=r"not in the package|is an address|list of plugins"):
+    with pytest.raises(RenderFailed, match=r"not in the package|is an address|list of plugins|`<<` is not read"):
         await build_kustomization(package, runner)
     assert web.asked == []
