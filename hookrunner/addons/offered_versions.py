@@ -13,10 +13,14 @@ from pathlib import Path
 
 from hookrunner.errors import PackageError
 from hookrunner.model.addons import Addon
-from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel
+from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel, version_order
 from hookrunner.packages.names import is_channel
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
+
+_MOST = 100
+"""Versions that are looked at: a channel may name thousands."""
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +61,29 @@ class Offer:
         }
 
 
-async def read_offer(addon: Addon, source: PackageSource, kubernetes: str, channels: Sequence[str] = ()) -> Offer:
-    """Read all versions, the newest first, and channels: the addon's usual one, those in a directory, where they can
-    be listed, and these. Raises PackageError if the source cannot list versions."""
-    chosen, problems = dict[str, str](), dict[str, str]()
+async def read_offer(
+    addon: Addon, source: PackageSource, kubernetes: str, channels: Sequence[str] = (), installed: Sequence[str] = ()
+) -> Offer:
+    """Read versions, the newest first, and channels: the addon's usual one, those in a directory, where they can
+    be listed, and these. A web server lists no versions: then they are those that the channels name, and the installed
+    ones. Raises PackageError if the source cannot list versions."""
+    chosen, problems, named = dict[str, str](), dict[str, str](), set(installed)
     listed = await asyncio.to_thread(_list_channels, Path(source.location))
     for name in dict.fromkeys((addon.defaults.channel, *channels, *listed)):
         try:
             channel = parse_channel(name, await source.read_channel(name))
+            named |= {entry.version for entry in channel.entries_of(addon.component)}
             chosen[name] = choose_entry(channel, addon.component, kubernetes).version
         except PackageError as error:
             problems[name] = str(error)
-    names = await source.list_versions(addon.component)
-    versions = [await _read_version(addon, source, name, kubernetes) for name in names]
+    names = await source.list_versions(addon.component) or sorted(sorted(named), key=version_order, reverse=True)
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(version: str) -> OfferedVersion:
+        async with slots:
+            return await _read_version(addon, source, version, kubernetes)
+
+    versions = await asyncio.gather(*map(read, names[:_MOST]))
     return Offer(addon.name, addon.component, chosen, problems, tuple(versions))
 
 

@@ -240,9 +240,9 @@ class _BlueprintMaker:
     def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer) -> InstanceViewSources:
         helm, units = self._helm, self._convergence.views
 
-        async def read(addon: Addon, channels: Sequence[str]) -> Offer:
+        async def read(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
             kubernetes = (await helm.capabilities.get()).kube_version
-            return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels)
+            return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels, installed)
 
         return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read)
 

@@ -56,7 +56,7 @@ class HttpsSource:
         return decode_channel(name, text)
 
     async def list_versions(self, component: str) -> list[str]:
-        """None: web servers do not list them. The channels do."""
+        """None: web servers do not list them. Channels do, which `addons/offered_versions.py` looks at."""
         require_component(component)
         return []
 

@@ -103,6 +103,8 @@ def addon_versions(name: str, source: Source, cluster: ClusterFlags, channels: t
     echo_styled(to_table(_VERSION_TITLES, list(_version_rows(offer))))
     for problem in (*offer["problems"].values(), *(row["problem"] for row in offer["versions"] if "problem" in row)):
         echo(problem, err=True)
+    if not offer["versions"] and not offer["problems"]:
+        echo(f"the source has no versions of {offer['component']}, and no channel names one", err=True)
 
 
 def _versions_path(name: str, channels: Sequence[str]) -> str:

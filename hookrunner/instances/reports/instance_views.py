@@ -46,7 +46,7 @@ class LiveUnits(Protocol):
 @dataclass(frozen=True, slots=True)
 class InstanceViewSources:
     """Where the views look. `units` shows what instances have in common with modules; releases are in the namespace
-    `home`; `read_offer` asks the source of an addon, for some channels besides its own."""
+    `home`; `read_offer` asks the source of an addon, for some channels besides its own, and for installed versions."""
 
     registry: LiveUnits
     reported: ReportedInstances
@@ -54,7 +54,7 @@ class InstanceViewSources:
     releases: Releases
     home: str
     offer: AddonOffer
-    read_offer: Callable[[Addon, Sequence[str]], Awaitable[Offer]]
+    read_offer: Callable[[Addon, Sequence[str], Sequence[str]], Awaitable[Offer]]
 
 
 class InstanceViews:
@@ -90,7 +90,10 @@ class InstanceViews:
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
         """What the source of an addon that is offered has for this cluster. Raises PackageError, KubeError."""
         offered = self._sources.offer.addons[addon].addon
-        return (await self._sources.read_offer(offered, channels)).as_json()
+        rows = [row for row in self.rows() if row.addon == addon]
+        channels = [*channels, *(row.channel for row in rows if row.channel)]
+        installed = [row.version for row in rows if row.version]
+        return (await self._sources.read_offer(offered, channels, installed)).as_json()
 
     def values(self, section: str, layer: Layer, whole: bool) -> JSON:
         """Exactly what hooks are given. Raises RenderFailed before its first run."""

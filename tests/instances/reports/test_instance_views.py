@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.offered_versions import Offer
+from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed, RenderFailed
-from hookrunner.instances.addon_offer import AddonOffer
+from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_registry import LiveUnit, to_module
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -90,14 +91,16 @@ class Site:
 
     world: World
     units: Units = field(default_factory=Units)
+    offered: dict[str, OfferedAddon] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.reported = ReportedInstances(Notices(), self.world.metrics, lambda: 0.0)
 
-        async def read_offer(addon: Addon, channels: Sequence[str]) -> Offer:
-            return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, ())
+        async def read_offer(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
+            versions = tuple(map(OfferedVersion, installed))
+            return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, versions)
 
-        offer = AddonOffer({}, (BAD,))
+        offer = AddonOffer(self.offered, (BAD,))
         self.views = InstanceViews(
             InstanceViewSources(self.units, self.reported, Shown(), self.world.records, "home", offer, read_offer)
         )
@@ -116,6 +119,16 @@ def test_rows_show_what_was_reported_last(site: Site, world: World) -> None:
     assert (known.name, known.version, known.phase, known.revision, known.healthy) == ("x", "1.0", "Current", 2, True)
     assert (known.objects, known.created) == ({"Current": 2}, 1782907200.0)
     assert (unknown.name, unknown.phase, unknown.objects, unknown.pinned) == ("y", "", {}, False)
+
+
+async def test_versions_are_asked_for_with_what_instances_follow_and_have(site: Site, world: World) -> None:
+    site.offered["dns"] = OfferedAddon(ADDON, AddonValues())
+    site.units.add(world, instance())
+    assert (await site.views.versions("dns", ["next"]))["channels"] == {"next": "1.0"}
+    site.reported.take_in(instance(), CURRENT)
+    offer = await site.views.versions("dns", ["next"])
+    assert list(offer["channels"]) == ["next", "stable"]
+    assert [version["version"] for version in offer["versions"]] == ["1.0"]
 
 
 def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:
