@@ -82,7 +82,7 @@ class AddonsSettings:
             "addon-refresh",
             DURATION,
             "10m",
-            "Addons: how often remote sources and the cluster's version are looked at; 0 is never, but for the version "
+            "Addons: how often sources and the cluster's version are looked at; 0 is never, but for the version "
             "after each loss of the API server.",
         )
     )
