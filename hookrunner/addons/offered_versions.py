@@ -14,7 +14,7 @@ from pathlib import Path
 from hookrunner.errors import PackageError
 from hookrunner.model.addons import Addon
 from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel, version_order
-from hookrunner.packages.names import is_channel
+from hookrunner.packages.directory_source import list_channels
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
 
@@ -68,10 +68,11 @@ async def read_offer(
     be listed, and these. A web server lists no versions: then they are those that the channels name, and the installed
     ones. Raises PackageError if the source cannot list versions."""
     chosen, problems, named = dict[str, str](), dict[str, str](), set(installed)
-    listed = await asyncio.to_thread(_list_channels, Path(source.location))
+    listed = await asyncio.to_thread(list_channels, Path(source.location))
     for name in dict.fromkeys((addon.defaults.channel, *channels, *listed)):
         try:
-            channel = parse_channel(name, await source.read_channel(name))
+            text = await source.read_channel(name)
+            channel = parse_channel(name, text, source.location if source.is_remote else "")
             named |= {entry.version for entry in channel.entries_of(addon.component)}
             chosen[name] = choose_entry(channel, addon.component, kubernetes).version
         except PackageError as error:
@@ -85,12 +86,6 @@ async def read_offer(
 
     versions = await asyncio.gather(*map(read, names[:_MOST]))
     return Offer(addon.name, addon.component, chosen, problems, tuple(versions))
-
-
-def _list_channels(directory: Path) -> list[str]:
-    """The channels in a directory of packages; none where that is not what a source has."""
-    paths = sorted(directory.iterdir()) if directory.is_dir() else []
-    return [path.name for path in paths if is_channel(path.name) and path.is_file()]
 
 
 async def _read_version(addon: Addon, source: PackageSource, version: str, kubernetes: str) -> OfferedVersion:

@@ -103,8 +103,13 @@ def describe_unreachable(error: BaseException, connection: Connection) -> str:
     return f"{connection.server}: {describe_error(error)}{origin}"
 
 
-def describe_error(error: BaseException) -> str:
-    """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters."""
+def describe_error(error: BaseException, authorities: str = "") -> str:
+    """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters.
+    `authorities` is the setting that says whose certificates are trusted, for advice."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return _certificate_problem(error.certificate_error, authorities)
+    if isinstance(error, aiohttp.ClientConnectorSSLError) and isinstance(error.os_error, ssl.SSLError):
+        return f"Cannot connect: no TLS: {error.os_error.reason or error.os_error}"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the answer broke off in the middle"
     if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
@@ -112,6 +117,17 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, aiohttp.ConnectionTimeoutError):  # its text has the URL, of which each attempt has another
         return "Cannot connect: no answer in time"
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
+
+
+def _certificate_problem(error: Exception, authorities: str) -> str:
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return str(error)
+    problem = f"certificate verify failed: {error.verify_message}"
+    if error.verify_code in _WRONG_NAME or not authorities:
+        return problem
+    if error.verify_code in _OUT_OF_DATE:
+        return f"{problem}: renew the server's certificate, or correct this machine's clock"
+    return f"{problem}: name the authority that it is from with {authorities}"
 
 
 def _whose(connection: Connection) -> str:

@@ -24,8 +24,7 @@ from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.channels import parse_channel
-from hookrunner.packages.directory_source import PACKAGES, DirectorySource
-from hookrunner.packages.names import is_channel
+from hookrunner.packages.directory_source import PACKAGES, DirectorySource, list_channels
 from hookrunner.packages.package import PACKAGE_FILE, Package
 from hookrunner.packages.package_cache import unpack_package
 from hookrunner.packages.source_locations import DirectoryLocation, parse_location
@@ -71,7 +70,7 @@ async def check_source(addon: Addon) -> CheckedSource:
         except PackageError as error:
             remarks.append(ModuleRemark(package_path(addon, version), code="package-refused", text=str(error)))
     remarks += [remark for package in packages for remark in _unknown_keys(addon, package)]
-    for name in sorted({*_channel_names(location.path), addon.defaults.channel}):
+    for name in sorted({*list_channels(location.path), addon.defaults.channel}):
         remarks += [remark async for remark in _check_channel(addon, source, name, versions)]
     return CheckedSource(tuple(packages), tuple(remarks))
 
@@ -79,10 +78,6 @@ async def check_source(addon: Addon) -> CheckedSource:
 def package_path(addon: Addon, version: str, file: str = "") -> str:
     """The path of a package, or of a file in it, in the addon's directory."""
     return str(Path(addon.source) / PACKAGES / addon.component / version / file)
-
-
-def _channel_names(root: Path) -> list[str]:
-    return sorted(path.name for path in root.iterdir() if path.is_file() and is_channel(path.name))
 
 
 async def _check_channel(

@@ -62,26 +62,29 @@ class Channel:
         return tuple(entry for entry in self.entries if entry.name in ("", component))
 
 
-def decode_channel(name: str, text: bytes) -> str:
-    """A channel's text, for a source. Raises PackageError: TooLarge, or Malformed for what is not UTF-8."""
+def decode_channel(name: str, text: bytes, server: str = "") -> str:
+    """A channel's text, for a source. `server` is its location, for messages, if that is another machine. Raises
+    PackageError: TooLarge, or Malformed for what is not UTF-8."""
+    what = _named(name, server)
     if len(text) > LARGEST_CHANNEL:
-        raise PackageError("TooLarge", f"channel '{name}' has more than {in_units(LARGEST_CHANNEL)}")
+        raise PackageError("TooLarge", f"{what} has more than {in_units(LARGEST_CHANNEL)}")
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise PackageError("Malformed", f"channel '{name}' is not UTF-8; write it again") from None
+        raise PackageError("Malformed", f"{what} is not UTF-8; write it again") from None
 
 
-def parse_channel(name: str, text: str) -> Channel:
+def parse_channel(name: str, text: str, server: str = "") -> Channel:
     """The channel with this text. Raises PackageError with the reason Malformed, and everything that is wrong."""
     require_channel(name)
+    what = _named(name, server)
     try:
         document = next(documents(text.encode(), YAML_1_2, PACKAGE_TEXT), None)
     except BadDocument as error:
-        raise PackageError("Malformed", f"channel '{name}': {error}") from None
+        raise PackageError("Malformed", f"{what}: {error}") from None
     document = {} if document is None else document
     if problems := list(check(document, _FILE)) or list(_wrong_values(document["manifests"])):
-        raise PackageError("Malformed", f"channel '{name}': " + "; ".join(map(str, problems)))
+        raise PackageError("Malformed", f"{what}: " + "; ".join(map(str, problems)))
     return Channel(name, tuple(map(_parse_entry, document["manifests"])), tuple(_unknown_keys(document)))
 
 
@@ -123,6 +126,10 @@ def version_order(version: str) -> tuple[bool, ranges.Key]:
         return True, ranges.version_key(version)
     except ValueError:
         return False, ((0, 0, 0), ())
+
+
+def _named(name: str, server: str) -> str:
+    return f"channel '{name}'" + (f" at {server}" if server else "")
 
 
 def _parse_entry(entry: JSON) -> ChannelEntry:

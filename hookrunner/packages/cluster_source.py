@@ -28,6 +28,7 @@ from hookrunner.packages.names import is_version, require_channel, require_compo
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import PackageFiles
 from hookrunner.packages.source_locations import ClusterLocation
+from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
 PACKAGE_LABEL = "hookrunner.io/package"
@@ -70,9 +71,11 @@ class ClusterSource:
             raise PackageError("NoChannel", f"{what}: the object does not exist; make it or name another") from None
         except KubeError as error:
             raise self._unreachable(what, error) from error
-        text = dict(_contents(holder)).get(name)
+        texts = dict(_contents(holder))
+        text = texts.get(name)
         if text is None:
-            raise PackageError("NoChannel", f"{what}: the object has no such key; add it or name another channel")
+            problem = f"the object has no such key; add it or name another channel{suggestion(name, texts)}"
+            raise PackageError("NoChannel", f"{what}: {problem}")
         return decode_channel(name, text)
 
     async def list_versions(self, component: str) -> list[str]:
@@ -95,14 +98,15 @@ class ClusterSource:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
         require_package(component, version)
         files = PackageFiles(f"{component} {version}")
-        label, has_objects = version.replace("+", "_"), False
+        label, has_objects, near = version.replace("+", "_"), False, ""
         if _LABEL.fullmatch(component) and _LABEL.fullmatch(label):
             selector = f"{PACKAGE_LABEL}={component},{VERSION_LABEL}={label}"
             async for obj in self._list(f"package {files.package}", ListOptions(selector, limit=_PAGE)):
                 has_objects = True
                 _add_files(obj, files)
+            near = "" if has_objects else suggestion(version, await self.list_versions(component))
         if not has_objects:
-            text = f"no object in {self.location} has its labels; use another version or add it"
+            text = f"no object in {self.location} has its labels; use another version or add it{near}"
             raise files.refusal("NotFound", text)
         return parse_package(component, version, files.by_path)
 

@@ -28,6 +28,7 @@ from hookrunner.packages.names import (
     LARGEST_CHANNEL,
     LARGEST_FILE,
     MOST_FILES,
+    is_channel,
     is_version,
     require_channel,
     require_component,
@@ -35,6 +36,7 @@ from hookrunner.packages.names import (
 )
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import PackageFiles
+from hookrunner.shapes import suggestion
 
 PACKAGES = "packages"
 
@@ -86,7 +88,10 @@ class DirectorySource:
             text = _read_file(self._inside(self._root / name, what), LARGEST_CHANNEL)
         except FileNotFoundError:
             self._require_root()
-            raise PackageError("NoChannel", f"{what} does not exist; write the file, or name another one") from None
+            near = suggestion(name, list_channels(self._root))
+            raise PackageError(
+                "NoChannel", f"{what} does not exist; write the file, or name another one{near}"
+            ) from None
         except OSError as error:
             raise _unusable(what, error) from None
         return decode_channel(name, text)
@@ -117,11 +122,18 @@ class DirectorySource:
             if os.path.isdir(directory):
                 text = f"{error.filename} does not exist; correct the link or write the file"
                 raise files.refusal("Malformed", text) from None
-            raise files.refusal("NotFound", f"{directory} does not exist; use another version or add it") from None
+            text = f"does not exist; use another version or add it{self._suggestion(component, version)}"
+            raise files.refusal("NotFound", f"{directory} {text}") from None
         except OSError as error:
             raise _unusable(f"package {component} {version}", error) from None
         package = self._packages[key] = parse_package(component, version, files.by_path)
         return package
+
+    def _suggestion(self, component: str, version: str) -> str:
+        try:
+            return suggestion(version, self._list_versions(component))
+        except PackageError:
+            return ""
 
     def _walk(self, directory: Path, files: PackageFiles) -> Iterator[_FileOnDisk]:
         """The files below a directory, each resolved, in the order of their names."""
@@ -165,6 +177,14 @@ class DirectorySource:
         if not os.path.isdir(self._root):
             text = "does not exist; make it, or name another one in `source` of addon.yaml or with --addon-source"
             raise PackageError("Unreachable", f"the source directory {self.location} {text}")
+
+
+def list_channels(directory: Path) -> list[str]:
+    """The names of the channels in a directory of packages; none where that is not what a source has."""
+    try:
+        return sorted(path.name for path in directory.iterdir() if is_channel(path.name) and path.is_file())
+    except OSError:
+        return []
 
 
 def _read_file(path: Path, most: int) -> bytes:

@@ -76,7 +76,7 @@ class HttpsReader:
         try:
             body, etag = await self._follow(url, most)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error)}") from error
+            raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error, 'SSL_CERT_FILE')}") from error
         if keep:
             self._keep(url, etag, body)
         return body

@@ -53,7 +53,7 @@ class HttpsSource:
             text = await self._reader.read(self._url(name), LARGEST_CHANNEL, keep=True)
         if text is None:
             raise PackageError("NoChannel", f"channel '{name}' does not exist at {self.location}; name another one")
-        return decode_channel(name, text)
+        return decode_channel(name, text, self.location)
 
     async def list_versions(self, component: str) -> list[str]:
         """None: web servers do not list them. Channels do, which `addons/offered_versions.py` looks at."""
@@ -78,8 +78,8 @@ class HttpsSource:
         if listed is not None:
             files.add(CHECKSUMS, listed)
         elif not files.by_path:
-            text = f"neither {CHECKSUMS} nor {MANIFEST} exists at {self.location}; use another version or add it"
-            raise files.refusal("NotFound", text)
+            advice = "use another version (`hookrunner addon versions`), or add it"
+            raise files.refusal("NotFound", f"neither {CHECKSUMS} nor {MANIFEST} exists at {self.location}; {advice}")
         return parse_package(component, version, files.by_path)
 
     async def _read_files(self, component: str, version: str, paths: list[str], files: PackageFiles) -> None:

@@ -107,7 +107,8 @@ class PackageFetcher:
         """A channel, read anew. Raises PackageError, which a metric and the log also tell: with an exact version in the
         spec no status does."""
         try:
-            channel = parse_channel(name, await self._read(source, source.read_channel, name))
+            text = await self._read(source, source.read_channel, name)
+            channel = parse_channel(name, text, source.location if source.is_remote else "")
         except PackageError as error:
             self._metrics.addon_channel_reads.inc(source.location, error.reason)
             _LOG.warn("channel not usable", location=source.location, reason=error.reason, error=str(error))

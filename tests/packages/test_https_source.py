@@ -1,5 +1,6 @@
 """Web servers as sources: what they cost, and what slow, wrong and hostile ones can do."""
 
+import asyncio
 import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,8 +9,11 @@ import pytest
 from yarl import URL
 
 from hookrunner.errors import PackageError
+from hookrunner.metrics.names import Metrics
 from hookrunner.packages.https_reader import HttpsReader, redirect_target, system_trust
 from hookrunner.packages.https_source import HttpsSource
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.package_fetcher import PackageFetcher
 from tests.packages.name_server import Names
 from tests.packages.places import CHART, FILES, with_checksums
 from tests.packages.web_place import KUBERNETES, Answer, WebPlace, web_place
@@ -155,9 +159,35 @@ async def test_a_server_that_is_down_or_unknown_is_unreachable(place: WebPlace) 
     async with HttpsReader() as strict:
         error = await refusal(HttpsSource(place.base, strict, KUBERNETES, 5))
     assert (error.reason, "certificate" in str(error).lower()) == ("Unreachable", True)
+    assert str(error).startswith(f"{place.base}/stable: certificate verify failed: self")
+    assert str(error).endswith(" certificate: name the authority that it is from with SSL_CERT_FILE")
     error = await refusal(place.source_at("https://me:secret@127.0.0.1:1/x"))
     assert error.reason == "Unreachable"
     assert "https://127.0.0.1:1/x/stable: Cannot connect" in str(error)
+
+
+async def test_a_server_without_tls_is_named_as_such() -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with listener, HttpsReader() as reader:
+        base = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        error = await refusal(HttpsSource(base, reader, KUBERNETES, 5))
+    assert str(error).startswith(f"{base}/stable: Cannot connect: no TLS: ")
+
+
+@each(
+    ("text", "problem"), [(b"manifests: [", ": not YAML"), (b"\xff", " is not UTF-8"), (b"x" * (1 << 20 | 1), " has")]
+)
+async def test_a_broken_channel_is_named_with_its_server(place: WebPlace, text: bytes, problem: str) -> None:
+    place.put_channel("stable", text)
+    fetcher = PackageFetcher(PackageCache(Path("/nonexistent"), 1), "digest", Metrics(""))
+    with pytest.raises(PackageError) as raised:
+        await fetcher.read_channel(place.source, "stable")
+    assert str(raised.value).startswith(f"channel 'stable' at {place.base}{problem}")
 
 
 # ── redirects ─────────────────────────────────────────────────────────────────────────────────────────────────────────

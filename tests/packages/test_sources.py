@@ -80,6 +80,18 @@ async def test_a_channel_that_is_not_there_is_refused(place: Place, name: str) -
     assert (await refusal(place.source.read_channel(name))).reason == "NoChannel"
 
 
+async def test_the_closest_version_and_channel_are_named_where_they_can_be_listed(place: Place) -> None:
+    place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
+    for version in ("1.14.6", "2.0.0"):
+        place.put_package("coredns", version, with_checksums(FILES))
+    said = [str(await refusal(place.source.read_package("coredns", "1.14")))]
+    said.append(str(await refusal(place.source.read_channel("stabel"))))
+    if await place.source.list_versions("coredns"):
+        assert ["did you mean '1.14.6'?" in said[0], "did you mean 'stable'?" in said[1]] == [True, True]
+    else:
+        assert "use another version (`hookrunner addon versions`)" in said[0]
+
+
 async def test_a_channel_is_a_text(place: Place) -> None:
     place.put_channel("stable", b"\xff\xfe\xff")
     assert (await refusal(place.source.read_channel("stable"))).reason == "Malformed"
