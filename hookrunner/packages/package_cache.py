@@ -59,7 +59,10 @@ class PackageCache:
         self._most = most
         self._held: dict[str, _Held] = {}
         self._sizes: dict[str, int] = {}
+        self._disk = threading.Lock()
+        """Held while files are read and written, which may take as long as a disk does."""
         self._mutex = threading.Lock()
+        """Held for a moment: an event loop may wait for it."""
 
     @property
     def size(self) -> int:
@@ -70,7 +73,7 @@ class PackageCache:
         """The package with this digest, None if it is not there, not whole or cannot be read."""
         if not is_digest(digest):
             return None
-        with self._mutex:
+        with self._disk:
             whole = self._open(component, version, digest)
             if whole is None:
                 return None
@@ -91,21 +94,20 @@ class PackageCache:
         """The directory with the package's files, which stays until `release` was called as often. One that was deleted
         nevertheless, as by a cleaner of old files, is written again. Raises PackageError with the reason Unreachable if
         it cannot be written."""
-        with self._mutex:
+        with self._disk:
             try:
-                if not self.is_in_place(package.digest):
+                if not self._share(package.digest):
                     self._renew(package)
             except OSError as error:
                 text = f"cannot be written to {self._directory}: {error.strerror}; see --addon-cache-dir"
                 raise PackageError("Unreachable", f"package {package} {text}") from error
-            self._held[package.digest].users += 1
             entry = self._entry(package.digest)
             _touch(entry)
             self._shrink()
             return entry
 
     def release(self, digest: str) -> None:
-        """End one `hold`."""
+        """End one `hold`. It does not wait for others that read or write."""
         with self._mutex:
             held = self._held[digest]
             held.users -= 1
@@ -120,10 +122,19 @@ class PackageCache:
             return held is not None and os.path.samestat(os.fstat(held.descriptor), os.stat(self._entry(digest)))
         return False
 
+    def _share(self, digest: str) -> bool:
+        """One more user of an entry that is in place; False if it is not."""
+        with self._mutex:
+            if is_shared := self.is_in_place(digest):
+                self._held[digest].users += 1
+            return is_shared
+
     def _renew(self, package: Package) -> None:
-        """Hold the entry of a package, which may be another directory than before."""
-        before = self._held.get(package.digest)
-        self._held[package.digest] = _Held(self._enter(package), before.users if before else 0)
+        """One more user of the entry of a package, which may be another directory than before."""
+        descriptor = self._enter(package)
+        with self._mutex:
+            before = self._held.get(package.digest)
+            self._held[package.digest] = _Held(descriptor, before.users + 1 if before else 1)
         if before:
             os.close(before.descriptor)
 

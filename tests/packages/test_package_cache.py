@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -182,6 +183,26 @@ def test_what_another_process_is_writing_stays(root: Path) -> None:
     os.close(writer)
     cache.store(package("c"))
     assert not (root / ".new-slow").exists()
+
+
+def test_a_release_does_not_wait_for_a_slow_disk(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, is_writing, may_write, real = PackageCache(root, NO_LIMIT), threading.Event(), threading.Event(), os.open
+
+    def slow_open(path: str | Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT:
+            is_writing.set()
+            may_write.wait(10)
+        return real(path, flags, mode)
+
+    cache.hold(package())
+    monkeypatch.setattr(os, "open", slow_open)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(cache.hold, package("b"))
+        assert is_writing.wait(10)
+        cache.release(package().digest)
+        assert not held.done()
+        may_write.set()
+        assert held.result().is_dir()
 
 
 class Disk:
