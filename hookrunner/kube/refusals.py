@@ -105,7 +105,7 @@ def describe_unreachable(error: BaseException, connection: Connection) -> str:
 
 def describe_error(error: BaseException, authorities: str = "") -> str:
     """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters.
-    `authorities` is the setting that says whose certificates are trusted, for advice."""
+    `authorities` is the setting that names trusted certificates, for advice."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return _certificate_problem(error.certificate_error, authorities)
     if isinstance(error, aiohttp.ClientConnectorSSLError) and isinstance(error.os_error, ssl.SSLError):
