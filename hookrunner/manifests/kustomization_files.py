@@ -14,7 +14,7 @@ Source: `fileloader.go`, `repospec.go` and `plugins/builtinhelpers` in https://g
 import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -89,7 +89,8 @@ def generated_from(files: Mapping[str, bytes], *keys: str) -> frozenset[str]:
         directory = posixpath.dirname(path)
         for document in _maps(_read(files[path])):
             texts = (text for key, value in document.items() for text in _plugin_texts(key, value))
-            plugins = (plugin for text in texts for plugin in _maps(_read(_configuration(text, directory, files))))
+            configurations = dict(_configuration(text, directory, files) for text in texts)
+            plugins = (plugin for data in configurations.values() for plugin in _maps(_read(data)))
             named = (item for configured in (document, *plugins) for item in _named(configured))
             found |= {_place(directory, name) for _, key, name in named if key in keys}
     return frozenset(found)
@@ -101,6 +102,10 @@ class _PackageFiles:
 
     files: Mapping[str, bytes]
     directories: Container[str]
+    plugins: dict[str, list[JSON]] = field(default_factory=dict)
+    """Configurations that were read, by their path or text."""
+    checked: set[tuple[str, str]] = field(default_factory=set)
+    """Those, with the directory, in which nothing was wrong."""
 
     def problem_of(self, directory: str, name: str) -> str:
         """Why a name in a kustomization of this directory is nothing of the package; "" if it is."""
@@ -180,8 +185,12 @@ def _is_inline(text: str) -> bool:
     return is_document(text) or any(isinstance(document, dict | list) for document in _read(_encoded(text)))
 
 
-def _configuration(text: str, directory: str, files: Mapping[str, bytes]) -> bytes:
-    return _encoded(text) if _is_inline(text) else files.get(_place(directory, text), b"")
+def _configuration(text: str, directory: str, files: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """The configurations of plugins that a text is or names, by the text or the path: one file may have many names."""
+    if _is_inline(text):
+        return text, _encoded(text)
+    place = _place(directory, text)
+    return place, files.get(place, b"")
 
 
 def _plugin_problems(text: str, directory: str, package: _PackageFiles) -> Iterator[str]:
@@ -189,8 +198,11 @@ def _plugin_problems(text: str, directory: str, package: _PackageFiles) -> Itera
     if name == text and (problem := package.problem_of(directory, text)):
         yield problem
         return
+    key, data = _configuration(text, directory, package.files)
+    if (key, directory) in package.checked:
+        return
     try:
-        plugins = _read_strictly(_configuration(text, directory, package.files))
+        plugins = package.plugins[key] = package.plugins.get(key) or _read_strictly(data)
     except BadDocument as error:
         yield f"'{name}': {error}"
         return
@@ -198,6 +210,7 @@ def _plugin_problems(text: str, directory: str, package: _PackageFiles) -> Itera
         yield f"'{name}' is no file with plugins; name files, not directories"
     for plugin in plugins:
         yield from (f"'{name}': {problem}" for problem in _configuration_problems(plugin, directory, package))
+    package.checked.add((key, directory))
 
 
 def _configuration_problems(plugin: JSON, directory: str, package: _PackageFiles) -> Iterator[str]:

@@ -9,6 +9,7 @@ here the message names what to use instead (see `kustomization_files.py`).
 https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
 """
 
+import asyncio
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,7 +52,7 @@ async def build_kustomization(
     Raises RenderFailed: for what is not in the package, and with kustomize's message, in which the words in `hidden` do
     not stand.
     """
-    check_kustomizations(files)
+    await asyncio.to_thread(check_kustomizations, files)
     return await run_kustomize(files, runner, hidden)
 
 

@@ -97,6 +97,12 @@ def test_what_generators_read_is_known_in_plugins_too() -> None:
     assert generated_from(files, "env", "envs") == {"a=b.env", "sub/b.env"}
 
 
+def test_a_plugin_that_is_named_a_thousand_times_is_read_once() -> None:
+    names = "".join(f"- {'./' * number}p.yaml\n" for number in range(1_000))
+    document = f"---\n{PLUGIN}literals: [{'a=b, ' * 50_000}]\n"
+    check(f"transformers:\n{names}", p_yaml=document)
+
+
 class Web:
     """A web server that remembers for which paths it was asked."""
 
