@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.options import PREDECESSORS
 from hookrunner.settings import load
 from tests.tables import each
 
@@ -96,6 +97,19 @@ def test_a_users_image_copies_existing_files_of_ours() -> None:
     assert (
         "COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/" in (ROOT / "Dockerfile").read_text()
     )
+
+
+def test_what_users_of_the_predecessors_paste_names_what_the_image_has() -> None:
+    page = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/migration.md"))
+    made = " ".join(text for word, text in INSTRUCTIONS if word in ("COPY", "RUN"))
+    entries = set(re.findall(r'^ENTRYPOINT \["(\S+)", "--", "(/\S+)"\]', page, re.MULTILINE))
+    assert entries == {("/sbin/tini", "/shell-operator"), ("/sbin/tini", "/addon-operator")}
+    paths = {path for entry in entries for path in entry} | set(
+        re.findall(r"COPY --from=\S*/hookrunner:latest (\S+)", page)
+    )
+    assert [path for path in paths if f" {path}" not in made] == []
+    assert {compat for compat in re.findall(r"HOOKRUNNER_COMPAT=(\S+)", page)} == set(PREDECESSORS)
+    assert f"USER {last('USER')}" in page
 
 
 def test_under_every_name_hooks_modules_and_global_hooks_are_found_where_the_image_has_them(
