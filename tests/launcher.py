@@ -193,8 +193,9 @@ class Server:
 
 
 def become(*, cwd: str, env: Mapping[str, str], stdout: int, stderr: int) -> None:
-    """Make this process like one that was just started with this directory and these variables."""
+    """Make this process like one that was just started in a terminal, with this directory and these variables."""
     server = os.getppid()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) may have started the tests
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setpgid(0, 0)
     os.dup2(stdout, 1)

@@ -142,6 +142,15 @@ OF_LIBC = 1 << 31 | 1 << 32
 """Signals 32 and 33 are the C library's own. What `make` starts ignores them, and Python cannot change that."""
 
 
+@pytest.fixture
+def hanging_up() -> Iterator[None]:
+    """As if nohup(1) had not started the tests: what it ignores hooks ignore too, for the user asked for that."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hanging_up")
 async def test_the_child_has_default_signals(script: Script) -> None:
     _, printed = await run(script('yes | head -n1; echo "${PIPESTATUS[0]}"; grep -E "Sig(Blk|Ign)" /proc/self/status'))
     *pipe, blocked, ignored = printed.texts()
