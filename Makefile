@@ -17,7 +17,7 @@ types: ## mypy --strict on code, tests and benchmarks
 lint: ## ruff and shellcheck
 	@ruff check --quiet .
 	@ruff format --quiet --check .
-	@shellcheck .ci/run .ci/renew .ci/release hooks/*.sh hookrunner/shell/*.sh
+	@shellcheck .ci/fresh .ci/run .ci/renew .ci/release hooks/*.sh hookrunner/shell/*.sh
 
 contract: ## rooms import downwards only
 	@out=$$(lint-imports 2>&1) || { printf '%s\n' "$$out"; exit 1; }

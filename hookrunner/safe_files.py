@@ -20,7 +20,7 @@ import re
 import resource
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
@@ -67,6 +67,34 @@ class User:
         if status.st_mode & stat.S_IWGRP and status.st_gid not in self.groups | {0}:
             return f"can be written by the group {status.st_gid}"
         return ""
+
+
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
+
+
+def may_exist(path: Path) -> bool:
+    """Is something there? So says a path that cannot be examined, too: reading it reports what is wrong, where "no"
+    would be silence. `Path.exists` and its like answer "no" from Python 3.14 on, and raise before."""
+    return _may_be(path, lambda _mode: True)
+
+
+def may_be_directory(path: Path) -> bool:
+    """Is it a directory, or a path that cannot be examined (`may_exist`)?"""
+    return _may_be(path, stat.S_ISDIR)
+
+
+def may_be_file(path: Path) -> bool:
+    """Is it a regular file, or a path that cannot be examined (`may_exist`)?"""
+    return _may_be(path, stat.S_ISREG)
+
+
+def _may_be(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    try:
+        return is_kind(os.stat(path).st_mode)
+    except OSError as error:
+        return error.errno not in _NOTHING_THERE
+    except ValueError:  # a NUL in the path
+        return False
 
 
 def require_directory(path: Path, flag: str) -> None:

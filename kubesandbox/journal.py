@@ -41,6 +41,15 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(0o600)  # there are Secrets in it
         db = sqlite3.connect(path, isolation_level=None, timeout=0.5)
+        try:
+            Journal._prepare(db)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    @staticmethod
+    def _prepare(db: sqlite3.Connection) -> None:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -48,7 +57,6 @@ class Journal:
         if found not in (0, FORMAT):
             raise sqlite3.DatabaseError(f"it is of format {found}, this program writes {FORMAT}")
         db.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
-        return db
 
     def objects(self) -> Iterator[Stored]:
         """What was kept."""

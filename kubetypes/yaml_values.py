@@ -51,6 +51,10 @@ _TAG = "tag:yaml.org,2002:"
 _QUOTE = "quote it if it is meant as text"
 
 
+_LIBRARY_TOO_DEEP = "exceeded maximum nesting depth"
+"""What libyaml says from version 0.2.6 on, which reads ahead and so notices before we do."""
+
+
 class BadDocument(ValueError):
     """A text cannot be read. `number` counts its documents from 1; the message is one line."""
 
@@ -72,9 +76,10 @@ def documents(text: bytes, dialect: re.Pattern[str], bounds: DocumentBounds | Ta
                 yield _Document(events, dialect, tally).value(next(events))
                 number += 1
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}: " if mark else ""
-        raise BadDocument(number, f"not YAML: {place}{error.problem}") from None
+        is_deep = error.problem == _LIBRARY_TOO_DEEP
+        raise BadDocument(
+            number, f"{_line(error)}{TOO_DEEP}" if is_deep else f"not YAML: {_line(error)}{error.problem}"
+        ) from None
     except TooLarge as error:
         raise BadDocument(number, str(error)) from None
     except RecursionError:  # the stack was deep already
@@ -83,17 +88,27 @@ def documents(text: bytes, dialect: re.Pattern[str], bounds: DocumentBounds | Ta
         raise BadDocument(number, f"not YAML: {' '.join(str(error).split())}") from None
 
 
+def _line(error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    return f"line {mark.line + 1}: " if mark else ""
+
+
 def events(text: bytes | str) -> Iterator[yaml.Event]:
     """The parser's events of all documents, for places in a text: aliases stay what they are. Raises TooLarge,
     yaml.YAMLError."""
     tally, depth = Tally(DOCUMENT), 0
     tally.add(len(text), 0)
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEPTH:
-            raise TooLarge(_placed(event, TOO_DEEP))
-        tally.add(0, 1)
-        yield event
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                raise TooLarge(_placed(event, TOO_DEEP))
+            tally.add(0, 1)
+            yield event
+    except yaml.MarkedYAMLError as error:
+        if error.problem == _LIBRARY_TOO_DEEP:
+            raise TooLarge(f"{_line(error)}{TOO_DEEP}") from None
+        raise
 
 
 def old_words(text: str) -> list[tuple[str, ...]]:

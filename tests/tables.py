@@ -5,7 +5,6 @@ rows, so it is one case: all rows run, and the failure lists each row that faile
 test whose rows change what a fixture gives stays parametrized.
 """
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +28,7 @@ def each(names: str | Sequence[str], rows: Iterable[Any], ids: Any = None) -> Ca
     def folded(test: Test) -> Test:
         signature = inspect.signature(test)
         rest = [parameter for parameter in signature.parameters.values() if parameter.name not in words]
-        runner: Any = _awaiting(test, table) if asyncio.iscoroutinefunction(test) else _calling(test, table)
+        runner: Any = _awaiting(test, table) if inspect.iscoroutinefunction(test) else _calling(test, table)
         functools.update_wrapper(runner, test)
         del runner.__wrapped__  # pytest would take its signature
         runner.__signature__ = signature.replace(parameters=rest)

@@ -54,7 +54,7 @@ def test_objects_for_kubectl_do_not_begin_with_a_brace() -> None:
     assert [str(page) for page in pages if begins.search(page.read_text())] == []
 
 
-@pytest.mark.parametrize("script", ["run", "renew", "release"])
+@pytest.mark.parametrize("script", ["fresh", "run", "renew", "release"])
 def test_the_ci_scripts_are_readable_by_bash(script: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / script], check=True)
 

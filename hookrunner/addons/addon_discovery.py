@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner import log
+from hookrunner import log, safe_files
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.addon_values import read_addon_values
 from hookrunner.addons.files.addon_file import read_addon
@@ -74,7 +74,7 @@ def _children(root: Path) -> Iterator[Path]:
 def _read(directory: Path, root: Path) -> Addon:
     """The addon in a directory. A link gives the name, and its target the files. Raises BadAddon."""
     _require_name(directory.name)
-    if not directory.exists():
+    if not safe_files.may_exist(directory):
         raise BadAddon(f"{directory}: it is a dangling link; correct it or remove it")
     addon = read_addon(directory, root)
     read_definitions(addon)
@@ -98,7 +98,7 @@ def _require_name(name: str) -> None:
 
 
 def _require_executable(path: Path) -> None:
-    if not path.is_file():
+    if not safe_files.may_be_file(path):
         raise BadAddon(f"{path}: does not exist, but postRender names it; add it or correct addon.yaml")
     if not os.access(path, os.X_OK):
         raise BadAddon(f"{path}: is not executable, but postRender names it; run: chmod +x {path}")

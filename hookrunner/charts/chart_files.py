@@ -69,7 +69,7 @@ DEFAULT = IgnoreRule(("templates", ".?*"), anywhere=False, directories=False, ne
 def read_ignore_rules(directory: Path) -> tuple[IgnoreRule, ...]:
     """Read the rules of a chart. Raises BadChart."""
     file = directory / ".helmignore"
-    if not file.is_file():
+    if not safe_files.may_be_file(file):
         return (DEFAULT,)
     lines = safe_files.read_text(file, "utf-8-sig", "replace").splitlines()
     parsed = [_parse_rule(file, line.strip()) for line in lines if line.strip() and not line.strip().startswith("#")]
@@ -189,7 +189,7 @@ def _members(name: str, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]
 
 def _files(directory: Path) -> list[File]:
     try:
-        ignore = read_ignore_rules(directory) if (directory / CHART).is_file() else None
+        ignore = read_ignore_rules(directory) if safe_files.may_be_file(directory / CHART) else None
         return sorted(_walk(directory, "", ignore, ()))
     except OSError as error:
         raise BadChart(f"{error.filename}: {error.strerror}") from None

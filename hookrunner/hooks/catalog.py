@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from hookrunner import log
+from hookrunner import log, safe_files
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery, writable
 from hookrunner.hooks.config import hook_config, rules
@@ -52,7 +52,7 @@ async def load(settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
     hook is bad and bad hooks are not skipped; then it names every problem of every hook.
     """
     directory = settings.directory
-    if directory is None or (settings.optional and not directory.is_dir()):
+    if directory is None or (settings.optional and not safe_files.may_be_directory(directory)):
         return Catalog(())
     await asyncio.to_thread(writable.check, directory, settings)
     catalog = _usable(await ask(discovery.find(directory), settings, children, jq), settings)

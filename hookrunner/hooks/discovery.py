@@ -98,7 +98,7 @@ def find_in_module(module: str, directory: Path) -> list[HookFile]:
     Raises BadHookConfig if that cannot be read.
     """
     top = directory / "hooks"
-    if not top.exists():
+    if not safe_files.may_exist(top):
         return []
     try:
         entries = _hooks(_survey(top, ("lib", "venv")), top)
@@ -149,7 +149,7 @@ def _is_batch(path: Path) -> bool:
 def _global_top(directory: Path) -> tuple[Path, str]:
     """Where global hooks are, and what their names begin with."""
     inner = directory / "hooks"
-    return (inner, f"{GLOBAL}/hooks/") if inner.is_dir() else (directory, f"{GLOBAL}/")
+    return (inner, f"{GLOBAL}/hooks/") if safe_files.may_be_directory(inner) else (directory, f"{GLOBAL}/")
 
 
 def _compiled(top: Path, directory: Path, ignored: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
+from hookrunner import safe_files
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
@@ -297,7 +298,11 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
 
 def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
     """What hooks have reported to an earlier process, without those that the addon has no more."""
-    return [report for report in hook_conditions_before(instance.status) if (addon.directory / report.hook).is_file()]
+    return [
+        report
+        for report in hook_conditions_before(instance.status)
+        if safe_files.may_be_file(addon.directory / report.hook)
+    ]
 
 
 def _content_key(changed: VersionlessId) -> str:

@@ -38,6 +38,7 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 from requests.utils import should_bypass_proxies
 
+from hookrunner import safe_files
 from kubetypes.bounds import DIGITS, TOO_MANY_DIGITS, TooLarge
 from kubetypes.yaml_values import events
 
@@ -100,7 +101,7 @@ def _words(error: Exception) -> str:
 
 def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
     """The connection that a context of one or more kubeconfig files describes."""
-    if not any(Path(path).expanduser().is_file() for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR)):
+    if not any(safe_files.may_be_file(Path(path).expanduser()) for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR)):
         raise ConfigException("no such file: name one with --kube-config or KUBECONFIG")
     for path in paths.split(ENV_KUBECONFIG_PATH_SEPARATOR):
         _check(Path(path).expanduser())
@@ -133,7 +134,7 @@ def _connection(merger: KubeConfigMerger, context: str, derived: str, paths: str
 
 def _check(path: Path) -> None:
     """The package's own reader knows no bounds: it recurses, and computes numbers of any length. Raises TooLarge."""
-    if path.is_file():
+    if safe_files.may_be_file(path):
         try:
             for event in events(path.read_bytes()):
                 if isinstance(event, yaml.ScalarEvent) and len(event.value) > DIGITS and _NUMBER.fullmatch(event.value):
@@ -166,7 +167,7 @@ def in_cluster(directory: Path) -> dict[str, Any]:
         "origin": "service account of this pod",
         "in_pod": True,
         "means": "token file",
-        "namespace": namespace.read_text("utf-8").strip() if namespace.is_file() else "",
+        "namespace": namespace.read_text("utf-8").strip() if safe_files.may_be_file(namespace) else "",
         "token_file": str(token),
     }
 

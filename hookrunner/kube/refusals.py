@@ -62,8 +62,9 @@ def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
 
 
 _WRONG_NAME = frozenset({62, 63, 64})
-_OUT_OF_DATE = frozenset({9, 10})
-"""OpenSSL's numbers for a certificate that is for another host, and one that is not valid at this time."""
+_OUT_OF_DATE = {9: "certificate is not yet valid", 10: "certificate has expired"}
+"""OpenSSL's numbers for a certificate that is for another host, and one that is not valid at this time. Its sentences
+for the latter differ between versions, and some have advice."""
 
 _ANONYMOUS = 'User "system:anonymous"'
 
@@ -147,7 +148,7 @@ def _distrust(error: Exception, connection: Connection) -> str:
     """Why its certificate is refused, and where that can be mended."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return str(error)
-    problem = f"certificate verify failed: {error.verify_message}"
+    problem = f"certificate verify failed: {_OUT_OF_DATE.get(error.verify_code, error.verify_message)}"
     if not connection.origin:
         return problem
     if error.verify_code in _WRONG_NAME:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hookrunner import log, redaction
+from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadManifest, HookFailed, RenderFailed
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
@@ -158,7 +158,7 @@ def _printed_objects(name: str, text: str) -> tuple[SourcedObject, ...]:
 
 
 def _require_executable(path: Path, name: str) -> None:
-    if not path.is_file():
+    if not safe_files.may_be_file(path):
         raise RenderFailed(f"{name}: {path} is not there; correct `postRender` in addon.yaml")
     if not os.access(path, os.X_OK):
         raise RenderFailed(f"{name}: {path}: permission denied; make it executable: chmod +x {path}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner import log
+from hookrunner import log, safe_files
 from hookrunner.errors import BadInput, BadModule
 from hookrunner.hooks.discovery import ANY_EXECUTE, compiled_in_module
 from hookrunner.model.modules import GLOBAL, Module, camel, kebab
@@ -111,7 +111,7 @@ def _read_directory(module: Module) -> Module:
     description = traits.read(module.directory) if traits.MODULE_FILE in names or "Chart.yaml" in names else None
     module = replace(
         module,
-        chart="Chart.yaml" in names or (module.directory / "templates").is_dir(),
+        chart="Chart.yaml" in names or safe_files.may_be_directory(module.directory / "templates"),
         script=_script(module.directory / "enabled") if "enabled" in names else None,
         compiled=compiled_in_module(module.directory) if "hooks" in names else (),
     )

@@ -196,9 +196,9 @@ def _advice(command: Command, error: OSError) -> str:
 
 def why_not_startable(path: Path) -> str:
     """What is wrong with an executable and what to do, as far as that shows without starting it; else ""."""
-    if not path.exists():
+    if not safe_files.may_exist(path):
         return "the file is not there; correct the path"
-    if not path.is_file():
+    if not safe_files.may_be_file(path):
         return "it is no file but a directory or a device; name the executable itself"
     if not os.access(path, os.X_OK):
         return f"permission denied; make it executable: chmod +x {path}"

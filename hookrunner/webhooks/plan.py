@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hookrunner import safe_files
 from hookrunner.certificates.issuing import service_names, url_names
 from hookrunner.errors import StartRefused
 from hookrunner.model.bindings import Hook, ReviewKind
@@ -163,7 +164,7 @@ def _server(
 ) -> ServerPlan:
     source = settings.webhooks.certs
     files = CertificateFiles(own.cert, own.key, own.ca)
-    use_files = source.kind == "files" or (source.kind == "auto" and _is_there(own.cert))
+    use_files = source.kind == "files" or (source.kind == "auto" and safe_files.may_exist(own.cert))
     secret = CertificateSecret(namespace, source.secret, source.kind != "secret")
     return ServerPlan(
         serves,
@@ -183,11 +184,3 @@ def _names(settings: Settings, namespace: str) -> tuple[str, ...]:
         return (LOOPBACK,)
     services = (settings.validating.service, settings.conversion.service)
     return tuple(name for service in services for name in service_names(service, namespace))
-
-
-def _is_there(file: Path) -> bool:
-    """A file that cannot be examined counts as existing: reading it reports what is wrong with it."""
-    try:
-        return file.exists()
-    except OSError:
-        return True

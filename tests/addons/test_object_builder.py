@@ -1,5 +1,6 @@
 """Objects of an instance: the same from every form of package, in one order, with namespaces and labels."""
 
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import own_environment
 from kubetypes.json_values import JSON
+from tests.controlplane.tools import find_tool
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {text: __GREETING__}\n"
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: web}\n"
@@ -48,6 +50,12 @@ TAKING_OVER = {
 CHART = {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
 
 Request = Callable[..., BuildRequest]
+
+
+@pytest.fixture
+def kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put it on PATH, which it may not be on."""
+    monkeypatch.setenv("PATH", f"{find_tool('kubectl').parent}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -97,6 +105,7 @@ async def test_chart_leads_to_the_same_objects(builder: ObjectBuilder, request_o
     assert charted.rendered.objects == plain.rendered.objects
 
 
+@pytest.mark.usefixtures("kubectl")
 async def test_kustomization_leads_to_the_same_objects(builder: ObjectBuilder, request_of: Request) -> None:
     kustomization = "resources: [a.yaml]\n"
     built = await builder.build(request_of({"kustomization.yaml": kustomization, "a.yaml": CONFIG}))
@@ -104,6 +113,7 @@ async def test_kustomization_leads_to_the_same_objects(builder: ObjectBuilder, r
     assert built.rendered.objects == plain.rendered.objects
 
 
+@pytest.mark.usefixtures("kubectl")
 @pytest.mark.parametrize(
     "files",
     [

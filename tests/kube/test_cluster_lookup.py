@@ -20,6 +20,7 @@ from hookrunner.kube.cluster_lookup import (
     without_cluster,
 )
 from hookrunner.settings import HooksSettings, KubeSettings, Settings
+from tests.controlplane.tools import find_tool
 
 POD = {
     "KUBERNETES_SERVICE_HOST": "10.0.0.1",
@@ -47,7 +48,7 @@ OTHERS = {
 
 def kubectl(environ: Mapping[str, str], home: Path) -> str:
     """The server that real kubectl asks."""
-    words = ["kubectl", "get", "--raw=/version", "-v=6", "--request-timeout=5s"]
+    words = [str(find_tool("kubectl")), "get", "--raw=/version", "-v=6", "--request-timeout=5s"]
     env = {"PATH": os.environ["PATH"], "HOME": str(home), **environ}
     errors = subprocess.run(words, env=env, cwd="/", capture_output=True, text=True, check=False).stderr
     return next(word for word in errors.replace("\\", "").replace('"', " ").split() if word.startswith("http"))

@@ -24,6 +24,7 @@ from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.settings import KubeSettings
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.controlplane.tools import find_tool
 from tests.kube.real import connection_of
 
 pytestmark = pytest.mark.usefixtures("forking")
@@ -55,7 +56,9 @@ def kubeconfig(file: Path, user: Any = None, cluster: Any = None, name: str = "m
 
 
 def kubectl(*words: str) -> str:
-    return subprocess.run(["kubectl", "config", *words], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [find_tool("kubectl"), "config", *words], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 async def load(config: Path | None = None, context: str = "") -> Connection:

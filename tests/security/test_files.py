@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 import yaml
 
-from hookrunner import log
+from hookrunner import log, safe_files
 from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import BadChart, BadModule, HookFailed
 from hookrunner.hooks import writable
@@ -166,6 +166,18 @@ async def test_a_kubeconfig_of_our_own_that_was_exchanged_is_not_read(tmp_path: 
         connection = await load_connection(loading)
     assert (connection.server, connection.authorization, marker.exists()) == ("http://127.0.0.1:2", "Bearer t", False)
     assert str(path) in connection.origin
+
+
+def test_a_path_that_cannot_be_examined_may_be_anything(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "link").symlink_to("directory")
+    (tmp_path / "loop").symlink_to("loop")
+    nothing, anything = (False, False, False), (True, True, True)
+    expected = {"file": (True, False, True), "directory": (True, True, False), "link": (True, True, False)}
+    expected |= dict.fromkeys(("missing", "file/below", "loop", "nul\0"), nothing) | {"x" * 300: anything}
+    functions = (safe_files.may_exist, safe_files.may_be_directory, safe_files.may_be_file)
+    assert {name: tuple(may(tmp_path / name) for may in functions) for name in expected} == expected
 
 
 def test_a_link_in_the_place_of_a_new_file_is_not_followed(tmp_path: Path) -> None:

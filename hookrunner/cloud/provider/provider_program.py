@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from hookrunner import redaction
+from hookrunner import redaction, safe_files
 from hookrunner.errors import StartRefused
 from hookrunner.process.child import Command
 from hookrunner.process.children import why_not_startable
@@ -121,7 +121,7 @@ def _executable(cloud: CloudSettings) -> Path:
     if "/" in cloud.provider:
         return Path(cloud.provider).absolute()
     path = cloud.providers_directory / cloud.provider
-    if path.exists():
+    if safe_files.may_exist(path):
         return path
     is_here = Path(cloud.provider).exists()
     hint = f"for the file here give ./{cloud.provider}" if is_here else "give its path, or its directory"

@@ -2,12 +2,14 @@
 of the cloud. Another one, to which the environment leads, is asked nothing."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
 import yaml
 
 from kubesandbox.sandbox import Options, Sandbox, serving
+from tests.controlplane.tools import find_tool
 from tests.flows.modules.world import World
 from tests.flows.operator import Operator
 from tests.flows.scripts import hook, watching
@@ -42,6 +44,7 @@ def alone(world: World, sandbox: Sandbox) -> World:
     """The story's sandbox is the user's own cluster; `own` is the kubeconfig of the one in the program."""
     host, _, port = sandbox.url.removeprefix("http://").partition(":")
     leading = {
+        "PATH": f"{find_tool('kubectl').parent}:{os.environ['PATH']}",
         "KUBECONFIG": str(world.directory / "kc"),
         "KUBERNETES_SERVICE_HOST": host,
         "KUBERNETES_SERVICE_PORT": port,
