@@ -30,7 +30,7 @@ settings.load_profile("hookrunner")
 asyncio.set_event_loop(None)
 hang_up_at_the_end()
 
-pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests.selection")
+pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests.selection", "tests.time_bounds")
 
 
 def pytest_configure() -> None:

@@ -43,6 +43,8 @@ def serve_in_thread(directory: Path, objects: Sequence[Any]) -> Iterator[ServedS
     thread.start()
     sandbox, loop = started.get(timeout=60)
     kubeconfig.write_text(sandbox.kubeconfig())
-    yield ServedSandbox(sandbox, f"--kube-config={kubeconfig}")
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
+    try:
+        yield ServedSandbox(sandbox, f"--kube-config={kubeconfig}")
+    finally:  # else the thread would keep a run alive whose test has failed
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()

@@ -28,9 +28,10 @@ def _broken_off(timer: int, number: signal.Signals, seconds: float) -> Iterator[
         raise AssertionError("the event loop stands still")
 
     before = signal.signal(number, break_off)
-    signal.setitimer(timer, seconds)
+    bound = signal.setitimer(timer, seconds)  # of the whole test: tests/time_bounds.py
     try:
         yield
     finally:
         signal.setitimer(timer, 0)
         signal.signal(number, before)
+        signal.setitimer(timer, *bound)

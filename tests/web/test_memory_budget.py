@@ -6,6 +6,9 @@ import pytest
 
 from hookrunner.web.review_limits import BudgetExhausted, MemoryBudget
 
+pytestmark = pytest.mark.looptime
+"""In virtual time: a wait without an end is over at once."""
+
 
 def test_bodies_reserve_one_half_and_release_it() -> None:
     budget = MemoryBudget(200)
@@ -26,7 +29,7 @@ async def test_parsed_reviews_wait_in_order_for_the_other_half() -> None:
             order.append(name)
             await end.wait()
 
-    async with asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         with budget.taking() as take:
             take(100)
             for name, cost in (("first", 80), ("large", 90), ("small", 10)):
@@ -39,7 +42,7 @@ async def test_parsed_reviews_wait_in_order_for_the_other_half() -> None:
 
 async def test_cancelled_waiter_does_not_delay_others() -> None:
     budget = MemoryBudget(200)
-    async with budget.parsing(100):
+    async with asyncio.timeout(60), budget.parsing(100):
         waiting = asyncio.create_task(budget.parsing(1).__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
