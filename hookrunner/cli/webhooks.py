@@ -21,7 +21,7 @@ from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations
-from hookrunner.registration.reconcile import Claim, LostRace, Step, WriteStep, next_step, read_registration, take_step
+from hookrunner.registration.reconcile import Claim, LostRace, WriteStep, next_step, read_registration, take_step
 from hookrunner.registration.removal import LABELLED, find_possible_leftovers
 from hookrunner.registration.webhook_objects import (
     DEFINITION,
@@ -51,6 +51,8 @@ _NAMES = (
 """Flags of `start` by which it finds the cluster, and by which it names what it registers and where that leads."""
 
 _BY_HAND = Claim("", by_hand=True)
+_ATTEMPTS = 5
+"""Writes to one object. A running hookrunner may register itself again after each of them."""
 _RETURN = 1.0
 """Seconds within which a running hookrunner repairs what was removed."""
 
@@ -197,15 +199,17 @@ async def _remove(loaded: Settings, dry_run: bool) -> int:
 async def _remove_own(client: Client, registration: Registration, dry_run: bool) -> bool:
     """Remove this installation's webhooks from an object, and print that. False if it has none."""
     existing = await read_registration(client, registration)
-    step: Step | LostRace = next_step(registration, existing, TrustedCertificates(), _BY_HAND)
+    step = next_step(registration, existing, TrustedCertificates(), _BY_HAND)
     if not isinstance(step, WriteStep):
         if existing and (elsewhere := _clients(existing)):
             left = f"left as it is, it leads to {_place(elsewhere[0])} and not to {registration.target}"
             advice = f"if that is this installation, add {_given(registration, elsewhere[0])}"
             echo(f"{_named(registration)}: {left}; {advice}")
         return False
-    while not dry_run and isinstance(step, WriteStep | LostRace):
-        step, _ = await take_step(client, registration, TrustedCertificates(), _BY_HAND)
+    for _ in range(0 if dry_run else _ATTEMPTS):
+        taken, _ = await take_step(client, registration, TrustedCertificates(), _BY_HAND)
+        if not isinstance(taken, WriteStep | LostRace):
+            break
     what = "webhooks" if isinstance(registration, WebhookConfiguration) else "conversion"
     echo(f"{_named(registration)}: {what} {'would be ' * dry_run}taken out")
     return True

@@ -5,10 +5,21 @@ import sys
 from asyncio.subprocess import PIPE
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
+from hookrunner.cli import webhooks
+from hookrunner.model.bindings import Admission, Hook, HookConfig
+from hookrunner.registration.desired import Target, desired_registrations
+from hookrunner.registration.reconcile import WriteStep, claim, next_step
+from hookrunner.registration.webhook_objects import VALIDATING, TrustedCertificates, registrations
+from kubesandbox.kinds import Kind
+from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
+from kubesandbox.verbs.bodies import Body
+from kubesandbox.verbs.verbs import Verbs, Written
+from tests.cli.served_sandbox import serve_in_thread
 from tests.controlplane.cluster import Cluster
 from tests.fakes.command_line import Command
 from tests.fakes.installation import Installation
@@ -85,6 +96,40 @@ def test_missing_permission_is_named(
     assert ended.code == 1
     assert "resources: [validatingwebhookconfigurations], verbs: [create, list, update]" in ended.err
     assert len(installation.configurations()) == 2
+
+
+@pytest.mark.usefixtures("forking")
+@pytest.mark.parametrize(("again", "code"), [(True, 1), (False, 0)])
+def test_exit_code_says_whether_a_registration_came_back(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch, again: bool, code: int
+) -> None:
+    deleted = Verbs.delete
+
+    async def delete(verbs: Verbs, kind: Kind, place: Place, parameters: DeleteParameters) -> Written:
+        """As a running hookrunner repairs it."""
+        written = await deleted(verbs, kind, place, parameters)
+        if again:
+            await verbs.create(kind, replace(place, name=""), WriteParameters(), Body(registered("hooks")))
+        return written
+
+    monkeypatch.setattr(webhooks, "_RETURN", 0.0)
+    monkeypatch.setattr(Verbs, "delete", delete)
+    names = [f"--{flag}=hooks" for flag in ("namespace", "validating-webhook-configuration-name")]
+    with serve_in_thread(tmp_path, [registered("hooks")]) as served:
+        ended = command("webhooks", "remove", served.flag, "--validating-webhook-service-name=hooks", *names)
+    assert ended.err.count("Error") == again, ended.err
+    assert "ValidatingWebhookConfiguration hooks: webhooks taken out\n" in ended.out
+    assert (ended.code, "is back: a running hookrunner repairs it" in ended.err) == (code, again)
+
+
+def registered(name: str) -> Any:
+    """A configuration that leads to the Service hooks/hooks."""
+    target = Target("", "hooks", "hooks")
+    hook = Hook("h.sh", Path("/hooks/h.sh"), HookConfig("v1", validating=(Admission("one.example.com"),)))
+    wanted = registrations(desired_registrations([hook], name, target, target))[0]
+    step = next_step(wanted, None, TrustedCertificates(), claim(1.0))
+    assert isinstance(step, WriteStep)
+    return {"apiVersion": VALIDATING.api_version, "kind": VALIDATING.kind} | step.body
 
 
 @pytest.mark.slow
