@@ -32,6 +32,7 @@ _DRY_RUN = WriteOptions(MANAGER, dry_run=True)
 _FORCED = replace(_DRY_RUN, force=True)
 _USUAL = ReleaseOptions()
 _HIDDEN = "*** {} bytes"
+_COPY = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ def _without_volatile(obj: JSON) -> JSON:
 
 
 def _hide_secrets(live: JSON, target: JSON) -> tuple[JSON, JSON]:
-    """Values of Secrets are replaced by words, which are equal where the values are."""
+    """Values of Secrets are replaced by words, which are equal where the values are; also those in the copy of the
+    Secret that `kubectl apply` keeps in an annotation."""
     if (live or target)["kind"] != "Secret":
         return live, target
     known = (live or {}).get("data") or {}
@@ -143,10 +145,21 @@ def _hide_secrets(live: JSON, target: JSON) -> tuple[JSON, JSON]:
 
 
 def _masked(obj: JSON, known: Mapping[str, str], changed: str) -> JSON:
-    if obj is None or not obj.get("data"):
+    if obj is None:
+        return None
+    obj = _without_copy(obj)
+    if not obj.get("data"):
         return obj
     words = {name: _word(text) + changed * (known.get(name, text) != text) for name, text in obj["data"].items()}
     return obj | {"data": words}
+
+
+def _without_copy(obj: JSON) -> JSON:
+    metadata = obj["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if _COPY not in annotations:
+        return obj
+    return obj | {"metadata": metadata | {"annotations": annotations | {_COPY: _word(annotations[_COPY])}}}
 
 
 def _word(text: JSON) -> str:

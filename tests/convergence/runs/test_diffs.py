@@ -1,9 +1,11 @@
-"""Wanted objects against those of a real API server, which fills in defaults."""
+"""Wanted objects against those of a real API server, which fills in defaults; values of Secrets on the sandbox."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
+import orjson
 import pytest
 
 from hookrunner.convergence.runs.diffs import Diffs
@@ -17,8 +19,10 @@ from hookrunner.model.releases import NEVER_PRUNED, ObjectMarks, ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
 from tests.controlplane.cluster import Cluster
+from tests.fakes.second_writer import overtaken_client
 from tests.fakes.transports import all_closed
 from tests.kube.real import client_of
+from tests.kube.server import api_server
 
 
 @pytest.fixture
@@ -112,3 +116,44 @@ async def test_objects_without_a_namespace_or_kind_are_all_new(client: Client) -
     strange = {"apiVersion": "example.com/v1", "kind": "Strange", "metadata": {"name": "s"}}
     shown = await Diffs(client, Discovery(client)).of(ReleaseId("d", "nowhere"), [strange, config("x", a="1")], [])
     assert {"+kind: Strange", "+ a: '1'"} <= {*changes(shown)}
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def secret(name: str, **texts: str) -> Any:
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+
+
+def leaked(shown: str, *texts: str) -> list[str]:
+    """The values that can be read from what is shown."""
+    return [text for text in texts if text in shown or base64.b64encode(text.encode()).decode() in shown]
+
+
+async def test_values_of_secrets_are_not_shown_but_where_they_differ() -> None:
+    """Of one that changes, of one that is created and of one that is deleted."""
+    identity, old, new = ReleaseId("d", "default"), "hunter22", "tr0ub4dor&3"
+    deployed = [secret("changed", kept=old, changed=old), secret("deleted", a=old)]
+    text = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "created"}, "stringData": {"a": new}}
+    async with api_server() as api, overtaken_client(api.url) as client:
+        for obj in deployed:
+            api.put(obj | {"metadata": obj["metadata"] | {"namespace": "default"}})
+        diffs = Diffs(client, Discovery(client))
+        shown = await diffs.of(identity, [secret("changed", kept=old, changed=new), text], deployed)
+        assert leaked(shown, old, new) == []
+        assert {"- changed: '*** 12 bytes'", "+ changed: '*** 16 bytes (changed)'"} <= {*changes(shown)}
+        assert "+ a: '*** 16 bytes (changed)'" not in changes(shown)
+        assert not any("kept" in line for line in changes(shown))
+        assert await diffs.of(identity, [secret("changed", kept=old, changed=old)], []) != ""
+
+
+async def test_what_kubectl_has_noted_of_a_secret_is_not_shown() -> None:
+    """`kubectl apply` keeps all that it has sent in an annotation."""
+    identity, known = ReleaseId("d", "default"), secret("s", a="hunter22")
+    noted = {"namespace": "default", "annotations": {LAST_APPLIED: orjson.dumps(known).decode()}}
+    async with api_server() as api, overtaken_client(api.url) as client:
+        api.put(known | {"metadata": known["metadata"] | noted})
+        diffs = Diffs(client, Discovery(client))
+        for wanted in ([], [secret("s", a="other")], [secret("s", a="hunter22", b="other")]):
+            assert leaked(await diffs.of(identity, wanted, [known]), "hunter22", "other") == []
