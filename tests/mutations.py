@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cloud_mutations import CLOUD_MUTATIONS
+from tests.unnoticed_mutations import UNNOTICED_MUTATIONS
 
 ROOT = Path(__file__).parents[1]
 QUICK = ("--hypothesis-profile=quick", "-m", "not cluster and not story and not slow and not nightly and not soak")
@@ -251,7 +252,7 @@ MUTATIONS = (
         "",
         "tests/convergence/test_turn_dispatcher.py",
     ),
-    *(Mutation(*row) for row in CLOUD_MUTATIONS),
+    *(Mutation(*row) for row in (*CLOUD_MUTATIONS, *UNNOTICED_MUTATIONS)),
 )
 
 

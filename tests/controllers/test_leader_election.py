@@ -172,6 +172,26 @@ async def test_leader_stops_at_once_when_another_took_over(server: LeaseServer) 
         assert len(first.led) == 2
 
 
+async def test_leader_that_was_replaced_does_not_lead_while_its_tasks_clean_up(server: LeaseServer) -> None:
+    """Their last writes would cross with those of the new leader."""
+    led = list[tuple[bool, str]]()
+
+    class Careful(Replica):
+        async def lead(self) -> None:
+            try:
+                await super().lead()
+            finally:
+                await asyncio.sleep(3)
+                led.append((self.elector.is_leader, server.holder))
+
+    first, cleaner = Careful(server, "a"), Replica(server, "clean")
+    async with running(first):
+        await asyncio.sleep(60)
+        await cleaner.elector.take_over()
+        await asyncio.sleep(6)
+        assert led == [(False, "clean")]
+
+
 async def test_lease_can_be_reserved_after_the_end(server: LeaseServer) -> None:
     """So that no other replica makes anew what was just taken away."""
 

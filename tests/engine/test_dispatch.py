@@ -57,7 +57,9 @@ def test_a_change_becomes_a_run_in_the_queue_of_its_binding() -> None:
 
 def test_a_grouped_change_becomes_a_group_context() -> None:
     binding = Kubernetes("pods", "Pod", group="g", snapshots=("pods",))
-    (context,) = dispatch.for_change(hook("h", kubernetes=(binding,)), changed()).contexts
+    run = dispatch.for_change(hook("h", kubernetes=(binding,)), changed())
+    (context,) = run.contexts
+    assert run.group == "g"
     assert (context.type, context.group, context.includes) == (ContextType.GROUP, "g", (Include("pods", 0),))
 
 
@@ -80,6 +82,23 @@ def test_a_tick_is_for_every_binding_with_its_crontab_and_zone() -> None:
     hooks = [hook("a", schedules=(MINUTE, other)), hook("b", schedules=(MINUTE, MINUTE))]
     runs = list(dispatch.for_tick(hooks, Ticked("* * * * *", 0.0)))
     assert [(run.hook, run.binding) for run in runs] == [("a", "every-min"), ("b", "every-min"), ("b", "every-min")]
+
+
+def test_a_tick_of_a_grouped_schedule_becomes_a_group_context() -> None:
+    schedule = Schedule("every-min", "* * * * *", group="g", snapshots=("pods",))
+    grouped = hook("h", kubernetes=(PODS,), schedules=(schedule,))
+    (run,) = dispatch.for_tick([grouped], Ticked("* * * * *", 0.0))
+    (context,) = run.contexts
+    assert (run.group, context.type, context.group) == ("g", ContextType.GROUP, "g")
+    assert context.includes == (Include("pods", 0),)
+
+
+def test_a_grouped_synchronization_becomes_a_group_context() -> None:
+    binding = Kubernetes("pods", "Pod", group="g", snapshots=("pods",))
+    (run,) = dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)
+    (context,) = run.contexts
+    assert (run.group, context.type, context.group) == ("g", ContextType.GROUP, "g")
+    assert context.includes == (Include("pods", 0),)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,10 @@ async def test_an_allowed_failure_counts_as_done(bench: Bench, jq: Jq, client: C
     await bench.idle()
     bench.cluster.put(configmap("new"))
     assert (await bench.wait_for_runs("a.sh", 2))[1][0]["type"] == "Event"
-    assert b'hook_run_allowed_errors_total{binding="cms",hook="a.sh",queue="main"}' in bench.metrics.exposition()
+    await bench.idle()
+    lines = bench.metrics.exposition().decode().splitlines()
+    assert 'hook_run_allowed_errors_total{binding="cms",hook="a.sh",queue="main"} 2' in lines
+    assert 'hook_run_errors_total{binding="cms",hook="a.sh",queue="main"} 0' in lines
 
 
 async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq, client: Client) -> None:

@@ -36,6 +36,30 @@ def test_a_long_wait_merges_nothing_into_a_run_that_would_overtake_a_parked_one(
     assert bench.drain() == ["b0 b1 b2"]
 
 
+def test_parked_failures_of_two_bindings_are_retried_alone_after_their_own_pauses() -> None:
+    """A merged one would lose its attempts and its back-off, and be tried each time that the other is."""
+    bench = Bench()
+    for name in "ab":
+        bench.queue.enqueue(run("h", name))
+        bench.finish(Failed("boom", park=True))
+    bench.clock.now = 60.0
+    assert bench.finish(Failed("boom", park=True)) == "a"
+    assert bench.finish(Done()) == "b"
+    assert [task.failures for task in bench.queue] == [2]
+
+
+def test_a_long_wait_merges_nothing_into_or_from_a_failed_run() -> None:
+    bench = Bench(compact_at=3)
+    for name in "ab":
+        bench.queue.enqueue(run("h", name))
+        bench.finish(Failed("boom", park=True))
+    bench.clock.now = 60.0
+    bench.queue.enqueue_first([run("blocker", "x", merges=False)])
+    for name in "cd":
+        bench.queue.enqueue(run("h", name))
+    assert bench.drain() == ["x", "a", "b c d"]
+
+
 def test_a_long_wait_merges_nothing_that_waits_for_a_snapshot_into_a_run_that_does_not() -> None:
     bench = Bench(compact_at=3, gate=FakeGate({"b": Obstacle("no such kind", brief=False)}))
     bench.queue.enqueue(run("blocker", "x", merges=False))

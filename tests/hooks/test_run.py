@@ -5,6 +5,7 @@ import os
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import orjson
 import pytest
@@ -271,6 +272,18 @@ async def test_a_failed_hook_still_gets_the_status_patches_that_it_marked(runs: 
     with pytest.raises(ExitedBadly) as error:
         await runs(f"cat > $KUBERNETES_PATCH_PATH <<END\n{text}\nEND\nexit 1")
     assert [operation.name for operation in error.value.operations] == ["a"]
+
+
+@pytest.mark.parametrize("type", [ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION])
+@pytest.mark.parametrize(("setting", "patched"), [("refuse", []), ("apply", ["a"])])
+async def test_a_review_that_fails_patches_a_status_unless_it_may_change_nothing(
+    runs: Runs, type: ContextType, setting: Literal["apply", "refuse"], patched: list[str]
+) -> None:
+    runs.config = HookConfig("v1", settings=HookSettings(on_review_patches=setting))
+    runs.context = Context("a.example.com", type)
+    with pytest.raises(ExitedBadly) as error:
+        await runs(f"echo '{PATCH % ('a', 'status', 'true')}' > $KUBERNETES_PATCH_PATH; exit 1")
+    assert [operation.name for operation in error.value.operations] == patched
 
 
 @pytest.mark.parametrize("mess", ["echo '{\"operation\":' > $KUBERNETES_PATCH_PATH", "rm $KUBERNETES_PATCH_PATH"])

@@ -11,7 +11,7 @@ import pytest
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
-from tests.fakes.cluster import settle
+from tests.fakes.cluster import settle, until
 
 MEMORY = 256 << 20
 PATIENCE = 60.0
@@ -83,12 +83,54 @@ async def test_at_most_so_many_workers_run() -> None:
     await pool.close()
 
 
+ENDLESS = "def f: f; f"
+
+
+async def test_a_cancelled_request_leaves_no_worker_that_computes_on() -> None:
+    pool = Pool(1, PATIENCE, MEMORY, 60)
+    assert await first_result(pool, "1+1") == b"2"
+    asking = asyncio.create_task(first_result(pool, ENDLESS))
+    await settle()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert children() == set()
+    await pool.close()
+
+
+async def test_a_request_that_is_cancelled_while_its_worker_starts_leaves_none() -> None:
+    pool = Pool(1, PATIENCE, MEMORY, 60)
+    asking = asyncio.create_task(first_result(pool, ENDLESS))
+    await until(lambda: len(children()) == 1)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert children() == set()
+    assert await first_result(pool, "1+1") == b"2"
+    await pool.close()
+
+
+async def test_a_stopped_worker_fails_its_request_and_not_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped, it uses no CPU, so its own deadline never comes."""
+    pool = Pool(1, 0.05, MEMORY, 60)
+    assert await first_result(pool, "1+1") == b"2"
+    os.kill(children().pop(), signal.SIGSTOP)
+    with monkeypatch.context() as patched:
+        patched.setattr("hookrunner.jq.pool.PATIENCE", 0.05)
+        async with asyncio.timeout(30):
+            failed = await first_result(pool, "1+1")
+    assert str(failed) == "no result within 0.1 s"
+    assert children() == set()
+    assert await first_result(pool, "1+1") == b"2"
+    await pool.close()
+
+
 @pytest.mark.slow
 async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
     pool = Pool(1, PATIENCE, MEMORY, 60)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
-            await first_result(pool, "def f: f; f")
+            await first_result(pool, ENDLESS)
     assert await first_result(pool, "1+1") == b"2"
     await pool.close()
 

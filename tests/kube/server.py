@@ -9,14 +9,18 @@ What no API server answers by itself, broken lines or old discovery, is in the t
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
+
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from kubesandbox.faults import Faults
 from kubesandbox.kinds import Kind
 from kubesandbox.query.requests import DeleteParameters, Place, WriteParameters
 from kubesandbox.sandbox import Options, Sandbox, serving
+from kubesandbox.server import SandboxServer
 from kubesandbox.store import Key
 from kubesandbox.verbs.bodies import Body
 
@@ -90,6 +94,19 @@ class ApiServer:
 async def api_server(options: Options = USUAL) -> AsyncIterator[ApiServer]:
     async with serving(options) as sandbox:
         yield ApiServer(sandbox, sandbox.url)
+
+
+@asynccontextmanager
+async def without_aggregation(api: ApiServer) -> AsyncIterator[ApiServer]:
+    """The same API of a server that knows of no aggregated discovery, as before Kubernetes 1.27."""
+    server = SandboxServer(api.sandbox.api, api.faults)
+
+    async def answer(http: web.BaseRequest) -> web.StreamResponse:
+        plain = {**http.headers, "Accept": "application/json"}
+        return await server.answer(http.clone(headers=plain) if http.path in ("/api", "/apis") else http)
+
+    async with RawTestServer(answer) as old:
+        yield replace(api, url=str(old.make_url("")).rstrip("/"))
 
 
 def _request(line: str) -> Request:

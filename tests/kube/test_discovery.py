@@ -3,35 +3,18 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import RawTestServer
 
 from hookrunner.errors import ApiError, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from kubesandbox.faults import Fault
-from kubesandbox.server import SandboxServer
 from tests.flows.waiting import until
-from tests.kube.server import ApiServer, api_server, definition
+from tests.kube.server import ApiServer, api_server, definition, without_aggregation
 
 pytestmark = pytest.mark.looptime
 WIDGETS = definition("example.com", "Widget", "v2", "v1", short="wd")
 GADGETS = definition("example.com", "Gadget", "v1", scope="Cluster")
-
-
-@asynccontextmanager
-async def without_aggregation(api: ApiServer) -> AsyncIterator[ApiServer]:
-    """The same API of a server that knows of no aggregated discovery, as before Kubernetes 1.27."""
-    server = SandboxServer(api.sandbox.api, api.faults)
-
-    async def answer(http: web.BaseRequest) -> web.StreamResponse:
-        return await server.answer(http.clone(headers={"Host": http.host, "Accept": "application/json"}))
-
-    async with RawTestServer(answer) as old:
-        yield replace(api, url=str(old.make_url("")).rstrip("/"))
 
 
 @pytest.fixture(params=["aggregated"])

@@ -1,7 +1,9 @@
-"""The next step for an object: which process may write, what is kept, when it is in sync."""
+"""The next step for an object: which process may write, what is kept, when it is in sync; and that a step which is
+overtaken by another client changes nothing."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +11,28 @@ import pytest
 
 from hookrunner.model.bindings import Admission, ConversionBinding
 from hookrunner.registration.desired import Target, desired_registrations
-from hookrunner.registration.reconcile import GENERATION, WANTED, Claim, InSync, WriteStep, Yielded, claim, next_step
+from hookrunner.registration.reconcile import (
+    GENERATION,
+    WANTED,
+    Claim,
+    InSync,
+    LostRace,
+    WriteStep,
+    Yielded,
+    claim,
+    next_step,
+    take_step,
+)
 from hookrunner.registration.webhook_objects import (
     CONVERSION,
     MANAGED_BY,
+    VALIDATING,
     Registration,
     TrustedCertificates,
     registrations,
 )
+from tests.fakes.second_writer import OvertakenClient, once, overtaken_client
+from tests.kube.server import ApiServer, api_server
 from tests.registration.world import a_hook
 from tests.tables import each
 
@@ -178,3 +194,46 @@ def test_a_definition_without_a_conversion_is_read(edit: Callable[[JSON], object
     bare = definition()
     edit(bare)
     assert written(converting(), bare)["spec"]["conversion"]["strategy"] == "Webhook"
+
+
+@asynccontextmanager
+async def registered() -> AsyncIterator[tuple[OvertakenClient, ApiServer, JSON]]:
+    """A client that another is quicker than, and our configuration as it is in the cluster."""
+    async with api_server() as api, overtaken_client(api.url) as client:
+        step, _ = await take_step(client, validating("a.b.c"), TrustedCertificates(), OLD)
+        assert isinstance(step, WriteStep)
+        yield client, api, api.get(step.body | {"apiVersion": VALIDATING.api_version, "kind": VALIDATING.kind})
+
+
+def with_another(live: JSON) -> JSON:
+    """The configuration with a webhook of another client."""
+    theirs = live["webhooks"][0] | foreign("their.web.hook")
+    return live | {"webhooks": [*live["webhooks"], theirs]}
+
+
+async def test_configuration_that_another_client_has_just_edited_is_not_deleted() -> None:
+    async with registered() as (client, api, live):
+        client.before_write = once("DELETE", lambda: api.put(with_another(live)))
+        assert (await take_step(client, validating(), TrustedCertificates(), NEW))[0] == LostRace()
+        assert names(api.get(live)) == ["a.b.c", "their.web.hook"]
+
+
+async def test_configuration_that_another_client_has_just_created_again_is_not_deleted() -> None:
+    async with registered() as (client, api, live):
+
+        def create_again() -> None:
+            api.delete(live)
+            api.put(live | {"metadata": {"name": live["metadata"]["name"]}})
+
+        client.before_write = once("DELETE", create_again)
+        assert (await take_step(client, validating(), TrustedCertificates(), NEW))[0] == LostRace()
+        assert api.get(live)["metadata"]["uid"] != live["metadata"]["uid"]
+
+
+async def test_configuration_that_another_client_has_just_edited_is_not_overwritten() -> None:
+    async with registered() as (client, api, live):
+        client.before_write = once("PUT", lambda: api.put(with_another(live)))
+        assert (await take_step(client, validating("d.e.f"), TrustedCertificates(), NEW))[0] == LostRace()
+        assert names(api.get(live)) == ["a.b.c", "their.web.hook"]
+        await take_step(client, validating("d.e.f"), TrustedCertificates(), NEW)
+        assert sorted(names(api.get(live))) == ["d.e.f", "their.web.hook"]

@@ -20,10 +20,15 @@ from tests.sandboxes import sandbox
 __all__ = ["sandbox"]
 
 
+def client_at(url: str) -> Client:
+    """Of the API server there."""
+    return Client(Credentials(KubeSettings(), Connection(url)), Requests(Metrics("")))
+
+
 @pytest.fixture
 async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
     """Of the sandbox."""
-    async with Client(Credentials(KubeSettings(), Connection(sandbox.url)), Requests(Metrics(""))) as client:
+    async with client_at(sandbox.url) as client:
         yield client
 
 

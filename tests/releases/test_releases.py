@@ -49,6 +49,13 @@ async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, wor
     assert not [line for line in world.writes() if "configmaps/a" in line]
 
 
+async def test_no_more_revisions_are_kept_than_configured(client: Client, world: World) -> None:
+    releases = started(client, keep=2)
+    for number in range(1, 5):
+        await releases.reconcile(wanted(f"d{number}", configmap("a", x=str(number))))
+    assert await world.history() == ["3 superseded", "4 deployed"]
+
+
 async def test_object_in_another_form_is_not_pruned(releases: Releases, world: World) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
     await releases.reconcile(wanted("d1", role | {"metadata": {"name": "reader", "namespace": "means-nothing"}}))

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from hookrunner.model.bindings import Change, Kubernetes
-from hookrunner.model.events import BindingId, ObjectChanged, WatchLost, WatchRestored
+from hookrunner.model.events import BindingId, ObjectChanged, Obstacle, WatchLost, WatchRestored
 from tests.examples import several
 from tests.fakes.cluster import configmap, namespace, settle
 from tests.sources.conftest import Watcher
@@ -39,6 +39,18 @@ async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> Non
     watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
     watcher.cluster.put(configmap("a", x="2"))
     assert await watcher.take_events() == [("Added", "a"), ("Modified", "a")]
+
+
+async def test_snapshot_has_the_newest_object_also_where_the_filter_hides_the_change(watcher: Watcher) -> None:
+    monitor = await watcher.unlocked(DATA)
+    obj = watcher.cluster.put(configmap("a", x="1"))
+    await settle()
+    (before,) = monitor.snapshot.read()
+    watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
+    await settle()
+    (after,) = monitor.snapshot.read()
+    assert before.filtered == after.filtered == b'{"x":"1"}'
+    assert orjson.loads(after.obj or b"")["metadata"]["labels"] == {"new": "label"}
 
 
 async def test_only_the_configured_changes_are_events(watcher: Watcher) -> None:
@@ -208,6 +220,17 @@ async def test_a_short_loss_after_the_first_list_is_no_obstacle_but_shown(watche
     watcher.cluster.tell(WatchRestored())
     await settle()
     assert monitor.lost == ""
+
+
+async def test_a_lasting_loss_after_the_first_list_is_an_obstacle_until_the_watch_is_restored(watcher: Watcher) -> None:
+    """The right to read was taken away, or the CRD was deleted: what is known may be wrong for long."""
+    monitor = await watcher.unlocked(CONFIGMAPS)
+    watcher.cluster.tell(WatchLost("forbidden", brief=False))
+    await settle()
+    assert monitor.obstacle == Obstacle("forbidden", brief=False, word="refused")
+    watcher.cluster.tell(WatchRestored())
+    await settle()
+    assert monitor.obstacle is None
 
 
 @pytest.mark.slow

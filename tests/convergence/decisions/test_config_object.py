@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
-from hookrunner.errors import NotFound
+from hookrunner.errors import Conflict, NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
+from kubesandbox.faults import Fault
 from tests.fakes.clocks import awkward, run_watched
+from tests.fakes.second_writer import OvertakenClient, once, overtaken_client
+from tests.kube.server import ApiServer, api_server, config_map
 
 
 class Story:
@@ -184,3 +187,51 @@ def test_a_grace_ends_where_the_timer_is_early() -> None:
         await grace.wait_until_over()
 
     run_watched(missing(), awkward(30.0))
+
+
+OURS, THEIRS = config_map("hookrunner", a="x: 1"), config_map("hookrunner", a="x: 1", b="y: 2")
+
+
+@asynccontextmanager
+async def shared(*objects: Any) -> AsyncIterator[tuple[ConfigObject, OvertakenClient, ApiServer]]:
+    """The ConfigMap as it was read, its client, and the API server to which another client writes."""
+    async with api_server() as api, overtaken_client(api.url) as client:
+        for obj in objects:
+            api.put(obj)
+        config = ConfigObject(client, Story(), "ConfigMap", ("default", "hookrunner"), Grace(0.0))
+        await config.read()
+        yield config, client, api
+
+
+@pytest.mark.parametrize(("refused", "method"), [("", "PATCH"), ("PATCH", "PATCH"), ("PATCH", "PUT")])
+async def test_an_edit_between_reading_and_writing_is_not_overwritten(refused: str, method: str) -> None:
+    """Neither by a patch, nor by the update of those who may not patch."""
+    async with shared(OURS) as (config, client, api):
+        if refused:
+            api.faults.add(Fault("answer", f"{refused} ", status=403))
+        client.before_write = once(method, lambda: api.put(THEIRS))
+        with pytest.raises(Conflict):
+            await config.write("a", "x: 3")
+        assert api.get(OURS)["data"] == THEIRS["data"]
+        await config.read()
+        await config.write("a", "x: 3")
+        assert api.get(OURS)["data"] == {"a": "x: 3", "b": "y: 2"}
+
+
+@pytest.mark.parametrize("refused", ["", "PATCH"])
+async def test_a_deletion_between_reading_and_writing_is_a_conflict(refused: str) -> None:
+    async with shared(OURS) as (config, client, api):
+        if refused:
+            api.faults.add(Fault("answer", f"{refused} ", status=403))
+        client.before_write = once("PATCH", lambda: api.delete(OURS))
+        with pytest.raises(Conflict):
+            await config.write("a", "x: 3")
+        assert api.get(OURS) is None
+
+
+async def test_a_creation_between_reading_and_writing_is_a_conflict() -> None:
+    async with shared() as (config, client, api):
+        client.before_write = once("POST", lambda: api.put(THEIRS))
+        with pytest.raises(Conflict):
+            await config.write("a", "x: 3")
+        assert api.get(OURS)["data"] == THEIRS["data"]

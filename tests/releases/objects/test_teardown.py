@@ -11,6 +11,8 @@ from hookrunner.model.releases import DesiredRelease, KeptObject
 from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
+from tests.kube.server import ApiServer, definition, without_aggregation
+from tests.releases.conftest import client_at
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import addon, configmap, hook
 from tests.releases.watching import MERGE
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.looptime
 A, B = configmap("a", x="1"), configmap("b", x="1")
 SPACE: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ours"}}
 SPACES = "/api/v1/namespaces"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLAIM: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "PersistentVolumeClaim",
@@ -160,6 +163,18 @@ async def test_namespace_stays_if_its_contents_are_unknown(client: Client, world
     world.sandbox.faults.add(Fault("answer", "GET /api/v1/namespaces/ours/pods", status=403))
     kept = await tear_down(client)
     assert kept == ["default/Namespace/ours: its contents are unknown, there is no right to list pods"]
+
+
+async def test_namespace_stays_while_an_aggregated_api_does_not_answer(client: Client, world: World) -> None:
+    """It may serve objects of this namespace, which the server would delete with it."""
+    await started(client).reconcile(addon("d1", SPACE))
+    await client.send(ApiCall("POST", DEFINITIONS, body=definition("away.io", "Lost", "v1")))
+    world.sandbox.faults.add(Fault("answer", "GET /apis/away.io/v1", status=503))
+    async with without_aggregation(ApiServer(world.sandbox, world.sandbox.url)) as old, client_at(old.url) as there:
+        assert await tear_down(there) == [
+            "default/Namespace/ours: its contents are unknown, these API groups do not answer: away.io/v1"
+        ]
+    assert await exists(client, f"{SPACES}/ours")
 
 
 async def test_object_of_another_release_is_not_deleted(client: Client) -> None:

@@ -1,0 +1,155 @@
+"""Rows of `tests/mutations.py` about faults that no test noticed, or only a story: the file, the text in it, what
+replaces it, the tests that notice."""
+
+UNNOTICED_MUTATIONS = (
+    (
+        "hookrunner/engine/dispatch.py",
+        "type=ContextType.GROUP if schedule.group else ContextType.SCHEDULE",
+        "type=ContextType.SCHEDULE",
+        "tests/engine/test_dispatch.py",
+    ),
+    (
+        "hookrunner/engine/dispatch.py",
+        "        group=schedule.group,\n",
+        "",
+        "tests/engine/test_dispatch.py",
+    ),
+    (
+        "hookrunner/hooks/hook_process.py",
+        "() if refusing else _despite(files)",
+        "_despite(files)",
+        "tests/hooks/test_run.py",
+    ),
+    (
+        "hookrunner/engine/hook_executor.py",
+        "            if not self._executor.count_failure(order, error):\n                raise",
+        "            self._executor.count_failure(order, error)\n            raise",
+        "tests/engine/test_inline_runs.py",
+    ),
+    (
+        "hookrunner/engine/queues.py",
+        "return other.failures == 0 and order.absorbs",
+        "return order.absorbs",
+        "tests/engine/test_merging.py",
+    ),
+    (
+        "hookrunner/engine/queues.py",
+        "order.merges and not task.failures and",
+        "order.merges and",
+        "tests/engine/test_merging.py",
+    ),
+    (
+        "hookrunner/sources/snapshots.py",
+        "self._entries[known.key] = entry\n",
+        "self._entries[known.key] = known if known.mark == entry.mark else entry\n",
+        "tests/sources/test_monitors.py",
+    ),
+    (
+        "hookrunner/sources/snapshots.py",
+        "        self._sorted = None\n        if known is not None:\n",
+        "        if known is None or known.mark != entry.mark:\n            self._sorted = None\n        if known:\n",
+        "tests/sources/test_monitors.py",
+    ),
+    (
+        "hookrunner/sources/monitor.py",
+        "(self.synced and self.lost.brief)",
+        "self.synced",
+        "tests/sources/test_monitors.py",
+    ),
+    (
+        "hookrunner/releases/objects/teardown.py",
+        "        if missing:\n",
+        "        if False:\n",
+        "tests/releases/objects/test_teardown.py",
+    ),
+    (
+        "hookrunner/releases/releases.py",
+        "return spare[: max(0, len(history) - keep)] if keep else []",
+        "return []",
+        "tests/releases/test_releases.py",
+    ),
+    (
+        "hookrunner/convergence/decisions/config_object.py",
+        '{"metadata": {"resourceVersion": version}, "data": {key: text}}',
+        '{"data": {key: text}}',
+        "tests/convergence/decisions/test_config_object.py",
+    ),
+    (
+        "hookrunner/convergence/decisions/config_object.py",
+        'if live["metadata"]["resourceVersion"] != self.contents.version:',
+        "if False:",
+        "tests/convergence/decisions/test_config_object.py",
+    ),
+    (
+        "hookrunner/convergence/runs/diffs.py",
+        '["kind"] != "Secret"',
+        '["kind"] != ""',
+        "tests/convergence/runs/test_diffs.py",
+    ),
+    (
+        "hookrunner/registration/reconcile.py",
+        'uid=metadata["uid"], version=metadata["resourceVersion"], timeout',
+        "timeout",
+        "tests/registration/test_reconcile.py",
+    ),
+    (
+        "hookrunner/metrics/recorders.py",
+        "(families.allowed_errors if allowed else families.errors).inc",
+        "families.errors.inc",
+        "tests/engine/test_hook_runs.py",
+    ),
+    (
+        "hookrunner/controllers/leader_election.py",
+        "            self._leads_until = 0.0\n            raise LeaseLost",
+        "            raise LeaseLost",
+        "tests/controllers/test_leader_election.py",
+    ),
+    (
+        "hookrunner/jq/pool.py",
+        "except BaseException:",
+        "except WorkerLost:",
+        "tests/jq/test_pool.py",
+    ),
+    (
+        "hookrunner/jq/pool.py",
+        "async with asyncio.timeout(self._deadline + PATIENCE):",
+        "async with asyncio.timeout(None):",
+        "tests/jq/test_pool.py",
+    ),
+    (
+        "hookrunner/cli/webhooks.py",
+        "return 1 if back else 0",
+        "return 0",
+        "tests/cli/test_webhooks.py",
+    ),
+    (
+        "hookrunner/web/review_limits.py",
+        "            self._freed.set()\n",
+        "",
+        "tests/web/test_memory_budget.py",
+    ),
+    (
+        "hookrunner/web/review_limits.py",
+        "while self._parsed + cost > self.half:",
+        "while self._parsed + cost >= self.half:",
+        "tests/web/test_memory_budget.py",
+    ),
+    (
+        "hookrunner/convergence/runs/diffs.py",
+        "    obj = _without_copy(obj)\n",
+        "",
+        "tests/convergence/runs/test_diffs.py",
+    ),
+    (
+        "kubesandbox/verbs/verbs.py",
+        "if matches is None or matches(reading.obj(kind, stored)):",
+        "if stored:",
+        "tests/kubesandbox/verbs/test_deleting.py",
+    ),
+    (
+        "kubesandbox/controllers/garbage.py",
+        'blocking = [one for one, said in found if said.get("blockOwnerDeletion")]',
+        "blocking = [one for one, _ in found]",
+        "tests/kubesandbox/verbs/test_deleting.py",
+    ),
+)
