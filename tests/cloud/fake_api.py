@@ -6,9 +6,9 @@
     await writes.merge_patch(api.client, ref, patch)
     api.refuse("PATCH", "/nodes/a", Conflict(409, "Conflict", "stale"), times=2)
 
-It knows what the loops rely on: a merge patch with an old resourceVersion and a deletion with another uid are 409, a
-subresource changes the status and metadata alone, finalizers hold an object. Everything else is the matter of stories
-on the sandbox and on a real control plane.
+It knows what the loops rely on: a patch or a deletion with an old resourceVersion or another uid is 409, a subresource
+changes the status and metadata alone, finalizers hold an object. Everything else is the matter of stories on the
+sandbox and on a real control plane.
 """
 
 import itertools
@@ -124,9 +124,9 @@ class FakeApi:
 
     def _patch(self, live: Any, call: ApiCall, subresource: str) -> Any:
         body: Any = call.body
-        wanted = (body.get("metadata") or {}).get("resourceVersion")
-        if wanted not in (None, live["metadata"]["resourceVersion"]):
-            raise Conflict(409, "Conflict", "the object has been modified")
+        for key in ("resourceVersion", "uid"):
+            if (body.get("metadata") or {}).get(key) not in (None, live["metadata"][key]):
+                raise Conflict(409, "Conflict", f"the object has been modified, or is another: {key}")
         patched = _apply_patch(live, body, call.content_type)
         part = ("metadata", "status") if subresource else tuple(patched.keys() - {"status"})
         merged = live | {key: patched[key] for key in part if key in patched}

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from tests.flows.scripts import hook
 from tests.security.attacked import ALLOW, RULE, Attacked, admission, attacked
@@ -15,14 +17,21 @@ FORGED = orjson.dumps({"userInfo": {"username": "system:admin", "groups": ["syst
 MADE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": "default"}}
 
 
-def changing(name: str, setting: str, ending: str = "", **operation: object) -> str:
-    """A hook that has an object created in each review."""
+def changing(name: str, setting: str, ending: str = "", operation: object = None) -> str:
+    """A hook that has an object created in each review, or does this."""
     config = {
         "settings": {"onReviewPatches": setting},
         "kubernetesValidating": [{"name": f"{name}.attacked.example.com", "rules": [RULE]}],
     }
-    patch = json.dumps({"operation": "Create", "object": MADE, **operation})
+    patch = json.dumps(operation or {"operation": "Create", "object": MADE})
     return hook(config, f"echo '{patch}' > \"$KUBERNETES_PATCH_PATH\"\n{ALLOW}{ending}")
+
+
+def marked(condition: str) -> dict[str, Any]:
+    """A patch of a status that is carried out for a hook that fails, too."""
+    subject = {"operation": "MergePatch", "kind": "Namespace", "name": "default", "subresource": "status"}
+    conditions = [{"type": condition, "status": "True"}]
+    return subject | {"mergePatch": {"status": {"conditions": conditions}}, "ignoreHookError": True}
 
 
 async def verdict(target: Attacked, name: str) -> bool:
@@ -32,15 +41,22 @@ async def verdict(target: Attacked, name: str) -> bool:
 
 
 async def test_a_hook_can_forbid_that_a_review_changes_anything(tmp_path: Path) -> None:
-    """The last one can create the object: none of those before it has."""
+    """What is asked for would be done: without the setting the same object is created, and the same kind of status is
+    patched, though the hook fails."""
     scripts = {
         "a.sh": changing("refuses", "refuse"),
-        "b.sh": changing("fails", "refuse", "exit 1\n", ignoreHookError=True),
-        "c.sh": changing("changes", "apply"),
+        "b.sh": changing("changes", "apply"),
+        "c.sh": changing("refuses-failing", "refuse", "exit 1\n", marked("Refused")),
+        "d.sh": changing("changes-failing", "apply", "exit 1\n", marked("Changed")),
     }
     async with attacked(tmp_path, scripts) as target:
-        assert [await verdict(target, name) for name in ("refuses", "fails", "changes")] == [False, False, True]
+        assert [await verdict(target, name) for name in ("refuses", "changes")] == [False, True]
         assert "onReviewPatches refuses" in target.program.story()
+        assert [await verdict(target, f"{name}-failing") for name in ("changes", "refuses")] == [False, False]
+        (cluster,) = yaml.safe_load((tmp_path / "kubeconfig").read_text())["clusters"]
+        async with target.session.get(f"{cluster['cluster']['server']}/api/v1/namespaces/default") as answer:
+            conditions = (await answer.json())["status"]["conditions"]
+    assert [condition["type"] for condition in conditions] == ["Changed"]
 
 
 @pytest.mark.parametrize(("flags", "warned"), [(("--webhook-url=https://127.0.0.1:1",), True), ((), False)])
