@@ -141,6 +141,10 @@ class Converge:
         if at_once:
             self._urgent.set()
 
+    def wake_hooks(self) -> None:
+        """Let hooks run that waited for their values: these are known now."""
+        self._engine.wake()
+
     async def keep(self) -> None:
         """Run rounds as they are requested, until cancelled; the first when the global hooks have started."""
         await self._engine.wait_for_start()

@@ -109,6 +109,8 @@ class ConfigReactions:
 
     def _adopt(self) -> None:
         edit = self._configuration.adopt()
+        if edit.is_first:
+            self._requests.converge.wake_hooks()
         if edit.changed and self._requests.converge.converged.is_set():
             self._releases.prewarm()
         self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))

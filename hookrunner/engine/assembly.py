@@ -75,7 +75,7 @@ def assemble_engine(
     schedules = Schedules()
     streams = Streams(kube.watches.open, parts.background, metrics)
     monitors = Monitors(streams, parts.jq, parts.background, metrics, clock)
-    gate = RunGate(monitors, clock, metrics)
+    gate = RunGate(monitors, clock, metrics, values)
     objects = Objects(kube.patcher, kube.discovery, parts.jq, settings.kube.patch_timeout)
     processes = HookProcesses(settings.hooks, parts.children)
     executor = HookExecutor(processes, Applier(objects, hook_metrics), gate, RunMetrics(metrics, clock), values)

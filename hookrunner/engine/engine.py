@@ -178,6 +178,11 @@ class Engine:
         same = (t for t in queue if t is not queue.running and t.order.name == order.name)
         return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.enqueue(order)
 
+    def wake(self) -> None:
+        """Look again at all that waits: a snapshot may have become usable, or values known."""
+        self._queues.wake()
+        self.progress.notify()
+
     def let_modules_tick(self) -> None:
         """The first converge is over: from now on hooks of modules run for their crontabs, too."""
         self._modules_tick = True
@@ -254,8 +259,7 @@ class Engine:
         hook = self.hooks.get(event.binding.hook)
         match event:
             case Progressed():
-                self._queues.wake()
-                self.progress.notify()
+                self.wake()
             case _ if hook is None:
                 return
             case ObjectChanged():

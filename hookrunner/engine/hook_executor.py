@@ -42,6 +42,10 @@ _log, _apply_log = log.get("hook-run"), log.get("apply")
 class ValuesStore(Protocol):
     """The values of modules, as their hooks read and change them, and what hooks of addons report."""
 
+    @property
+    def unread(self) -> str:
+        """Why the values are not known; empty if they are."""
+
     def files(self, module: str) -> Values:
         """The values that a hook of the module reads, and the instance if it is one of an addon."""
 

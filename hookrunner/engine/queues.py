@@ -198,7 +198,7 @@ class Queue:
                 task.waits_for = ""
                 return task
             else:
-                task.waits_for = obstacle.reason
+                task.waits_for = obstacle.awaited
                 if obstacle.brief:
                     return Idle(min(dues, default=None), "waiting for snapshot")
             closed |= lanes

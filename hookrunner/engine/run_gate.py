@@ -1,6 +1,7 @@
 """May a hook run now, and until when? One answer for runs from queues, runs inside a module's run, and reviews.
 
-A run needs the snapshots that its contexts name, or whose events it lets flow, and a token of its hook's rate limit
+A run needs the snapshots that its contexts name, or whose events it lets flow, for a hook of a module or a global one
+the values, as they were read from the cluster, and a token of its hook's rate limit
 (`settings.executionMinInterval` and `executionBurst`, docs/hooks.md). A queue asks and goes on with other tasks
 (`obstacle`, `take_token`); all others wait (`enter`). The snapshots are read here, each once per run.
 """
@@ -9,13 +10,14 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.contexts import Entry, Snapshots, wanted
-from hookrunner.model.events import BindingId, Obstacle
+from hookrunner.model.events import UNKNOWN_VALUES, BindingId, Obstacle
 from hookrunner.model.tasks import HookRun, Order
 from hookrunner.sources.monitors import Monitors
 from kubetypes.timers import TICK, timeout_at
@@ -28,7 +30,7 @@ _DELETION = frozenset({BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_
 
 
 class MissingSnapshot(HookFailed):
-    """A hook cannot run because a snapshot is missing."""
+    """A hook cannot run because a snapshot is missing, or its values are not known."""
 
 
 class Notifier:
@@ -48,12 +50,23 @@ class Notifier:
         await self._next.wait()
 
 
-class RunGate:
-    """Knows what holds up runs. `progress` gives notice that a snapshot may have become usable, or that a task of the
-    start is done."""
+class KnownValues(Protocol):
+    """Knows whether the values that hooks read are known."""
 
-    def __init__(self, monitors: Monitors, clock: Callable[[], float], metrics: Metrics) -> None:
+    @property
+    def unread(self) -> str:
+        """Why they are not known; empty if they are."""
+
+
+class RunGate:
+    """Knows what holds up runs. `progress` gives notice that a snapshot or values may have become usable, or that a task
+    of the start is done. `values` are None without modules."""
+
+    def __init__(
+        self, monitors: Monitors, clock: Callable[[], float], metrics: Metrics, values: KnownValues | None = None
+    ) -> None:
         self.progress = Notifier()
+        self._values = values
         self._monitors = monitors
         self._lost = metrics.binding_monitor_missing
         self._clock = clock
@@ -71,9 +84,12 @@ class RunGate:
         self._lines.pop(hook, None)
 
     def obstacle(self, order: Order) -> Obstacle | None:
-        """Why a task must not run now: the first snapshot that it would read, or open, and that cannot be used."""
+        """Why a task must not run now: it reads values that are not known, or the first snapshot that it would read, or
+        open, cannot be used."""
         if not isinstance(order, HookRun):
             return None
+        if order.module and self._values and (unread := self._values.unread):
+            return Obstacle(unread, brief=False, word=UNKNOWN_VALUES)
         for index in sorted(_needed(order)):
             monitor = self._monitors.get(BindingId(order.hook, index))
             if monitor is None:
@@ -105,8 +121,8 @@ class RunGate:
         while obstacle := self.obstacle(order):
             due = None if obstacle.brief else until
             if due is not None and self._clock() >= due:
-                raise MissingSnapshot(f"{order.label}: waiting for the snapshot of {obstacle.reason}")
-            report(f"the snapshot of {_shorten(obstacle.reason)}")
+                raise MissingSnapshot(f"{order.label}: waiting for the {obstacle.awaited}")
+            report(f"the {_shorten(obstacle.awaited)}")
             try:
                 async with timeout_at(due, self._clock()):
                     await self.progress.next()

@@ -124,11 +124,21 @@ class Ticked:
     timezone: str = ""
 
 
+UNKNOWN_VALUES = "values"
+"""The word of an obstacle: the values that the hook reads are not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a hook must not run on a snapshot. `brief` means that it will pass by itself at once, so a queue may wait
-    for it; otherwise the task is set aside and others pass. `word` is the kind of obstacle, one of few: for metrics."""
+    """Why a hook must not run on a snapshot, or with its values. `brief` means that it will pass by itself at once, so
+    a queue may wait for it; otherwise the task is set aside and others pass. `word` is the kind of obstacle, one of few:
+    for metrics."""
 
     reason: str
     brief: bool
     word: str = "refused"
+
+    @property
+    def awaited(self) -> str:
+        """What a run waits for, for a person."""
+        return f"values: {self.reason}" if self.word == UNKNOWN_VALUES else f"snapshot of {self.reason}"

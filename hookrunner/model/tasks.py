@@ -247,7 +247,7 @@ class Task:
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
     other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.
-    `waits_for` names the binding whose snapshot it misses. `previous_attempt` are the
+    `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the
     object operations of the attempt before. `gate` says whether it may run.
     """
 
@@ -284,7 +284,7 @@ class Task:
         if self.failures:
             text += f":failures {self.failures}" + (f":{self.error}" if self.error else "")
         if self.waits_for:
-            text += f":waiting for snapshot of {self.waits_for}"
+            text += f":waiting for {self.waits_for}"
         return text
 
 

@@ -94,9 +94,11 @@ class LastRuns:
 
 class SectionStore:
     """The values of `global`, of all modules by key, and of instances of addons by unit. An unknown key, one that
-    neither `static` nor `schemas` has, is a KeyError, except in a config, which may name modules that do not exist."""
+    neither `static` nor `schemas` has, is a KeyError, except in a config, which may name modules that do not exist.
+    `unread` says why the config is not known, as nothing could be read yet; empty if it is."""
 
     def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, LayerSchemas]) -> None:
+        self.unread = ""
         self._sections = {
             key: Section(key, static.get(key) or {}, schemas.get(key, NO_SCHEMAS)).computed()
             for key in sorted({GLOBAL, *static, *schemas})
@@ -105,6 +107,10 @@ class SectionStore:
         self._last_runs = LastRuns()
         self._enabled: tuple[str, ...] | None = None
         self._global = self._global_for_hooks(self._sections[GLOBAL])
+
+    def note_unread(self, reason: str) -> None:
+        """Note why the config could not be read; empty once it was."""
+        self.unread = reason
 
     def add(self, unit: str, key: str, schemas: LayerSchemas) -> None:
         """Add the section of an instance, which is called `key` in documents, and empty until `describe`."""

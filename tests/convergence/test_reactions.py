@@ -31,11 +31,14 @@ pytestmark = pytest.mark.looptime
 
 
 class Rounds(Converge):
-    """Remembers `round <cause>`, with `now` if it is urgent."""
+    """Remembers `round <cause>`, with `now` if it is urgent, and `wake hooks`."""
 
     def __init__(self, seen: list[str]) -> None:
         self.converged, self.has_decided = asyncio.Event(), True
         self._seen = seen
+
+    def wake_hooks(self) -> None:
+        self._seen.append("wake hooks")
 
     def request(self, cause: str, at_once: bool) -> None:
         self._seen.append(f"round {cause}{' now' * at_once}")
@@ -174,6 +177,10 @@ async def test_an_edit_of_a_section_gives_its_module_a_turn(world: World) -> Non
 @pytest.mark.parametrize("edit", [Edit(frozenset({GLOBAL, "a"})), Edit(is_decisive=True)])
 async def test_global_values_and_decisive_edits_cause_a_round_at_once(world: World, edit: Edit) -> None:
     assert await world.edits(edit) == ["round KubeConfig-Changed now"]
+
+
+async def test_hooks_that_wait_for_their_values_are_woken_when_these_are_known(world: World) -> None:
+    assert await world.edits(Edit(is_first=True), Edit()) == ["wake hooks"]
 
 
 async def test_an_edit_that_changes_nothing_causes_nothing(world: World) -> None:

@@ -1,10 +1,10 @@
 """May a run start now: snapshots and rate limits, in virtual time. Queues ask in test_queues.py."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,9 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, Obstacle
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.tasks import HookRun, ModuleTask
+from hookrunner.sources.monitors import Monitors
 
 pytestmark = pytest.mark.looptime
 
@@ -55,6 +57,30 @@ async def test_only_runs_of_hooks_are_held_up() -> None:
     assert guard.obstacle(ORDER) == Obstacle("cms (no such kind)", brief=False)
     module = ModuleTask("ModuleRun", "m", "test")
     assert (guard.obstacle(module), guard.take_token(module), guard.take_token(module)) == (None, 0.0, 0.0)
+
+
+@dataclass
+class Values:
+    """Those of modules, and why they are not known."""
+
+    unread: str = "ConfigMap ops/hookrunner: forbidden"
+
+
+async def test_what_reads_values_waits_until_they_are_known() -> None:
+    """The hooks of modules and of addons, and global ones; other hooks read none."""
+    values, nothing_is_watched = Values(), cast(Monitors, {})
+    guard = RunGate(nothing_is_watched, now, Metrics(""), values)
+    orders = [HookRun("h", "b", BindingType.ON_STARTUP, "main", (), module=module) for module in ("", GLOBAL, "m")]
+    obstacle = Obstacle(values.unread, brief=False, word="values")
+    assert [guard.obstacle(order) for order in orders] == [None, obstacle, obstacle]
+    with pytest.raises(MissingSnapshot, match=r"h: waiting for the values: ConfigMap ops/hookrunner: forbidden"):
+        await guard.enter(orders[2], print, patience=1.0)
+    entering = asyncio.create_task(guard.enter(orders[1], print))
+    await asyncio.sleep(100)
+    assert not entering.done()
+    values.unread = ""
+    guard.progress.notify()
+    await entering
 
 
 async def test_a_snapshot_that_is_gone_fails_the_run_and_is_counted() -> None:

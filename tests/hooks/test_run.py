@@ -274,6 +274,27 @@ async def test_a_failed_hook_still_gets_the_status_patches_that_it_marked(runs: 
     assert [operation.name for operation in error.value.operations] == ["a"]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        """echo '{"operation":"Delete","kind":"Pod","name":"a"}' > $KUBERNETES_PATCH_PATH""",
+        """echo '{"op":"add","path":"/m/a","value":1}' > $CONFIG_VALUES_JSON_PATCH_PATH""",
+        """echo '{"op":"add","path":"/m/a","value":1}' > $VALUES_JSON_PATCH_PATH""",
+    ],
+    ids=["object", "config values", "values"],
+)
+async def test_a_review_that_may_change_nothing_is_refused_with_its_changes(runs: Runs, asked: str) -> None:
+    runs.module = "m"
+    runs.context = Context("a.example.com", ContextType.VALIDATING)
+    answer = (await runs(asked)).answer
+    assert len([*answer.objects, *answer.config, *answer.values]) == 1
+    runs.config = HookConfig("v1", settings=HookSettings(on_review_patches="refuse"))
+    with pytest.raises(BadOutput, match="asked for 1 changes in a review, which its settings.onReviewPatches refuses"):
+        await runs(asked)
+    runs.context = STARTUP
+    assert (await runs(asked)).answer == answer
+
+
 @pytest.mark.parametrize("type", [ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION])
 @pytest.mark.parametrize(("setting", "patched"), [("refuse", []), ("apply", ["a"])])
 async def test_a_review_that_fails_patches_a_status_unless_it_may_change_nothing(

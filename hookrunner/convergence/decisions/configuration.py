@@ -43,10 +43,11 @@ class Extenders:
 @dataclass(frozen=True, slots=True)
 class Edit:
     """What was adopted: `changed` keys mean something else than before, flags and maintenance included. `is_decisive`:
-    it may turn a module on or off."""
+    it may turn a module on or off. `is_first`: until now the cluster could not be asked."""
 
     changed: frozenset[str] = frozenset()
     is_decisive: bool = False
+    is_first: bool = False
 
 
 class UserConfiguration:
@@ -79,6 +80,7 @@ class UserConfiguration:
         bad, before = self.bad, self._config.maintenance
         self.unseen = self._unseen()
         if self._sources.unread:
+            self._store.note_unread(self.unseen)
             return Edit(is_decisive=self._is_decisive(bad, self.flags()))
         self._config, self._secret = self._parse()
         self._remarks.report((self._config, self._secret), self._sources.contents)
@@ -87,7 +89,9 @@ class UserConfiguration:
         changed = self.adopt_sections(flags) | _differences(before, self._config.maintenance)
         self._renew_reasons(flags)
         self._report_missing()
-        return Edit(changed, self._is_decisive(bad, flags))
+        was_unread = bool(self._store.unread)
+        self._store.note_unread("")
+        return Edit(changed, self._is_decisive(bad, flags), was_unread)
 
     def weigh_missing(self) -> None:
         """It is known now what is installed: a source that was missing from the start on is waited for if an earlier

@@ -39,6 +39,11 @@ class HookValues:
         self._keys = {**keys, GLOBAL: GLOBAL}
         self._instances: dict[str, OwnBlueprint] = {}
 
+    @property
+    def unread(self) -> str:
+        """Why the values are not known; empty if they are."""
+        return self._store.unread
+
     def add(self, unit: str, blueprint: OwnBlueprint) -> None:
         """The hooks of this instance are given what its blueprint says, and report to it."""
         self._instances[unit] = blueprint

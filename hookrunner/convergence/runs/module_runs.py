@@ -87,7 +87,10 @@ class ModuleRunner:
         }
 
     async def run(self, state: ModuleState) -> None:
-        """Bring the module to ready. Raises the HookrunnerError that prevents it."""
+        """Bring the module to ready. Raises the HookrunnerError that prevents it; MissingSnapshot while the values are
+        not known. Modules are undecided then, but instances of addons run, and read global values."""
+        if self._store.unread:
+            raise MissingSnapshot(f"{state.module.name}: waiting for the values: {self._store.unread}")
         if state.blueprint:
             await state.blueprint.prepare()
         state.keep()

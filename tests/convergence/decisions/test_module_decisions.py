@@ -263,11 +263,14 @@ async def test_a_script_is_outdated_by_another_config_of_its_module_only(world: 
 async def test_nothing_is_adopted_before_everything_was_read_once(world: World) -> None:
     world.secret.unseen, world.secret.is_known = "forbidden", False
     assert not world.edit(**ON).changed
+    assert world.store.unread == "the configuration cannot be read: Secret default/secret: forbidden"
     await world.decisions.decide()
     assert world.choices == "a:undecided b:undecided c:undecided"
     assert world.decisions.doubt == "the configuration cannot be read: Secret default/secret: forbidden"
     world.secret.unseen, world.secret.is_known = "", True
-    assert world.edit(**ON).is_decisive
+    edit = world.edit(**ON)
+    assert (edit.is_decisive, edit.is_first, world.store.unread) == (True, True, "")
+    assert not world.edit(**ON).is_first
     await world.decisions.decide()
     assert world.choices == "a:on b:on c:off"
 

@@ -13,6 +13,7 @@ from hookrunner.convergence.runs.module_remover import ModuleRemover
 from hookrunner.convergence.runs.module_runs import MOST_REPEATS, ModuleDefinitions, ModuleRunner
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
+from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
 from hookrunner.model.modules import Phase
@@ -271,3 +272,14 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
     state.lose_definitions()
     await definitions.apply(state)
     assert len(ensured) == 2
+
+
+async def test_nothing_runs_before_the_values_are_known() -> None:
+    """Modules are undecided then, but instances of addons would run without the global values."""
+    world = World()
+    world.store.note_unread("ConfigMap ops/hookrunner: forbidden")
+    with pytest.raises(MissingSnapshot, match=r"m: waiting for the values: ConfigMap ops/hookrunner: forbidden"):
+        await world.run()
+    assert world.steps.take() == []
+    world.store.note_unread("")
+    assert await world.run() == [*START, *LISTEN, *RELEASE]

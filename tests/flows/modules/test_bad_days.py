@@ -7,7 +7,7 @@ import time
 from hookrunner.convergence.reactions import AT_ONCE, WITHIN
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
-from tests.flows.modules.hooks import configmap, hook, patch
+from tests.flows.modules.hooks import configmap, enabled, hook, patch
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
 from tests.releases.test_crds import definition
@@ -15,17 +15,27 @@ from tests.releases.test_crds import definition
 A = {"templates/cm.yaml": configmap("a", "x: z")}
 
 
-async def test_readyz_is_red_before_the_configuration_was_read(world: World, sandbox: Sandbox) -> None:
-    world.module("010-a", A)
-    await world.configure(aEnabled="true")
+async def test_readyz_is_red_and_no_hook_runs_before_the_configuration_was_read(world: World, sandbox: Sandbox) -> None:
+    """Then everything begins by itself, the global hooks first."""
+    world.write("global-hooks/h.sh", hook(onStartup=1))
+    script = enabled("echo true > $MODULE_ENABLED_RESULT")
+    world.module("010-a", A | {"hooks/h.sh": hook(beforeHelm=1), "enabled": script})
+    await world.configure(GLOBAL="n: 7", aEnabled="true")
     fault = sandbox.faults.add(Fault("answer", "/configmaps", status=403))
     await world.start(ready=False)
     await world.operator.not_ready("the configuration cannot be read")
     await world.operator.wait_log("watch lost")
-    await world.module_is("a", state="undecided")
+    (task,) = world.operator.queue_list()["main"]
+    reason = "the configuration cannot be read: ConfigMap default/hookrunner: "
+    assert task.startswith(f"GlobalHookRun::onStartup:h.sh:waiting for values: {reason}")
+    assert (world.told(), (world.operator.told / "asked").exists()) == ([], False)
     sandbox.faults.remove(fault)
     await world.operator.ready()
     await world.becomes("a", x="z")  # the start may be done before: nothing was known to be on
+    assert [(each["hook"], each["values"]["global"]["n"]) for each in world.told()] == [
+        ("global-hooks/h.sh", 7),
+        ("modules/010-a/hooks/h.sh", 7),
+    ]
 
 
 async def test_readyz_is_red_while_the_configuration_is_being_read(world: World, sandbox: Sandbox) -> None:
