@@ -59,8 +59,8 @@ class KnownValues(Protocol):
 
 
 class RunGate:
-    """Knows what holds up runs. `progress` gives notice that a snapshot or values may have become usable, or that a task
-    of the start is done. `values` are None without modules."""
+    """Knows what holds up runs. `progress` gives notice that a snapshot or the values may have become usable, or that a
+    task of the start is done. `values` are None without modules."""
 
     def __init__(
         self, monitors: Monitors, clock: Callable[[], float], metrics: Metrics, values: KnownValues | None = None

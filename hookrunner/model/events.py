@@ -131,8 +131,8 @@ UNKNOWN_VALUES = "values"
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """Why a hook must not run on a snapshot, or with its values. `brief` means that it will pass by itself at once, so
-    a queue may wait for it; otherwise the task is set aside and others pass. `word` is the kind of obstacle, one of few:
-    for metrics."""
+    a queue may wait for it; otherwise the task is set aside and others pass. `word` is the kind of obstacle, one of
+    few: for metrics."""
 
     reason: str
     brief: bool
