@@ -164,4 +164,40 @@ UNNOTICED_MUTATIONS = (
         "refuse(answer.objects)",
         "tests/hooks/test_run.py",
     ),
+    (
+        "hookrunner/releases/objects/object_remover.py",
+        'DeleteOptions("Background", uid)',
+        'DeleteOptions("Background")',
+        "tests/releases/test_second_writers.py",
+    ),
+    (
+        "hookrunner/releases/objects/object_writer.py",
+        'order.obj["metadata"] | {"uid": uid}',
+        'order.obj["metadata"]',
+        "tests/releases/test_second_writers.py",
+    ),
+    (
+        "hookrunner/cloud/services/service_writer.py",
+        'patch = {"metadata": {"uid": service.uid}}',
+        "patch = {}",
+        "tests/cloud/services/test_service_loop.py",
+    ),
+    (
+        "hookrunner/cloud/routes/network_condition.py",
+        '{"metadata": {"uid": node.uid}, "status"',
+        '{"status"',
+        "tests/cloud/routes/test_route_loop.py",
+    ),
+    (
+        "hookrunner/kube/objects.py",
+        '        body["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]\n',
+        "",
+        "tests/kube/test_objects.py",
+    ),
+    (
+        "hookrunner/convergence/decisions/hook_values.py",
+        "if answer.config and self._store.is_of_instance(key):",
+        "if False:",
+        "tests/convergence/decisions/test_hook_values.py",
+    ),
 )

@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
-from hookrunner.settings import KubeSettings
+from tests.fakes.second_writer import OvertakenClient, overtaken_client
 from tests.kube.server import ApiServer, api_server
 
 
@@ -21,8 +19,8 @@ async def api() -> AsyncIterator[ApiServer]:
 
 
 @pytest.fixture
-async def client(api: ApiServer) -> AsyncIterator[Client]:
-    async with Client(Credentials(KubeSettings(), Connection(api.url)), Requests(Metrics(""))) as client:
+async def client(api: ApiServer) -> AsyncIterator[OvertakenClient]:
+    async with overtaken_client(api.url) as client:
         yield client
 
 

@@ -24,6 +24,7 @@ from kubesandbox.faults import Fault
 from tests.certificates.made import NOW, YEAR, CertificateSpec, material
 from tests.certificates.reading import Reader, reading
 from tests.certificates.secrets import NAME, data, secret, serial_of
+from tests.fakes.second_writer import OvertakenClient, once
 from tests.kube.server import ApiServer
 
 pytestmark = pytest.mark.looptime
@@ -124,6 +125,17 @@ async def test_existing_secret_is_used(api: ApiServer, replica: Reader) -> None:
     api.put(secret("default", data(there := issued())))
     assert await replica.next() == there
     assert writes(api) == []
+
+
+async def test_certificate_that_another_client_has_just_written_is_used_and_not_overwritten(
+    api: ApiServer, client: OvertakenClient, replica: Reader
+) -> None:
+    """The one that was there has expired: each replica writes another."""
+    api.put(secret("default", data(issued(LIFE))))
+    theirs = issued()
+    client.before_write = once("PUT", lambda: api.put(secret("default", data(theirs))))
+    assert await replica.next() == theirs
+    assert serial_of(kept(api)) == theirs.serial
 
 
 async def test_one_of_ten_replicas_creates_the_certificate(api: ApiServer, replicas: list[Reader]) -> None:

@@ -33,7 +33,7 @@ def overtaken_client(url: str) -> OvertakenClient:
     return OvertakenClient(Credentials(KubeSettings(), Connection(url)), Requests(Metrics("")))
 
 
-def once(method: str, write: Callable[[], object]) -> Callable[[ApiCall], object]:
-    """Another client's write before the first of this method, for `before_write`."""
+def once(method: str, write: Callable[[], object], path_end: str = "") -> Callable[[ApiCall], object]:
+    """Another client's write before the first of this method, to a path that ends so, for `before_write`."""
     writes = [write]
-    return lambda call: writes.pop()() if call.method == method and writes else None
+    return lambda call: writes.pop()() if writes and call.method == method and call.path.endswith(path_end) else None

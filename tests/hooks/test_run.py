@@ -289,7 +289,7 @@ async def test_a_review_that_may_change_nothing_is_refused_with_its_changes(runs
     answer = (await runs(asked)).answer
     assert len([*answer.objects, *answer.config, *answer.values]) == 1
     runs.config = HookConfig("v1", settings=HookSettings(on_review_patches="refuse"))
-    with pytest.raises(BadOutput, match=r"asked for 1 changes in a review, which its settings\.onReviewPatches refuses"):
+    with pytest.raises(BadOutput, match=r"asked for 1 changes in a review, which its settings\.onRev"):
         await runs(asked)
     runs.context = STARTUP
     assert (await runs(asked)).answer == answer

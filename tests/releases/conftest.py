@@ -5,13 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.releases import Releases
-from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
+from tests.fakes.second_writer import OvertakenClient, overtaken_client
 from tests.fakes.transports import all_closed
 from tests.kube.real import client_of
 from tests.releases.world import World, started
@@ -20,15 +18,10 @@ from tests.sandboxes import sandbox
 __all__ = ["sandbox"]
 
 
-def client_at(url: str) -> Client:
-    """Of the API server there."""
-    return Client(Credentials(KubeSettings(), Connection(url)), Requests(Metrics("")))
-
-
 @pytest.fixture
-async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
+async def client(sandbox: Sandbox) -> AsyncIterator[OvertakenClient]:
     """Of the sandbox."""
-    async with client_at(sandbox.url) as client:
+    async with overtaken_client(sandbox.url) as client:
         yield client
 
 

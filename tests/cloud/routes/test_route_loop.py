@@ -9,6 +9,7 @@ import pytest
 from hookrunner.cloud.answers import ErrorCode, ProviderError, RouteResults
 from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES
 from hookrunner.errors import Denied
+from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.fake_cloud import EVERYTHING, FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER, route, with_networks
@@ -35,6 +36,23 @@ async def test_each_network_gets_its_route_in_one_call_and_each_node_its_conditi
         assert world.condition("a") == ("False", "RouteCreated")
         types = [one["type"] for one in world.api.live("Node", "a")["status"]["conditions"]]
         assert sorted(types) == ["MemoryPressure", "NetworkUnavailable", "Ready"]
+
+
+async def test_condition_is_not_written_to_a_node_created_again_meanwhile(world: RouteWorld) -> None:
+    """What holds for its predecessor need not hold for it: the next pass says so."""
+    conditions: list[tuple[str, str] | None] = []
+
+    def create_again(call: ApiCall) -> None:
+        if call.path.endswith("/nodes/a/status") and not conditions:
+            conditions.append(None)
+            world.api.delete("Node", "a")
+            world.api.put(with_networks("a", FIRST, conditions=READY))
+
+    world.api.before_write = create_again
+    async with world.run_loop():
+        assert (conditions, world.condition("a")) == ([None], None)
+        await world.rest(120)
+        assert world.condition("a") == ("False", "RouteCreated")
 
 
 async def test_idle_cluster_costs_one_list_a_period_and_no_write(world: RouteWorld) -> None:

@@ -11,8 +11,8 @@ from hookrunner.model.releases import DesiredRelease, KeptObject
 from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
+from tests.fakes.second_writer import overtaken_client
 from tests.kube.server import ApiServer, definition, without_aggregation
-from tests.releases.conftest import client_at
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import addon, configmap, hook
 from tests.releases.watching import MERGE
@@ -170,7 +170,10 @@ async def test_namespace_stays_while_an_aggregated_api_does_not_answer(client: C
     await started(client).reconcile(addon("d1", SPACE))
     await client.send(ApiCall("POST", DEFINITIONS, body=definition("away.io", "Lost", "v1")))
     world.sandbox.faults.add(Fault("answer", "GET /apis/away.io/v1", status=503))
-    async with without_aggregation(ApiServer(world.sandbox, world.sandbox.url)) as old, client_at(old.url) as there:
+    async with (
+        without_aggregation(ApiServer(world.sandbox, world.sandbox.url)) as old,
+        overtaken_client(old.url) as there,
+    ):
         assert await tear_down(there) == [
             "default/Namespace/ours: its contents are unknown, these API groups do not answer: away.io/v1"
         ]
