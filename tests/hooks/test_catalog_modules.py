@@ -48,6 +48,18 @@ async def test_a_file_without_an_extension_is_asked_once_like_any_other(
     assert (tmp_path / "asked").read_text() == "--config\n"
 
 
+async def test_a_webhook_that_cannot_be_registered_under_its_modules_name_is_a_problem(
+    module: Module, settings: HooksSettings, children: Children, jq: Jq
+) -> None:
+    """It would keep all others from being registered. Under another module's name it can be."""
+    rule = "{apiGroups: [example.com], apiVersions: ['*'], operations: ['*'], resources: ['*']}"
+    binding = f"{{name: policy.example.com, rules: [{rule}]}}"
+    write(module.directory, "hooks/x.sh", f'echo "{{configVersion: v1, kubernetesValidating: [{binding}]}}"')
+    assert (await load_module(module, settings, children, jq)).problems == ()
+    (problem,) = (await load_module(replace(module, name="a_b"), settings, children, jq)).problems
+    assert "would be registered as 'a_b.policy.example.com', which the API server refuses as a name" in str(problem)
+
+
 async def test_a_virtual_environment_is_used_for_asking_too(
     module: Module, settings: HooksSettings, children: Children, jq: Jq
 ) -> None:

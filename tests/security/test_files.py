@@ -16,7 +16,7 @@ import yaml
 
 from hookrunner import log, safe_files
 from hookrunner.charts.chart_files import unpacked
-from hookrunner.errors import BadChart, BadModule, HookFailed
+from hookrunner.errors import BadChart, BadModule, HookFailed, StartRefused
 from hookrunner.hooks import writable
 from hookrunner.hooks.workspace import workspace
 from hookrunner.kube.cluster_lookup import Lookup
@@ -278,6 +278,8 @@ def test_hooks_that_every_user_may_change_cause_a_warning_where_allowed(
         log.flush(1)
         assert f"{tmp_path}/a.sh can be written by every user" in capfd.readouterr().err
     assert load({}, "hookrunner", {}).hooks.on_writable == "stop"
+    with pytest.raises(StartRefused, match=r"a\.sh can be written by every user"):
+        writable.check(tmp_path, load({}, "hookrunner", {}).hooks)
 
 
 def test_files_that_our_groups_or_one_user_may_change_are_accepted(tmp_path: Path) -> None:
