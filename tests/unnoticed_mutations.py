@@ -180,7 +180,7 @@ UNNOTICED_MUTATIONS = (
         "hookrunner/cloud/services/service_writer.py",
         'patch = {"metadata": {"uid": service.uid}}',
         "patch = {}",
-        "tests/cloud/services/test_service_loop.py",
+        "tests/cloud/services/test_second_writers.py",
     ),
     (
         "hookrunner/cloud/routes/network_condition.py",
@@ -192,7 +192,7 @@ UNNOTICED_MUTATIONS = (
         "hookrunner/kube/objects.py",
         '        body["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]\n',
         "",
-        "tests/kube/test_objects.py",
+        "tests/kube/test_second_writers.py",
     ),
     (
         "hookrunner/convergence/decisions/hook_values.py",

@@ -19,7 +19,6 @@ from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
-from tests.fakes.second_writer import once, overtaken_client
 from tests.flows.waiting import until
 from tests.kube.real import credentials_of
 from tests.kube.server import ApiServer, config_map, definition
@@ -215,36 +214,6 @@ async def test_a_jq_patch_must_yield_one_whole_object(api: ApiServer, boxed: Obj
     api.put(config_map("a", color="red"))
     with pytest.raises(FilterFailed, match="jqFilter of a JQPatch must yield"):
         await boxed.carry_out(operation(Verb.JQ_PATCH, "default", jq_filter=program))
-
-
-async def test_a_replaced_object_is_the_one_that_was_read(api: ApiServer, jq: Jq) -> None:
-    """An edit between reading and writing is read first, so a JQPatch keeps it and CreateOrUpdate replaces it."""
-    edited = config_map("a", their="data")
-    async with overtaken_client(api.url) as client:
-        objects = Objects(client, Discovery(client), jq)
-        for verb, left in (
-            (Verb.JQ_PATCH, {"their": "data", "color": "red"}),
-            (Verb.CREATE_OR_UPDATE, {"color": "red"}),
-        ):
-            api.put(config_map("a"))
-            client.before_write = once("PUT", lambda: api.put(edited))
-            body = config_map("a", color="red")
-            await objects.carry_out(operation(verb, "default", body, jq_filter='.data.color = "red"'))
-            assert api.get(edited)["data"] == left
-            assert len(api.asked("PUT")) == 2
-            api.faults.requests.clear()
-
-
-async def test_only_the_object_that_is_meant_is_deleted_on_the_sandbox(api: ApiServer, boxed: Objects) -> None:
-    metadata = api.put(config_map("a"))["metadata"]
-    version = metadata["resourceVersion"]
-    await boxed.carry_out(operation(Verb.DELETE, "default", uid="another"))
-    api.put(config_map("a", x="2"))
-    with pytest.raises(Conflict, match="in the precondition"):
-        await boxed.carry_out(operation(Verb.DELETE, "default", uid=metadata["uid"], version=version))
-    assert api.get(config_map("a"))
-    await boxed.carry_out(operation(Verb.DELETE, "default", uid=metadata["uid"]))
-    assert api.get(config_map("a")) is None
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
 from hookrunner.cloud.services.service_loop import until_resync
 from hookrunner.errors import Conflict, NotFound
-from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, GET, UPDATE, BalancerWorld
@@ -221,41 +220,6 @@ async def test_service_made_anew_under_its_name_has_the_old_load_balancer_delete
         await world.rest()
         assert [(call.verb, call.about) for call in world.cloud.calls][1:] == [(DELETE, ("old",)), (ENSURE, ("new",))]
         assert world.addresses() == ["192.0.2.2"]
-
-
-async def test_address_is_not_written_to_a_service_created_again_meanwhile(world: BalancerWorld) -> None:
-    """It would show the load balancer of its predecessor, which is about to be deleted."""
-    addresses: list[list[str]] = []
-
-    def create_again(call: ApiCall) -> None:
-        if "ingress" in str(call.body) and world.live()["metadata"]["uid"] == "old":
-            world.api.delete("Service", "web", "default")
-            world.api.put(service(uid="new"))
-        elif "ingress" not in str(call.body):
-            addresses.append(world.addresses())
-
-    world.api.before_write = create_again
-    world.api.put(service(uid="old"))
-    async with world.run_loop():
-        await world.rest(600)
-    assert (world.live()["metadata"]["uid"], world.addresses()) == ("new", ["192.0.2.2"])
-    assert addresses[-1] == []
-
-
-async def test_finalizer_of_a_service_created_again_meanwhile_stays(world: BalancerWorld) -> None:
-    """The cleanup that ends is its predecessor's."""
-
-    def create_again(call: ApiCall) -> None:
-        if world.live()["metadata"]["uid"] == "old":
-            world.api.delete("Service", "web", "default")
-            world.api.put(kept(uid="new"))
-
-    world.api.before_write = create_again
-    world.api.put(service(uid="old", kind="ClusterIP", finalizers=[CLEANUP_FINALIZER]))
-    async with world.run_loop():
-        await world.rest(600)
-    assert world.live()["metadata"]["uid"] == "new"
-    assert len([call for call in world.api.calls if "finalizers" in str(call.body)]) == 1, "the one that was refused"
 
 
 async def test_foreign_class_with_the_shared_finalizer_is_not_touched(world: BalancerWorld) -> None:

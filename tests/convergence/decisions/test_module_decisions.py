@@ -275,6 +275,19 @@ async def test_nothing_is_adopted_before_everything_was_read_once(world: World) 
     assert world.choices == "a:on b:on c:off"
 
 
+async def test_no_script_is_asked_before_the_values_are_known(world: World) -> None:
+    """It reads them. The module is on by another word than the ConfigMap's, so that it would be asked."""
+    world.dynamic["c"] = True
+    world.config.unseen, world.config.is_known = "forbidden", False
+    world.configuration.adopt()
+    await world.decisions.decide()
+    assert (world.choices, world.scripts.asked) == ("a:undecided b:undecided c:undecided", [])
+    world.config.unseen, world.config.is_known = "", True
+    world.edit(c="x: 1")
+    await world.decisions.decide()
+    assert (world.choices, world.scripts.asked) == ("a:off b:off c:on", [("c", {"global": None, "c": {"x": 1}})])
+
+
 async def test_the_secret_turns_modules_on_as_well(world: World) -> None:
     world.secret.write({"aEnabled": "true"})
     await world.start()
