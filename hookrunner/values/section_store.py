@@ -95,7 +95,7 @@ class LastRuns:
 class SectionStore:
     """The values of `global`, of all modules by key, and of instances of addons by unit. An unknown key, one that
     neither `static` nor `schemas` has, is a KeyError, except in a config, which may name modules that do not exist.
-    `unread` says why the config is not known, as nothing could be read yet; empty if it is."""
+    `unread` is why the config of the cluster could not be read yet; empty once it was."""
 
     def __init__(self, static: Mapping[str, JSON], schemas: Mapping[str, LayerSchemas]) -> None:
         self.unread = ""
