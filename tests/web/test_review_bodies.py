@@ -1,4 +1,4 @@
-"""Which requests are refused by their head alone, before a byte of the body is read. Whole requests: `test_reviews.py`."""
+"""Requests that are refused by their head alone, before a byte of the body is read. The others: `test_reviews.py`."""
 
 import pytest
 from aiohttp import web
