@@ -106,8 +106,8 @@ class InstanceRegistry:
         match event:
             case InstanceChanged(instance) if addon.name in self._decided:
                 self._look_at(addon, instance)
-            case InstanceGone(instance) if instance.unit in self._live:
-                self._end(self._live[instance.unit], "the object is gone")
+            case InstanceGone(instance):
+                self._note_deletion(addon, instance)
             case InstancesListed() | InstancesHidden():
                 self._decide()
                 self.wake_rivals(addon, "Instances-Listed")
@@ -125,6 +125,15 @@ class InstanceRegistry:
         for live in self.live:
             if live.addon.name in addons and (live.waits_for(change) or live.state.busy_since is not None):
                 self._units.request(live.state, cause)
+
+    def _note_deletion(self, addon: Addon, instance: Instance) -> None:
+        """An object does not exist any more. The end of its unit runs the instances that had to give way. If it has no
+        unit, they are run now: a finalizer of another program may have kept the object after its unit had ended."""
+        if live := self._live.get(instance.unit):
+            self._end(live, "the object is gone")
+        else:
+            self.wake_rivals(addon, "Instance-Deleted")
+            self.wake_dependents(addon, "Instance-Deleted")
 
     def wake_rivals(self, addon: Addon, cause: str) -> None:
         """Run instances to which one of this addon is preferred: there may be no such one now."""

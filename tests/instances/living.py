@@ -195,9 +195,9 @@ class Living:
         head = {"apiVersion": kind.api_version, "kind": kind.kind}
         self.cluster.put(head | {"metadata": metadata | stamp | more} | parts)
 
-    def delete(self, name: str, of: str) -> None:
-        """As its user does it."""
-        self.put(name, of, deletionTimestamp="2026-01-02T00:00:00Z", finalizers=[FINALIZER])
+    def delete(self, name: str, of: str, *finalizers: str) -> None:
+        """As its user does it; `finalizers` are those of other programs."""
+        self.put(name, of, deletionTimestamp="2026-01-02T00:00:00Z", finalizers=[FINALIZER, *finalizers])
 
     def blueprint(self, unit: str) -> GatedBlueprint:
         """That of an instance that exists."""
@@ -215,8 +215,12 @@ class Living:
 
     def status(self, name: str) -> JSON:
         """What the status of an instance says."""
+        return self.object(name).get("status") or {}
+
+    def object(self, name: str) -> JSON:
+        """An instance that exists, as the API server has it."""
         (obj,) = [obj for key, obj in self.cluster.objects.items() if key.name == name]
-        return obj.get("status") or {}
+        return obj
 
     async def runs(self) -> list[str]:
         """The releases since the last look, when all is quiet; retries apart."""

@@ -140,6 +140,32 @@ async def test_removal_runs_those_that_had_to_give_way_and_no_others(make_site: 
     assert await world.runs() == []
 
 
+async def test_deletion_that_a_foreign_finalizer_delays_runs_those_that_had_to_give_way(make_site: MakeSite) -> None:
+    """The unit ends with our finalizer; the object, which has priority, exists until the other one is removed."""
+    world = await started(make_site, "dns")
+    world.put("old", "dns", created=1)
+    world.put("young", "dns", created=2)
+    await world.runs()
+    world.delete("old", "dns", "example.com/mine")
+    await world.runs()
+    assert [live.unit for live in world.registry.live] == ["dns.kube-system.young"]
+    world.cluster.delete(world.object("old"))
+    await world.runs()
+    assert world.phases == {"young": ""}
+
+
+async def test_deletion_of_an_instance_without_a_unit_runs_those_that_require_its_addon(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("proxy"), addon("dns", requires={"addons": ["proxy"]}))
+    await world.start()
+    world.put("p", "proxy", annotations={UNMANAGED: "true"})
+    world.put("x", "dns")
+    await world.runs()
+    tries = world.blueprint(DNS).tries
+    world.cluster.delete(world.object("p"))
+    await asyncio.sleep(0.1)
+    assert world.blueprint(DNS).tries > tries
+
+
 async def test_older_instance_that_is_managed_again_takes_precedence(make_site: MakeSite) -> None:
     world = await started(make_site, "dns")
     world.put("old", "dns", created=1, annotations={UNMANAGED: "true"})
