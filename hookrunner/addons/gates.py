@@ -5,6 +5,10 @@
 The gates in their order: deletion, suspension, the allowed namespaces, one instance of an addon, one of an exclusive
 word, the spec itself, requirements. A closed gate leaves what is installed unchanged. Version and package follow in
 `version_resolver.py`, since they need the source.
+
+Of several instances of which one may be installed, one that has installed something has priority, also while it is
+suspended, being deleted, or in a namespace that is not allowed (any more): two networks of Pods in one cluster break
+both. Without objects such an instance has none, or any user who may create one would keep all others out.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +33,8 @@ class GateWorld:
     """What the gates look at besides the instance.
 
     `namespaces` are those in which instances are reconciled, all if empty. `instances` are all of the offered addons;
-    `addons` are these addons by name. `ready_addons` have an instance that is Ready. `kinds` are `group/version/Kind`
+    `installed` are the units of those that have installed something, or may be about to; `addons` are these addons by
+    name. `ready_addons` have an instance that is Ready. `kinds` are `group/version/Kind`
     as the cluster serves them. `objects` has for each required object why it is not ready, "" if it is. `cyclic` are
     addons that would wait for themselves. `hidden` are addons whose instances cannot be listed, and why.
     """
@@ -37,6 +42,7 @@ class GateWorld:
     kubernetes: str = ""
     namespaces: Collection[str] = ()
     instances: Sequence[Instance] = ()
+    installed: Collection[str] = ()
     addons: Mapping[str, Addon] = field(default_factory=dict)
     ready_addons: Collection[str] = ()
     kinds: Collection[str] = ()
@@ -53,9 +59,7 @@ def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObst
     if instance.fields.suspend:
         return AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended by spec.suspend; nothing is written")
     if not is_allowed_namespace(instance.namespace, world.namespaces):
-        names = ", ".join(sorted(world.namespaces))
-        text = f"instances are reconciled in {names} only (--addon-namespaces), not in {instance.namespace}"
-        return AddonObstacle(AddonPhase.CONFLICT, "Namespace", text)
+        return _shut_out(instance, world)
     conflict = _duplicate(instance, addon, world) or _excluded(instance, addon, world)
     return conflict or _invalid(instance) or _waiting(addon, world)
 
@@ -65,9 +69,14 @@ def is_allowed_namespace(namespace: str, allowed: Collection[str]) -> bool:
     return not (namespace and allowed) or namespace in allowed
 
 
-def oldest(instances: Iterable[Instance]) -> Instance | None:
-    """The one with priority: the first created, of two of one second that with the lower UID."""
-    return min(instances, key=lambda instance: instance.age_key, default=None)
+def first_of(instances: Iterable[Instance], world: GateWorld) -> Instance | None:
+    """The one with priority: of those that have installed something, else of those that may, the first created; of two
+    of one second that with the lower UID."""
+
+    def rank(instance: Instance) -> tuple[bool, str, str]:
+        return (instance.unit not in world.installed, *instance.age_key)
+
+    return min((each for each in instances if _counts(each, world)), key=rank, default=None)
 
 
 def rivals(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
@@ -91,6 +100,15 @@ def cyclic_addons(addons: Mapping[str, Addon]) -> frozenset[str]:
     return frozenset(name for name in addons if name in _required_by(name, addons))
 
 
+def _shut_out(instance: Instance, world: GateWorld) -> AddonObstacle:
+    """It is in a namespace that is not allowed. What it has installed before stays, and is looked after no more."""
+    names = ", ".join(sorted(world.namespaces))
+    text = f"instances are reconciled in {names} only (--addon-namespaces), not in {instance.namespace}"
+    if instance.unit in world.installed:
+        text += f"; what it has installed stays as it is: allow {instance.namespace}, or delete the instance"
+    return AddonObstacle(AddonPhase.CONFLICT, "Namespace", text)
+
+
 def _invalid(instance: Instance) -> AddonObstacle | None:
     """Fields that a definition with our schema would have refused."""
     if not instance.problems:
@@ -107,10 +125,10 @@ def _invalid(instance: Instance) -> AddonObstacle | None:
 def _duplicate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
     if addon.instances == "many":
         return None
-    first = oldest(_candidates(world, [addon.name]))
+    first = first_of(_instances(world, [addon.name]), world)
     if first is None or first.unit == instance.unit:
         return None
-    text = f"{_shown(first, addon)} is older, and there is only one {addon.object.kind} in a cluster; delete one"
+    text = f"{_precedence(first, world)}, and there is only one {addon.object.kind} in a cluster; delete one"
     return AddonObstacle(AddonPhase.CONFLICT, "Duplicate", text, frozenset([WakeUp.INSTANCES]))
 
 
@@ -121,24 +139,31 @@ def _excluded(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstac
     if hidden := sorted(others & world.hidden.keys()):
         text = "; ".join(f"the instances of {name}, which cannot be listed: {world.hidden[name]}" for name in hidden)
         return AddonObstacle(AddonPhase.PENDING, "Waiting", f"waiting for {text}", frozenset([WakeUp.INSTANCES]))
-    first = oldest(_candidates(world, others))
+    first = first_of(_instances(world, others), world)
     if first is None or first.addon == instance.addon:
         return None
-    text = f"{_shown(first, world.addons[first.addon])} is older, and only one '{addon.exclusive}' can be installed"
+    text = f"{_precedence(first, world)}, and only one '{addon.exclusive}' can be installed"
     return AddonObstacle(AddonPhase.CONFLICT, "Exclusive", f"{text}; delete one", frozenset([WakeUp.INSTANCES]))
 
 
-def _candidates(world: GateWorld, addons: Collection[str]) -> Iterator[Instance]:
-    """Those that may have priority. One that is being deleted counts until it is gone: its objects still exist."""
-    for instance in world.instances:
-        allowed = is_allowed_namespace(instance.namespace, world.namespaces)
-        if instance.addon in addons and allowed and not instance.is_unmanaged:
-            yield instance
+def _instances(world: GateWorld, addons: Collection[str]) -> Iterator[Instance]:
+    return (instance for instance in world.instances if instance.addon in addons)
 
 
-def _shown(instance: Instance, addon: Addon) -> str:
-    place = f"{instance.namespace}/" if instance.namespace else ""
-    return f"{addon.object.kind} {place}{instance.name}"
+def _counts(instance: Instance, world: GateWorld) -> bool:
+    """Can it have priority? Without objects not if it could not install any now. One that its user manages has none."""
+    if instance.is_unmanaged:
+        return False
+    is_held_up = instance.is_deleting or instance.fields.suspend
+    may_install = not is_held_up and is_allowed_namespace(instance.namespace, world.namespaces)
+    return may_install or instance.unit in world.installed
+
+
+def _precedence(first: Instance, world: GateWorld) -> str:
+    """Why this instance has priority."""
+    place = f"{first.namespace}/" if first.namespace else ""
+    name = f"{world.addons[first.addon].object.kind} {place}{first.name}"
+    return f"{name} is installed already" if first.unit in world.installed else f"{name} is older"
 
 
 # ── requirements ──────────────────────────────────────────────────────────────────────────────────────────────────

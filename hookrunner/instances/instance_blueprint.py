@@ -15,7 +15,6 @@ from hookrunner import safe_files
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
-from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
 from hookrunner.addons.version_resolver import version_request
@@ -63,8 +62,8 @@ class PatchEffects:
 
 @dataclass(frozen=True, slots=True)
 class BlueprintParts:
-    """What blueprints are made with. `terms` are those of all builds. `look_around` gives what the gates look at,
-    `open_source` the source of an addon's packages for a cluster of this version, `mark` gives an object our finalizer,
+    """What blueprints are made with. `terms` are those of all builds. `find_closed_gate` asks the gates, `open_source`
+    gives the source of an addon's packages for a cluster of this version, `mark` gives an object our finalizer,
     `status_of` has a unit's status as it was written last. `on_report` is called with the unit when a hook reports
     something new."""
 
@@ -77,7 +76,7 @@ class BlueprintParts:
     terms: BuildTerms
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
-    look_around: Callable[[Addon], Awaitable[GateWorld]]
+    find_closed_gate: Callable[[Instance, Addon], Awaitable[AddonObstacle | None]]
     open_source: Callable[[Addon, str], PackageSource]
     status_of: Callable[[str], JSON]
     on_report: Callable[[str], None]
@@ -137,7 +136,7 @@ class InstanceBlueprint(OwnBlueprint):
         self._patching, self.tried = None, instance.generation
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
-        self._require_open(closed_gate(instance, addon, await parts.look_around(addon)))
+        self._require_open(await parts.find_closed_gate(instance, addon))
         capabilities, previous = await parts.capabilities.get(), self.installed.version if self.installed else ""
         request = version_request(addon, instance, capabilities.kube_version, previous)
         chosen = await self.packages.choose(instance, self._status, request, self.installed)

@@ -34,7 +34,7 @@ from hookrunner.instances.instance_informer import (
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
-from hookrunner.model.addon_status import WakeUp
+from hookrunner.model.addon_status import AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.modules import Module, Traits
 
@@ -57,6 +57,12 @@ class LiveUnit:
     def unit(self) -> str:
         """The unit's name."""
         return self.state.module.name
+
+    @property
+    def is_idle(self) -> bool:
+        """Has its last run found it suspended, without anything installed? Then it keeps no other one out."""
+        is_suspended = self.blueprint.obstacle is not None and self.blueprint.obstacle.phase is AddonPhase.SUSPENDED
+        return is_suspended and self.blueprint.has_read_head and self.blueprint.installed is None
 
     def waits_for(self, change: WakeUp) -> bool:
         """Has a gate closed that such a change may open?"""
@@ -119,6 +125,19 @@ class InstanceRegistry:
             for live in filter(None, map(self.get, sorted(await self._edits.next_batch()))):
                 self._units.request(live.state, "Instance-Changed")
 
+    async def follow_suspensions(self) -> None:
+        """Run instances that had to give way to one that is suspended now and has installed nothing, until
+        cancelled."""
+        feed, idle = self._changes.subscribe(), set[str]()
+        while True:
+            for unit in await feed.next_batch():
+                live = self._live.get(unit)
+                if live is None or not live.is_idle:
+                    idle.discard(unit)
+                elif unit not in idle:
+                    idle.add(unit)
+                    self.wake_rivals(live.addon, "Instance-Suspended")
+
     def wake(self, change: WakeUp, addons: Container[str], cause: str) -> None:
         """Run the instances of these addons that wait for such a change, and those of which a run may have looked
         before it."""
@@ -180,7 +199,7 @@ class InstanceRegistry:
             if live:
                 self._end(live, "deleted by its user")
         elif instance.is_unmanaged:
-            self._leave(live)
+            self._leave(addon, live)
         elif live is None:
             live = self._begin(addon, instance)
             if live:
@@ -212,10 +231,12 @@ class InstanceRegistry:
             if live.addon.name in names and live.blueprint.instance.age_key > age:
                 self._units.request(live.state, "Older-Instance")
 
-    def _leave(self, live: LiveUnit | None) -> None:
+    def _leave(self, addon: Addon, live: LiveUnit | None) -> None:
         """Its user manages it from now on."""
         if live:
             self._begin_task(f"leaving {live.unit}", live, partial(self._remove, live))
+        else:
+            self.wake_rivals(addon, "Instance-Unmanaged")
 
     def _end(self, live: LiveUnit, cause: str) -> None:
         if live.unit not in self._ending:

@@ -37,12 +37,13 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.instances.triggers.gate_world import GateViews, look_around
+from hookrunner.instances.triggers.gate_world import GateViews, InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.instances.triggers.source_watch import SourceWatch
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.releases import Head
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
@@ -91,6 +92,7 @@ class Instances:
         background.keep("earlier objects of addons", partial(self._health.take_over, states, self.registry))
         background.keep("health of addons", partial(self._health.tell, states))
         background.keep("edits of instances", self.registry.follow_edits)
+        background.keep("suspensions of instances", self.registry.follow_suspensions)
         self._start_triggers(background)
         for cache in self._caches.values():
             lost = Notifier()
@@ -198,7 +200,8 @@ class _BlueprintMaker:
         convergence, client = self._convergence, self._parts.kube.patcher
         caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
         values = {name: offered.values for name, offered in offer.addons.items()}
-        parts = self._blueprint_parts(caches)
+        gates = InstanceGates(self._gate_views(caches))
+        parts = self._blueprint_parts(caches, gates)
         status = InstancesStatus(self._reported, time.monotonic)
         status.export(self._parts.metrics)
 
@@ -209,6 +212,7 @@ class _BlueprintMaker:
             self._writer.forget(unit)
             self._health.forget(unit)
             self._reported.forget(unit)
+            gates.forget(unit)
 
         workshop = Workshop(values, make, client, self._parts.background, forget)
         registry = InstanceRegistry(caches, convergence.units, convergence.states, workshop)
@@ -246,17 +250,25 @@ class _BlueprintMaker:
 
         return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read)
 
-    def _blueprint_parts(self, caches: dict[str, InstanceCache]) -> BlueprintParts:
-        addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
-        views = GateViews(
+    def _gate_views(self, caches: dict[str, InstanceCache]) -> GateViews:
+        helm = self._helm
+
+        async def read_head(unit: str) -> Head | None:
+            return await helm.releases.read_head(unit, helm.namespace)
+
+        return GateViews(
             caches,
             self._convergence.states,
             self._reported,
             helm.capabilities,
             helm.releases.kinds,
-            client,
-            addons.namespaces,
+            self._parts.kube.patcher,
+            read_head,
+            self._settings.addons.namespaces,
         )
+
+    def _blueprint_parts(self, caches: dict[str, InstanceCache], gates: InstanceGates) -> BlueprintParts:
+        addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
         runner = ProgramRunner(self._parts.children, self._unpacked)
         images = ImageSettings(addons.private_registry, addons.image_pull_secret)
         return BlueprintParts(
@@ -271,7 +283,7 @@ class _BlueprintMaker:
                 helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
             ),
             mark=FinalizerSetter(client).set,
-            look_around=partial(look_around, views),
+            find_closed_gate=gates.find_closed,
             open_source=self._open_source,
             status_of=self._writer.status_of,
             on_report=self._convergence.states.unit_changes.note,

@@ -9,8 +9,8 @@ from hookrunner.addons.gates import (
     addons_requiring,
     closed_gate,
     cyclic_addons,
+    first_of,
     looks_at,
-    oldest,
     rivals,
 )
 from hookrunner.addons.instance_fields import read_instance
@@ -72,12 +72,12 @@ def test_wrong_patches_alone_are_a_failed_patch() -> None:
     assert gate(made(DNS, spec={"patches": ["a"]})) == ("PatchFailed", "MergeFailed")
 
 
-def test_the_oldest_instance_has_priority_until_it_is_gone() -> None:
+def test_an_instance_with_objects_has_priority_until_it_is_gone() -> None:
     young, old = made(DNS, "young", 2), made(DNS, "old", 1, deletionTimestamp="2026-01-03T00:00:00Z")
-    obstacle = closed_gate(young, DNS, replace(OPEN, instances=[young, old]))
+    obstacle = closed_gate(young, DNS, replace(OPEN, instances=[young, old], installed=[old.unit]))
     assert obstacle
     assert obstacle.message == (
-        "CoreDNS kube-system/old is older, and there is only one CoreDNS in a cluster; delete one"
+        "CoreDNS kube-system/old is installed already, and there is only one CoreDNS in a cluster; delete one"
     )
     assert obstacle.wakes_up == {WakeUp.INSTANCES}
     assert gate(young, instances=[young]) == ("", "")
@@ -85,8 +85,52 @@ def test_the_oldest_instance_has_priority_until_it_is_gone() -> None:
 
 def test_of_two_of_one_second_the_lower_uid_has_priority() -> None:
     pair = [made(DNS, "b"), made(DNS, "a")]
-    assert [oldest(order) for order in (pair, pair[::-1])] == [pair[1], pair[1]]
-    assert oldest([]) is None
+    assert [first_of(order, OPEN) for order in (pair, pair[::-1])] == [pair[1], pair[1]]
+    assert first_of([], OPEN) is None
+
+
+@each(
+    ("held_up", "spec"),
+    [
+        ({}, {"suspend": True}),
+        ({"deletionTimestamp": "2026-01-03T00:00:00Z"}, {}),
+        ({"namespace": "elsewhere"}, {}),
+    ],
+)
+def test_an_older_instance_that_is_held_up_has_priority_only_with_objects(held_up: JSON, spec: JSON) -> None:
+    """Suspending a network of Pods must not let a second one in; nor may any user keep all others out."""
+    old, young = made(DNS, "old", 1, spec, **held_up), made(DNS, "young", 2)
+    world: JSON = {"instances": [old, young], "namespaces": ["kube-system"]}
+    assert gate(young, **world) == ("", "")
+    assert gate(young, **world, installed=[old.unit]) == ("Conflict", "Duplicate")
+
+
+def test_an_instance_that_is_installed_keeps_priority_over_an_older_one() -> None:
+    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
+    old, young = made(calico, "old", 1), made(flannel, "young", 2)
+    addons = {"flannel": flannel, "calico": calico}
+    world = GateWorld(addons=addons, instances=[old, young], installed=[young.unit])
+    obstacle = closed_gate(old, calico, world)
+    assert obstacle
+    assert obstacle.message.startswith("Flannel kube-system/young is installed already, and only one 'cni'")
+    assert closed_gate(young, flannel, world) is None
+
+
+def test_an_instance_in_another_namespace_hears_what_becomes_of_its_objects() -> None:
+    shut_out = made(DNS, namespace="team-a")
+    world = replace(OPEN, namespaces=["kube-system"], instances=[shut_out])
+    messages = [closed_gate(shut_out, DNS, replace(world, installed=units)) for units in ((), [shut_out.unit])]
+    assert [obstacle and obstacle.message for obstacle in messages] == [
+        "instances are reconciled in kube-system only (--addon-namespaces), not in team-a",
+        "instances are reconciled in kube-system only (--addon-namespaces), not in team-a; what it has installed stays "
+        "as it is: allow team-a, or delete the instance",
+    ]
+
+
+def test_the_older_of_two_without_objects_is_named_as_older() -> None:
+    obstacle = closed_gate(made(DNS, "b", 2), DNS, replace(OPEN, instances=[made(DNS, "a", 1), made(DNS, "b", 2)]))
+    assert obstacle
+    assert obstacle.message.startswith("CoreDNS kube-system/a is older, and there is only one CoreDNS in a cluster")
 
 
 @each("ignored", [{"annotations": {"hookrunner.io/unmanaged": "true"}}, {"namespace": "elsewhere"}])

@@ -7,7 +7,7 @@ from typing import Any
 
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_request import BuildTerms
-from hookrunner.addons.gates import GateWorld
+from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.controllers.event_recorder import EventRecorder
@@ -16,6 +16,7 @@ from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder
 from hookrunner.model.releases import Capabilities, Head, KeptObject
 from hookrunner.packages.directory_source import DirectorySource
@@ -123,8 +124,8 @@ class World:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
-        async def look_around(_addon: Addon) -> GateWorld:
-            return self.gates
+        async def find_closed_gate(seen: Instance, addon: Addon) -> AddonObstacle | None:
+            return closed_gate(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
         return BlueprintParts(
@@ -139,7 +140,7 @@ class World:
                 self.records, self.client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
             ),
             mark=mark,
-            look_around=look_around,
+            find_closed_gate=find_closed_gate,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
             status_of=lambda _unit: self.status,
             on_report=self.reported.append,

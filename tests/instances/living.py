@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 
-from hookrunner.addons.gates import closed_gate
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_health import InstanceHealth
@@ -25,7 +24,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.instances.triggers.gate_world import GateViews, look_around
+from hookrunner.instances.triggers.gate_world import GateViews, InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, HookCondition, ObjectReport
@@ -66,7 +65,7 @@ class GatedBlueprint(FakeBlueprint):
 
     addon: Any = None
     instance: Any = None
-    views: Any = None
+    gates: Any = None
     obstacle: AddonObstacle | None = None
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
@@ -84,7 +83,7 @@ class GatedBlueprint(FakeBlueprint):
 
     async def prepare(self) -> None:
         self.tries, self.tried = self.tries + 1, self.instance.generation
-        self.obstacle = closed_gate(self.instance, self.addon, await look_around(self.views, self.addon))
+        self.obstacle = await self.gates.find_closed(self.instance, self.addon)
         if self.obstacle:
             error = RunPostponed if self.obstacle.progress == "reconciling" else RunBlocked
             raise error(self.obstacle.message)
@@ -151,7 +150,7 @@ class Objects(InstanceHealth):
 class Living:
     """The instances of these addons. Objects stand in `cluster`."""
 
-    def __init__(self, site: Site, *addons: Addon) -> None:
+    def __init__(self, site: Site, *addons: Addon, namespaces: tuple[str, ...] = ()) -> None:
         self.site, self.cluster = site, FakeCluster()
         self.server = Server(self.cluster)
         self.caches = {each.name: InstanceCache(each) for each in addons}
@@ -160,7 +159,10 @@ class Living:
         self.ended: list[str] = []
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
-        self.views = GateViews(self.caches, site.states, self.reported, site.served, client, client, ())
+        self.views = GateViews(
+            self.caches, site.states, self.reported, site.served, client, client, self._read_head, namespaces
+        )
+        self.gates = InstanceGates(self.views)
         values = dict.fromkeys(self.caches, schemas)
         workshop = Workshop(values, self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
@@ -175,6 +177,7 @@ class Living:
         """Begin, and wait until the first converge is over."""
         keep, opener = self.site.background.keep, _Opener(self.cluster)
         keep("edits", self.registry.follow_edits)
+        keep("suspensions", self.registry.follow_suspensions)
         required = RequirementWatch(self.registry, self.site.states, opener, self.site.background)
         keep("reports", self.reports.follow)
         keep("statuses", self._writer.post)
@@ -230,9 +233,13 @@ class Living:
         self.ended.append(unit)
         self._writer.forget(unit)
         self.reported.forget(unit)
+        self.gates.forget(unit)
+
+    async def _read_head(self, unit: str) -> Head | None:
+        return Head(unit, "home", 1, "deployed") if unit in self.site.releases.installed else None
 
     def _make(self, addon: Addon, instance: Instance) -> Any:
-        return GatedBlueprint(addon=addon, instance=instance, views=self.views)
+        return GatedBlueprint(addon=addon, instance=instance, gates=self.gates)
 
     async def _follow(self, opener: "_Opener", cache: InstanceCache) -> None:
         async for event in follow_instances(opener, cache):

@@ -7,6 +7,8 @@ import pytest
 from hookrunner.model.addons import RECONCILE, UNMANAGED
 from hookrunner.model.events import WatchLost
 from tests.convergence.conftest import MakeSite
+from tests.convergence.site import module
+from tests.convergence.units import FakeBlueprint
 from tests.instances.living import Living, addon
 
 pytestmark = pytest.mark.looptime
@@ -168,11 +170,75 @@ async def test_deletion_of_an_instance_without_a_unit_runs_those_that_require_it
 
 async def test_older_instance_that_is_managed_again_takes_precedence(make_site: MakeSite) -> None:
     world = await started(make_site, "dns")
+    world.put("old", "dns", created=1)
+    assert await world.runs() == ["dns.kube-system.old"]
     world.put("old", "dns", created=1, annotations={UNMANAGED: "true"})
     world.put("young", "dns", created=2)
-    assert await world.runs() == ["dns.kube-system.young"]
+    assert {*await world.runs()} == {"dns.kube-system.young"}
     world.put("old", "dns", created=1)
     assert (await world.runs(), world.phases) == (["dns.kube-system.old"], {"old": "", "young": "Conflict"})
+
+
+async def test_installed_instance_keeps_precedence_over_an_older_one_that_is_resumed(make_site: MakeSite) -> None:
+    world = await started(make_site, "dns")
+    world.put("old", "dns", created=1, spec={"suspend": True})
+    world.put("young", "dns", created=2)
+    assert {*await world.runs()} == {"dns.kube-system.young"}
+    world.put("old", "dns", created=1)
+    assert (await world.runs(), world.phases) == ([], {"old": "Conflict", "young": ""})
+    world.delete("young", "dns")
+    assert await world.runs() == ["dns.kube-system.old"]
+
+
+async def test_suspension_lets_another_one_in_only_if_nothing_is_installed(make_site: MakeSite) -> None:
+    needs = addon("a", exclusive="cni", requires={"addons": ["absent"]})
+    world = Living(make_site(), needs, addon("b", **CNI), addon("c", **CNI))
+    await world.start()
+    for number, of in enumerate("abc"):
+        world.put(of, of, created=number)
+    assert (await world.runs(), world.phases) == ([], {"a": "Pending", "b": "Conflict", "c": "Conflict"})
+    world.put("a", "a", created=0, spec={"suspend": True})
+    assert await world.runs() == ["b.kube-system.b"]
+    world.put("b", "b", created=1, spec={"suspend": True})
+    assert (await world.runs(), world.phases) == ([], {"a": "Suspended", "b": "Suspended", "c": "Conflict"})
+
+
+async def test_instance_whose_first_run_is_under_way_keeps_others_out_when_it_is_suspended(
+    make_site: MakeSite,
+) -> None:
+    """Its run has passed the gates before: nothing stops it from installing."""
+    world = await started(make_site, "a", "b", **CNI)
+    world.site.work.takes = {"a.kube-system.old release": 30.0}
+    world.put("old", "a", created=1)
+    await world.site.reaches("a.kube-system.old release")
+    world.put("old", "a", created=1, spec={"suspend": True})
+    world.put("young", "b", created=2)
+    await asyncio.sleep(10)
+    assert world.phases["young"] == "Conflict"
+    await world.runs()
+    assert world.phases == {"old": "Suspended", "young": "Conflict"}
+
+
+async def test_instance_without_a_unit_that_its_user_takes_over_lets_others_in(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("a", **CNI), addon("b", **CNI))
+    await world.start()
+    world.site.states.add(module("a.kube-system.old", 10), FakeBlueprint())  # so it never gets a unit
+    world.put("old", "a", created=1)
+    world.put("young", "b", created=2)
+    assert (await world.runs(), world.phases) == ([], {"young": "Conflict"})
+    world.put("old", "a", created=1, annotations={UNMANAGED: "true"})
+    assert await world.runs() == ["b.kube-system.young"]
+
+
+async def test_shut_out_instance_keeps_precedence_if_it_has_installed_something(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns"), namespaces=("other",))
+    world.site.releases.installed.add(DNS)
+    world.put("x", "dns", created=1)
+    world.put("y", "dns", created=2, namespace="other")
+    await world.start()
+    assert (await world.runs(), world.phases) == ([], {"x": "Conflict", "y": "Conflict"})
+    world.delete("x", "dns")
+    assert await world.runs() == ["dns.other.y"]
 
 
 async def test_sources_are_asked_for_the_addons_that_use_them(make_site: MakeSite) -> None:

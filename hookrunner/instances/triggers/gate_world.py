@@ -1,15 +1,23 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
+    gates = InstanceGates(views)
+    obstacle = await gates.find_closed(instance, addon)     # None: all gates are open
+    gates.forget(unit)                                      # its unit has ended
+
 Only what an addon's gates look at is gathered, since each run begins with this. An object that is required counts as
 ready by the same rules as an instance's own objects.
+
+Release records say which instances have installed something: their authors can write neither those nor the time of
+creation, but may be able to write a status. A record is written some time after the gates: until then what counts is
+that a run has passed them. Otherwise an instance that is suspended meanwhile would let a second one in.
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hookrunner.addons.gates import GateWorld, RequiredModule, cyclic_addons, looks_at, rivals
+from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
@@ -18,7 +26,9 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.kube.writes import ObjectRef
+from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.releases import Head
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
 from kubetypes.json_values import JSON
@@ -29,7 +39,8 @@ MISSING = "it does not exist"
 @dataclass(frozen=True, slots=True)
 class GateViews:
     """Where to look. `caches` are the instances of each offered addon, by its name, and `reported` their states;
-    `namespaces` are those in which instances are reconciled, all if empty."""
+    `read_head` reads the latest revision of a unit's release; `namespaces` are those in which instances are reconciled,
+    all if empty."""
 
     caches: Mapping[str, InstanceCache]
     states: ModuleStates
@@ -37,7 +48,27 @@ class GateViews:
     capabilities: ClusterCapabilities
     kinds: KindResolver
     client: Client
+    read_head: Callable[[str], Awaitable[Head | None]]
     namespaces: tuple[str, ...]
+
+
+class InstanceGates:
+    """The gates of all instances."""
+
+    def __init__(self, views: GateViews) -> None:
+        self._views = views
+        self._passed: set[str] = set()
+
+    async def find_closed(self, instance: Instance, addon: Addon) -> AddonObstacle | None:
+        """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
+        world = await look_around(self._views, addon)
+        obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))
+        (self._passed.discard if obstacle else self._passed.add)(instance.unit)
+        return obstacle
+
+    def forget(self, unit: str) -> None:
+        """The unit has ended: nothing of it is under way."""
+        self._passed.discard(unit)
 
 
 async def look_around(views: GateViews, addon: Addon) -> GateWorld:
@@ -46,11 +77,13 @@ async def look_around(views: GateViews, addon: Addon) -> GateWorld:
     seen = {name: views.caches[name] for name in looks_at(addon, addons)}
     served, required = await views.capabilities.get(), addon.requires.objects
     problems = await asyncio.gather(*(_problem_of(views, wanted) for wanted in required))
+    candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]
     wanted_modules = (views.states.get(name) for name, _ in addon.requires.modules)
     return GateWorld(
         kubernetes=served.kube_version,
         namespaces=views.namespaces,
-        instances=[instance for name in rivals(addon, addons) for instance in seen[name]],
+        instances=candidates,
+        installed={instance.unit for instance in candidates if await views.read_head(instance.unit)},
         addons=addons,
         ready_addons={name for name, cache in seen.items() if any(_is_ready(views, each) for each in cache)},
         kinds=frozenset(served.api_versions),
