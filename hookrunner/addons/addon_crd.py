@@ -109,7 +109,7 @@ def _names(addon: Addon) -> JSON:
 def _object_schema(addon: Addon, spec_schema: Mapping[str, JSON]) -> JSON:
     """The whole object. `spec` is required if the kind has required fields: the schema of an absent one is not
     checked."""
-    spec = {**spec_schema, "properties": spec_properties(addon.defaults) | (spec_schema.get("properties") or {})}
+    spec = {**spec_schema, "properties": spec_properties(addon) | (spec_schema.get("properties") or {})}
     schema: dict[str, JSON] = {
         "type": "object",
         "properties": {**_ROOT_OF_OBJECT, "spec": spec, "status": status_schema()},

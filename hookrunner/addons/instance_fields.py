@@ -99,7 +99,7 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
     wrong = [] if spec is None or isinstance(spec, dict) else [_not_a_map(spec)]
     fields = spec if isinstance(spec, dict) else {}
     common = {name: fields[name] for name in SHAPES if fields.get(name) is not None}
-    wrong += field_problems(common)
+    wrong += [*field_problems(common), *_refused_adoption(addon, common)]
     refused = {_field(problem) for problem in wrong}
     return Instance(
         unit_name(addon.name, namespace if addon.object.namespaced else "", metadata["name"]),
@@ -128,6 +128,11 @@ def require_kind(addon: Addon, document: JSON) -> None:
         if not (isinstance(text, str) and pattern.fullmatch(text)):
             given = shown(text) if isinstance(text, str) else redaction.described(text)
             raise BadInput(f"metadata.{key} of a {kind.kind} cannot be {given}; use lowercase letters, digits and -")
+
+
+def _refused_adoption(addon: Addon, common: Mapping[str, JSON]) -> Iterator[Problem]:
+    if addon.never_adopts and common.get("adopt") is True:
+        yield Problem("adopt", "cannot be true: `adopt: never` in addon.yaml; remove the field")
 
 
 def _not_a_map(spec: JSON) -> Problem:

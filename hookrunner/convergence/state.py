@@ -20,7 +20,7 @@ from hookrunner.errors import BadModule
 from hookrunner.metrics.addons import RunStep
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.releases import Adoption
+from hookrunner.model.releases import Adoption, KeptObject
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
@@ -100,6 +100,8 @@ class ModuleState:
     """Is that an earlier revision which a user has brought back?"""
     adopted = _ReadOnly[tuple[Adoption, ...]]()
     """The objects that the last attempt has taken over."""
+    kept = _ReadOnly[tuple[KeptObject, ...]]()
+    """The objects that have left an instance's release in the last attempt, and stay."""
     activation = _ReadOnly[str]()
     """What caused the converge that the present attempt belongs to, empty for most; a label of metrics."""
 
@@ -118,6 +120,7 @@ class ModuleState:
         self._revision, self._pinned = 0, False
         self._adopts = 0
         self._adopted: tuple[Adoption, ...] = ()
+        self._kept: tuple[KeptObject, ...] = ()
         self._kinds: frozenset[str] | None = None
         self._ended: set[tuple[BindingType, str]] = set()
         self._activation = ""
@@ -224,7 +227,7 @@ class ModuleState:
     def begin(self, now: float, activation: str) -> None:
         """An attempt begins, with everything that was requested so far."""
         self._begun, self._busy_since, self._began_at = self._requested, now, now
-        self._activation, self._adopted = activation, ()
+        self._activation, self._adopted, self._kept = activation, (), ()
 
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""
@@ -302,6 +305,10 @@ class ModuleState:
     def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
         """The present attempt has taken over these objects."""
         self._adopted += tuple(adoptions)
+
+    def add_kept(self, kept: Iterable[KeptObject]) -> None:
+        """These objects have left its release in the present attempt, and stay."""
+        self._kept += tuple(kept)
 
     def time_step(self, step: RunStep) -> AbstractContextManager[None]:
         """Measure a step of its run, if it has a blueprint of its own."""

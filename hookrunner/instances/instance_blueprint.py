@@ -209,9 +209,12 @@ class InstanceBlueprint(OwnBlueprint):
         return built.rendered
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:
-        """Marks on each object, a dry run before anything is written, and what is never pruned."""
+        """Marks on each object, a dry run before anything is written, and what is never adopted, pruned or deleted."""
         return replace(
             usual,
+            adopt=self.instance.fields.adopt,
+            never_adopt=self.addon.never_adopts,
+            delete_adopted=self.instance.fields.deletion_policy == "Delete",
             marks=self._marks,
             dry_run=True,
             respect_ignore=True,

@@ -134,7 +134,8 @@ class PatchRule:
 @dataclass(frozen=True, slots=True)
 class CommonFields:
     """The fields that `spec` has for every kind. `version` and `channel` are empty if they are not set, `timeout` is in
-    seconds, `patches` are as they are written."""
+    seconds, `patches` are as they are written. `deletion_policy` is empty if it is not set: adopted objects stay then,
+    others are deleted."""
 
     version: str = ""
     channel: str = ""
@@ -144,7 +145,7 @@ class CommonFields:
     timeout: float = 600.0
     adopt: bool = False
     suspend: bool = False
-    deletion_policy: DeletionPolicy = "Delete"
+    deletion_policy: DeletionPolicy | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,9 @@ class Addon:
     directory that it was found in.
 
     `component` is the name of its packages; `source` is where they are, as it is written: a relative path begins at
-    `directory`. `defaults` are the common fields of an instance that sets none. `post_render` are paths of executables
-    in `directory`. `patches` is what instances may patch besides the common paths (`manifests/patch_policy.py`).
+    `directory`. `defaults` are the common fields of an instance that sets none; with `never_adopts` an instance cannot
+    set `adopt`. `post_render` are paths of executables in `directory`. `patches` is what instances may patch besides
+    the common paths (`manifests/patch_policy.py`).
     """
 
     name: str
@@ -176,6 +178,7 @@ class Addon:
     unmatched_patches: UnmatchedPatches = "refuse"
     downgrade: Downgrade = "allow"
     drift: Drift = "repair"
+    never_adopts: bool = False
     defaults: CommonFields = field(default_factory=lambda: CommonFields(channel="stable"))
 
     @property

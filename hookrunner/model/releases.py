@@ -115,18 +115,20 @@ class ReleaseOptions:
     """How a release is rolled out. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
     `adopt` allows to adopt objects that belong to no release, or to one that has no record any more;
-    `adopt_orphans` only the latter. `wait` is for readiness by kstatus rules.
+    `adopt_orphans` only the latter. `never_adopt`: an annotation of an object cannot allow it either.
+    `wait` is for readiness by kstatus rules.
     `unmanaged` is the maintenance mode: it is recorded on the release, whose objects are then not changed.
 
     The rest is for releases of addons. `marks` go on every object. `dry_run`: nothing is written or recorded before the
     API server has accepted a dry run of every write. `respect_ignore`: a live object with the annotation
     `addons.k8s.io/ignore` is neither written nor deleted. `recreate_jobs`: a Job whose template changes is deleted and
     created. `kept_kinds` (API group, kind) are never pruned. `kept_revision` (0: none) is never dropped from the
-    history.
+    history. `delete_adopted`: an object that was adopted is deleted like others; otherwise it stays.
     """
 
     adopt: bool = False
     adopt_orphans: bool = False
+    never_adopt: bool = False
     wait: bool = False
     timeout: float = 1200.0
     rollback_on_failure: bool = False
@@ -137,6 +139,7 @@ class ReleaseOptions:
     recreate_jobs: bool = False
     kept_kinds: frozenset[tuple[str, str]] = frozenset()
     kept_revision: int = 0
+    delete_adopted: bool = False
 
     @property
     def of_addon(self) -> bool:
@@ -188,10 +191,12 @@ class ReleaseResult:
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """An object (`<namespace>/<Kind>/<name>`) that stays in the cluster after its release was deleted, and why."""
+    """An object (`<namespace>/<Kind>/<name>`) that stays in the cluster after it has left its release, and why.
+    `adopted`: it existed before the release."""
 
     object: str
     reason: str
+    adopted: bool = False
 
     def __str__(self) -> str:
         return f"{self.object}: {self.reason}"

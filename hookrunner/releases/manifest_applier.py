@@ -16,6 +16,7 @@ such an object says is not checked before it is applied; in later revisions it i
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -23,7 +24,7 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
-from hookrunner.model.releases import Adoption, ReleaseOptions
+from hookrunner.model.releases import Adoption, KeptObject, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import (
@@ -85,6 +86,7 @@ class ManifestApplier:
         self._writing = ObjectWriter(client, ReleaseOwners(client))
         self._remover = ObjectRemover(client, kinds)
         self._stages = StageRunner()
+        self._kept: defaultdict[ReleaseId, list[KeptObject]] = defaultdict(list)
 
     async def create_or_update(
         self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
@@ -167,8 +169,11 @@ class ManifestApplier:
         removed: list[ObjectId] = []
 
         async def delete(target: ObjectId) -> str:
-            if isinstance(await self._remover.remove(target, identity, options, spare), RemovedObject):
-                removed.append(target)
+            match await self._remover.remove(target, identity, options, spare):
+                case RemovedObject():
+                    removed.append(target)
+                case KeptObject() as kept if options.of_addon:
+                    self._kept[identity].append(kept)
             return "done"
 
         for stage in reversed(stages(pending)):
@@ -178,6 +183,10 @@ class ManifestApplier:
     def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
         """The objects that this release has adopted since the last call, in the order of names."""
         return self._writing.take_adoptions(identity)
+
+    def take_kept(self, identity: ReleaseId) -> tuple[KeptObject, ...]:
+        """The objects that have left the manifest of this addon's release since the last call, and stay."""
+        return tuple(self._kept.pop(identity, ()))
 
     async def _write(self, order: ObjectWrite) -> WriteResult:
         try:

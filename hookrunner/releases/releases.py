@@ -26,6 +26,7 @@ from hookrunner.model.releases import (
     Adoption,
     DesiredRelease,
     Head,
+    KeptObject,
     ObjectDrift,
     ReleaseOptions,
     ReleaseResult,
@@ -129,6 +130,10 @@ class Releases:
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
         """The objects that a release has adopted since the last call."""
         return self._tools.applier.take_adoptions(ReleaseId(name, namespace))
+
+    def take_kept(self, name: str, namespace: str) -> tuple[KeptObject, ...]:
+        """The objects that have left an addon's release since the last call, and stay."""
+        return self._tools.applier.take_kept(ReleaseId(name, namespace))
 
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS

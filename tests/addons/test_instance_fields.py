@@ -61,6 +61,21 @@ def test_a_field_that_no_schema_has_checked_is_reported_and_not_used(spec: JSON,
         assert problem.startswith(part)
 
 
+def test_no_instance_adopts_where_the_addon_never_does() -> None:
+    never = addon(adopt="never")
+    refused, allowed = (read_instance(never, instance_of({"adopt": adopt})) for adopt in (True, False))
+    assert refused.problems == ("spec.adopt cannot be true: `adopt: never` in addon.yaml; remove the field",)
+    assert (refused.fields.adopt, allowed.problems, never.defaults.adopt) == (False, (), False)
+
+
+def test_policy_that_is_not_set_differs_from_the_one_that_deletes() -> None:
+    """Only who writes `Delete` has adopted objects deleted."""
+    policies = [
+        read_instance(addon(), instance_of(spec)).fields.deletion_policy for spec in ({}, {"deletionPolicy": "Delete"})
+    ]
+    assert policies == ["", "Delete"]
+
+
 def test_metadata_is_read() -> None:
     metadata: dict[str, JSON] = {
         "uid": "u",

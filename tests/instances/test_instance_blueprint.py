@@ -260,6 +260,19 @@ def test_objects_get_marks_and_are_tried_before_they_are_written(world: World) -
     assert ("", "Namespace") in options.kept_kinds
 
 
+def test_instance_says_what_is_adopted_and_whether_that_is_deleted(world: World) -> None:
+    specs: list[JSON] = [{}, {"adopt": True}, {"deletionPolicy": "Delete"}, {"deletionPolicy": "delete"}]
+    found = [world.blueprint(instance(spec=spec)).options(ReleaseOptions()) for spec in specs]
+    assert [(each.adopt, each.never_adopt, each.delete_adopted) for each in found] == [
+        (False, False, False),
+        (True, False, False),
+        (False, False, True),
+        (False, False, False),
+    ]
+    world.addon = replace(world.addon, never_adopts=True)
+    assert world.blueprint(instance()).options(ReleaseOptions()).never_adopt
+
+
 LEFT = KeptObject("objects (1)", "its deletionPolicy is Orphan")
 
 

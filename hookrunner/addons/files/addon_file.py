@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookrunner import log, safe_files
-from hookrunner.addons.files.addon_file_rules import FILE, file_problems
+from hookrunner.addons.files.addon_file_rules import FILE, NEVER, file_problems
 from hookrunner.addons.instance_fields import parse_fields
 from hookrunner.errors import BadAddon
 from hookrunner.model.addons import (
@@ -90,7 +90,8 @@ def to_addon(document: Mapping[str, JSON], directory: Path, root: Path) -> Addon
         unmatched_patches=document.get("unmatchedPatches", default.unmatched_patches),
         downgrade=document.get("downgrade", default.downgrade),
         drift=document.get("driftDetection", default.drift),
-        defaults=parse_fields(document, _DEFAULTS),
+        never_adopts=document.get("adopt") == NEVER,
+        defaults=parse_fields({**document, "adopt": document.get("adopt") is True}, _DEFAULTS),
     )
 
 

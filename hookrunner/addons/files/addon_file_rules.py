@@ -15,8 +15,11 @@ from hookrunner.model.modules import Drift
 from hookrunner.modules import traits
 from hookrunner.modules.traits import REQUIRES
 from hookrunner.packages.names import COMPONENT_PATTERN, LONGEST_NAME
-from hookrunner.shapes import FLAG, TEXT, TEXTS, Integer, Many, Problem, Table, Text, check
+from hookrunner.shapes import ANY_VALUE, FLAG, TEXT, TEXTS, Integer, Many, Problem, Table, Text, check
 from kubetypes.json_values import JSON
+
+NEVER = "never"
+"""A value of `adopt` here: no instance can set it."""
 
 OBJECT = Table(
     {
@@ -68,6 +71,7 @@ FILE = Table(
         "downgrade": Text(get_args(Downgrade)),
         "driftDetection": Text(get_args(Drift)),
         **{name: SHAPES[name] for name in WITH_DEFAULT_IN_FILE},
+        "adopt": ANY_VALUE,
     },
     required={"object": "{kind: CoreDNS}"},
     open=True,
@@ -120,6 +124,8 @@ def file_problems(document: JSON) -> Iterator[Problem]:
     yield from _label_problems(document.get("labels"))
     yield from _post_render_problems(document.get("postRender"))
     yield from _patch_problems(document.get("patches"))
+    if "adopt" in document and not (isinstance(document["adopt"], bool) or document["adopt"] == NEVER):
+        yield Problem("adopt", f"must be of type boolean, or {NEVER}; write true, false or {NEVER}")
 
 
 def _wrong_texts(document: Mapping[str, JSON]) -> Iterator[Problem]:

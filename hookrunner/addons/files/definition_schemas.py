@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from hookrunner.addons.instance_fields import TIMEOUT
-from hookrunner.model.addons import CommonFields, DeletionPolicy, UpdatePolicy
+from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
 from kubetypes.json_values import JSON
 
@@ -49,9 +49,9 @@ _PATCH = _OPEN | {
 }
 
 
-def spec_properties(defaults: CommonFields) -> dict[str, JSON]:
+def spec_properties(addon: Addon) -> dict[str, JSON]:
     """The common fields, described with an addon's defaults."""
-    return _version_fields(defaults) | _lifecycle_fields(defaults) | {"patches": _patches()}
+    return _version_fields(addon.defaults) | _lifecycle_fields(addon) | {"patches": _patches()}
 
 
 def _version_fields(defaults: CommonFields) -> dict[str, JSON]:
@@ -77,14 +77,17 @@ def _version_fields(defaults: CommonFields) -> dict[str, JSON]:
     }
 
 
-def _lifecycle_fields(defaults: CommonFields) -> dict[str, JSON]:
+def _lifecycle_fields(addon: Addon) -> dict[str, JSON]:
+    """The schema allows `adopt: true` in each case. A stricter one would make objects invalid that exist already, and
+    older API servers would then refuse to change their finalizers."""
+    adoption = "Take over existing objects that belong to no release."
     return {
-        "adopt": _flag("Take over existing objects that belong to no release.", defaults.adopt),
+        "adopt": _flag(f"{adoption} It cannot be true here." if addon.never_adopts else adoption, addon.defaults.adopt),
         "suspend": _flag("Write nothing and repair nothing; the status is still updated.", False),
         "deletionPolicy": _choice(
             get_args(DeletionPolicy),
             "What happens to the objects when this one is deleted: they are deleted, or stay and belong to no one. "
-            "Default: Delete.",
+            "Without it those that were taken over stay, and the others are deleted.",
         ),
     }
 

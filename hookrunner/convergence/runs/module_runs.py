@@ -32,6 +32,8 @@ from hookrunner.values.section_store import SectionStore
 MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
 
+_STAYS = "; what was taken over stays when the instance is deleted, unless its spec.deletionPolicy is Delete"
+
 _log = log.get("modules")
 _run_log = log.get("module-run")
 
@@ -250,7 +252,7 @@ class ModuleTasks:
             if not order.deletes:
                 self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
             state.end_attempt(self.now())
-            self._publish_adopted(state)
+            self._publish_objects(state)
             self._states.note(order.module)
 
     async def _take_steps(self, state: ModuleState, order: ModuleTask) -> None:
@@ -261,11 +263,15 @@ class ModuleTasks:
                 state.blueprint.explain(error)
             raise
 
-    def _publish_adopted(self, state: ModuleState) -> None:
+    def _publish_objects(self, state: ModuleState) -> None:
+        """Tell users of objects that were not made by its release, or have left it and stay."""
         if state.adopted:
-            message = f"taken over: {some([*map(str, state.adopted)])}"
-            word = "Adopted" if state.module.addon else "ObjectsAdopted"
+            word, hint = ("Adopted", _STAYS) if state.module.addon else ("ObjectsAdopted", "")
+            message = f"taken over: {some([*map(str, state.adopted)])}{hint}"
             self._states.notices.publish(Notice(state.module.name, word, message, bad=False))
+        if state.kept:
+            message = some([*map(str, state.kept)])
+            self._states.notices.publish(Notice(state.module.name, "Kept", message, bad=False))
 
     def _block(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
         """What it waits for brings another request."""

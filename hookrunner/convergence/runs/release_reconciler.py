@@ -151,7 +151,12 @@ class ReleaseReconciler:
         self._store.for_helm(state.module.section)
         with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._turns[state.module.name], self._slots:
-                await self._reconcile(state)
+                try:
+                    await self._reconcile(state)
+                finally:
+                    identity = self.locator.identity(state.module)
+                    state.add_adopted(self._helm.releases.take_adoptions(*identity))
+                    state.add_kept(self._helm.releases.take_kept(*identity))
 
     async def uninstall(self, state: ModuleState) -> None:
         """Delete the release, wherever it is."""
@@ -283,8 +288,6 @@ class ReleaseReconciler:
         except ReleaseFailed as error:
             await self._finish(state, await self._rollbacks.after_error(state, error, head, wanted))
             return
-        finally:
-            state.add_adopted(self._helm.releases.take_adoptions(wanted.name, wanted.namespace))
         self._rolled_out[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)

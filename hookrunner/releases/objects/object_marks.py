@@ -21,6 +21,11 @@ CREATED = "hookrunner.io/created"
 """On a Namespace that an addon's release has created, and so may delete when it is empty."""
 
 
+ADOPTED = "hookrunner.io/adopted"
+"""On a live object, with a release of an addon as value: this release has adopted it. It is written with each apply,
+since an apply removes what it does not name. It counts for this release alone."""
+
+
 def with_marks(obj: JSON, marks: ObjectMarks) -> JSON:
     """The object as it is sent, with the marks; the namespace is filled in already. An owner has a namespace or none:
     objects of other namespaces cannot belong to one that has."""
@@ -57,6 +62,29 @@ def as_created(obj: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
     return obj | {"metadata": obj["metadata"] | {"annotations": annotations}}
 
 
+def is_adopted(metadata: JSON, identity: ReleaseId) -> bool:
+    """Has this release of an addon adopted the live object?"""
+    return bool((metadata.get("annotations") or {}).get(ADOPTED) == str(identity))
+
+
+def comes_from_outside(metadata: JSON, identity: ReleaseId) -> bool:
+    """Was a live object that a release adopts written by others? It was not if it belongs to an earlier release of this
+    instance: that of a hookrunner in another namespace."""
+    owner = owner_of(metadata)
+    return owner is None or owner.name != identity.name or is_adopted(metadata, owner)
+
+
+def as_adopted(obj: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
+    """The object as it is sent if it was adopted, or is now. It gets no owner: the garbage collector would delete it
+    with that, and the finalizer of an instance can be removed by its author."""
+    annotations = (obj["metadata"].get("annotations") or {}) | {ADOPTED: str(identity)}
+    ours = _our_references(obj["metadata"], marks)
+    owners = [entry for entry in obj["metadata"].get("ownerReferences") or () if entry not in ours]
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "ownerReferences"}
+    metadata |= {"annotations": annotations} | ({"ownerReferences": owners} if owners else {})
+    return obj | {"metadata": metadata}
+
+
 def with_live_owner(last: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
     """The object of our last manifest with our own owner references of the live object. An owner that was deleted and
     created again has another uid: an apply drops the reference to the earlier one only if it knows that it was ours."""
@@ -79,9 +107,9 @@ def _our_references(metadata: JSON, marks: ObjectMarks) -> list[JSON]:
 
 def has_owner(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> bool | None:
     """Has a live object the owner reference that was written on it? None if it was written without one, belongs to
-    another release, or was left to its user."""
+    another release, was adopted, or was left to its user."""
     is_ours = owner_of(metadata) == identity and (metadata.get("labels") or {}).items() >= marks.labels.items()
-    if not (is_ours and marks.owner and owns(marks.owner, metadata)):
+    if not (is_ours and marks.owner and owns(marks.owner, metadata)) or is_adopted(metadata, identity):
         return None
     return bool(_our_references(metadata, marks))
 
@@ -104,16 +132,26 @@ def is_ignored(metadata: JSON, options: ReleaseOptions) -> bool:
 def without_marks(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
     """A JSON merge patch that takes all our marks from a live object, Helm's too; None if it has none, or another
     release's."""
-    if owner_of(metadata) not in (None, identity):
-        return None
-    annotations = _present(metadata.get("annotations"), [RELEASE_NAME, RELEASE_NAMESPACE, CREATED])
-    return _patch_without(metadata, [*MANAGED_BY, *marks.labels], annotations, marks)
+    return _patch_without_release(metadata, identity, [RELEASE_NAME, RELEASE_NAMESPACE, CREATED, ADOPTED], marks)
+
+
+def without_release(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
+    """The same for an adopted object when its release is deleted. `ADOPTED` stays: an attempt that is repeated has to
+    see why the object is still there."""
+    return _patch_without_release(metadata, identity, [RELEASE_NAME, RELEASE_NAMESPACE], marks)
 
 
 def without_owner(metadata: JSON, marks: ObjectMarks) -> JSON:
     """A JSON merge patch that takes the marks of an addon from a live object that stays, so that it is not deleted with
     its owner; None if it has none. It still belongs to its release, which may be installed again."""
     return _patch_without(metadata, list(marks.labels), [], marks)
+
+
+def _patch_without_release(metadata: JSON, identity: ReleaseId, annotations: list[str], marks: ObjectMarks) -> JSON:
+    if owner_of(metadata) not in (None, identity):
+        return None
+    present = _present(metadata.get("annotations"), annotations)
+    return _patch_without(metadata, [*MANAGED_BY, *marks.labels], present, marks)
 
 
 def _patch_without(metadata: JSON, labels: list[str], annotations: list[str], marks: ObjectMarks) -> JSON:

@@ -37,21 +37,25 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Adopter:
-    """A release that needs an object which may belong to another client; `of_addon`, or of a module."""
+    """A release that needs an object which may belong to another client; `of_addon`, or of a module. `never`: its
+    addon adopts nothing."""
 
     identity: ReleaseId
     allowed: bool
     of_addon: bool = False
+    never: bool = False
 
     @property
     def command(self) -> str:
         """How to allow the adoption once more after a record was deleted."""
-        again = "set spec.adopt: true on the instance"
+        again = "delete the object: the addon adopts nothing" if self.never else "set spec.adopt: true on the instance"
         return again if self.of_addon else f"hookrunner module adopt {self.identity.name}"
 
     @property
     def ways(self) -> str:
         """How to allow the adoption of an object, for a person."""
+        if self.never:
+            return "ask the author of the addon: addon.yaml has `adopt: never`, so no instance can adopt it"
         if self.of_addon:
             return (
                 "adopt it by `spec.adopt: true` of the instance, by the annotation"

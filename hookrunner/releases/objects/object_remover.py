@@ -18,7 +18,7 @@ from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, Writ
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import POLICY, KindResolver, ObjectId, ReleaseId, must_stay, owner_of
-from hookrunner.releases.objects.object_marks import IGNORE, is_ignored, without_owner
+from hookrunner.releases.objects.object_marks import IGNORE, is_adopted, is_ignored, without_owner
 from kubetypes.json_values import JSON
 
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
@@ -65,7 +65,7 @@ class ObjectRemover:
             _LOG.info("object is not deleted", object=str(target), reason=reason)
             if owner_of(metadata) == identity:
                 await self.keep(ref, metadata, options.marks)
-            return KeptObject(str(target), reason)
+            return KeptObject(str(target), reason, is_adopted(metadata, identity))
         if not metadata.get("deletionTimestamp"):
             await self._delete(ref, metadata["uid"])
         return RemovedObject(ref, metadata["uid"])
@@ -99,6 +99,8 @@ async def delete_object(client: Client, ref: ObjectRef, uid: str) -> None:
 def reason_to_stay(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> str:
     """Why a live object is not deleted with its release; empty if it is."""
     owner = owner_of(metadata)
+    if owner in (None, identity) and is_adopted(metadata, identity) and not options.delete_adopted:
+        return "it was taken over, and spec.deletionPolicy is not set to Delete"
     if owner != identity:
         return f"it belongs to release {owner}" if owner else "it belongs to no release"
     if must_stay(metadata):

@@ -42,9 +42,12 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.objects import apply_refusals
 from hookrunner.releases.objects.object_marks import (
+    as_adopted,
     as_created,
+    comes_from_outside,
     for_dry_run,
     foreign_controller,
+    is_adopted,
     is_ignored,
     with_live_owner,
 )
@@ -88,7 +91,8 @@ class ObjectWrite:
     @property
     def may_adopt(self) -> bool:
         """May an object that belongs to no release be adopted?"""
-        return self.options.adopt or is_marked(self.obj["metadata"], ADOPT)
+        is_allowed = self.options.adopt or is_marked(self.obj["metadata"], ADOPT)
+        return is_allowed and not self.options.never_adopt
 
     @property
     def may_recreate(self) -> bool:
@@ -102,6 +106,13 @@ class ObjectWrite:
         if owner is None:
             return self.last is None or not was_written(metadata)
         return owner != self.identity
+
+    def for_live(self, metadata: JSON) -> "ObjectWrite":
+        """The same for the live object: an adopted one of an addon is marked, and has no owner."""
+        is_new = self.adopts(metadata) and comes_from_outside(metadata, self.identity)
+        if not self.options.of_addon or not (is_new or is_adopted(metadata, self.identity)):
+            return self
+        return replace(self, obj=as_adopted(self.obj, self.identity, self.options.marks))
 
     def adoption(self, metadata: JSON) -> Adoption:
         """The adoption, to be reported."""
@@ -159,6 +170,7 @@ class ObjectWriter:
             if is_ignored(metadata, order.options):
                 return "unchanged"
             await self._check_live(order, metadata)
+            order = order.for_live(metadata)
             if order.dry_run:
                 order = replace(order, obj=for_dry_run(order.obj, metadata, order.options.marks))
             metadata = await self._take_over_fields(order, metadata)
@@ -190,10 +202,10 @@ class ObjectWriter:
         """Raise ReleaseFailed unless the live object may be adopted."""
         owner = owner_of(metadata)
         if owner is None:
-            check_unowned(Adopter(order.identity, order.may_adopt, order.options.of_addon))
+            check_unowned(_adopter(order, order.may_adopt))
         else:
             allowed = order.may_adopt or order.options.adopt_orphans
-            await self._owners.check_owner_absent(owner, Adopter(order.identity, allowed, order.options.of_addon))
+            await self._owners.check_owner_absent(owner, _adopter(order, allowed))
 
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""
@@ -267,6 +279,10 @@ class ObjectWriter:
         owner = adoption.owner or "none"
         _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
         self._adoptions[identity].append(adoption)
+
+
+def _adopter(order: ObjectWrite, allowed: bool) -> Adopter:
+    return Adopter(order.identity, allowed, order.options.of_addon, order.options.never_adopt)
 
 
 def _options(order: ObjectWrite) -> WriteOptions:

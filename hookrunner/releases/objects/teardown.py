@@ -15,7 +15,7 @@ Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/namesp
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, UnknownKind
@@ -27,7 +27,7 @@ from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
-from hookrunner.releases.objects.object_marks import CREATED, has_owner, without_marks
+from hookrunner.releases.objects.object_marks import CREATED, has_owner, is_adopted, without_marks, without_release
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
 from hookrunner.releases.objects.object_writer import StageProgress, StageRunner
 from kubetypes.json_values import JSON
@@ -108,7 +108,10 @@ class Teardown:
         async def delete(target: ObjectId) -> KeptObject | None:
             is_namespace = (target.group, target.kind) == _NAMESPACE
             kept = await self._keep_namespace(target, identity, options.marks) if is_namespace else None
-            return kept or await self._delete(target, identity, options, patience)
+            kept = kept or await self._delete(target, identity, options, patience)
+            if kept and kept.adopted:  # it belonged to nobody before, and no later release may take it for its own
+                await self._patch(target, lambda metadata: without_release(metadata, identity, options.marks))
+            return kept
 
         results: list[KeptObject | None] = []
         for stage in _reversed_stages(ids):
@@ -120,7 +123,7 @@ class Teardown:
         which names the objects that could not be changed."""
 
         async def abandon(target: ObjectId) -> bool:
-            return await self._abandon(target, identity, marks)
+            return await self._patch(target, lambda metadata: without_marks(metadata, identity, marks))
 
         results = await self._stages.run(list(ids), abandon, StageProgress("left to their users", len(ids), 0))
         return sum(results)
@@ -158,13 +161,15 @@ class Teardown:
             metadata = await writes.read_metadata(self._client, ref)
         except NotFound:
             return None
-        if metadata.get("deletionTimestamp") or reason_to_stay(metadata, identity, ReleaseOptions()):
+        adopted = is_adopted(metadata, identity)
+        is_others = not adopted and reason_to_stay(metadata, identity, ReleaseOptions())
+        if metadata.get("deletionTimestamp") or is_others:
             return None
         reason = await self._namespace_in_use(target.name, metadata, identity)
         if not reason:
             return None
         await self._remover.keep(ref, metadata, marks)
-        return KeptObject(str(target), reason)
+        return KeptObject(str(target), reason, adopted)
 
     async def _namespace_in_use(self, name: str, metadata: JSON, identity: ReleaseId) -> str:
         """Why a namespace has to stay, empty if it can be deleted."""
@@ -176,10 +181,8 @@ class Teardown:
             return str(error)
         return f"it contains {some(contents)}" if contents else ""
 
-    async def _abandon(self, target: ObjectId, identity: ReleaseId, marks: ObjectMarks) -> bool:
-        def patch_of(metadata: JSON) -> JSON | None:
-            return without_marks(metadata, identity, marks)
-
+    async def _patch(self, target: ObjectId, patch_of: Callable[[JSON], JSON | None]) -> bool:
+        """Take marks from an object; does it exist?"""
         try:
             ref = await self._ref(target)
             options = WriteOptions(FIELD_MANAGER, metadata_only=True)

@@ -16,7 +16,7 @@ from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Adoption
+from hookrunner.model.releases import Adoption, KeptObject
 from hookrunner.model.tasks import ModuleTask, Outcome, Task, own_queue
 from tests.convergence.site import module
 from tests.fakes.gates import FakeGate
@@ -33,6 +33,7 @@ class Attempts(ModuleRunner, ModuleRemover):
         self.takes = 0.0
         self.broken: dict[str, Exception] = {}
         self.adopts: tuple[Adoption, ...] = ()
+        self.keeps: tuple[KeptObject, ...] = ()
         self._word = word
         self._seen = seen
 
@@ -41,6 +42,7 @@ class Attempts(ModuleRunner, ModuleRemover):
         state.mark_live()
         await asyncio.sleep(self.takes)
         state.add_adopted(self.adopts)
+        state.add_kept(self.keeps)
         if error := self.broken.get(state.module.name):
             raise error
         if self._word == "delete":
@@ -243,6 +245,17 @@ async def test_an_adoption_returns_when_its_run_has_ended(world: World, error: H
     assert (state.adopted, state.error) == ((ADOPTED,), "broken" if error else "")
     reasons = [notice.reason for notice in await world.states.notices.next_batch()]
     assert "ObjectsAdopted" in reasons
+
+
+async def test_what_stays_although_it_has_left_the_release_is_news_once(world: World) -> None:
+    world.runs.keeps = (KeptObject("default/ConfigMap/a", "it was taken over"),)
+    for _ in range(2):
+        world.run("a")
+        await asyncio.sleep(1)
+        world.runs.keeps = ()
+    notices = await world.states.notices.next_batch()
+    kept = [notice.message for notice in notices if notice.reason == "Kept"]
+    assert kept == ["default/ConfigMap/a: it was taken over"]
 
 
 async def test_tasks_are_measured_like_those_of_hooks(world: World) -> None:

@@ -21,6 +21,7 @@ from hookrunner.model.releases import (
     Capabilities,
     DesiredRelease,
     Head,
+    KeptObject,
     ObjectDrift,
     ReleaseResult,
     RenderedChart,
@@ -66,6 +67,8 @@ class Records(Releases):
         self.repaired: list[ObjectDrift] = []
         self.unreadable_ones: set[int] = set()
         self.removal: Any = self
+        self.adopted: tuple[Adoption, ...] = ()
+        self.kept: tuple[KeptObject, ...] = ()
         self.takes, self.fails = 0.0, ""
         self.at_once = self.most_at_once = 0
 
@@ -80,6 +83,7 @@ class Records(Releases):
 
     async def reconcile(self, wanted: DesiredRelease) -> ReleaseResult:
         self.wanted.append(wanted)
+        self.adopted += (ADOPTION,)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(self.takes)
@@ -97,7 +101,12 @@ class Records(Releases):
         return self.latest[name]
 
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
-        return (ADOPTION,)
+        adopted, self.adopted = self.adopted, ()
+        return adopted
+
+    def take_kept(self, name: str, namespace: str) -> tuple[KeptObject, ...]:
+        kept, self.kept = self.kept, ()
+        return kept
 
     def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones
@@ -190,6 +199,14 @@ async def test_the_same_digest_renders_nothing(world: World) -> None:
     assert await world.reconcile(state) == (1, 1)
     assert (state.revision, state.adopted) == (2, (ADOPTION, ADOPTION))
     assert [order.install for order in world.renders.orders] == [True, False]
+
+
+async def test_what_a_rollback_leaves_behind_is_known_though_nothing_is_rolled_out(world: World) -> None:
+    state = world.module()
+    await world.reconcile(state)
+    world.records.kept = (KeptObject("default/ConfigMap/a", "it was taken over"),)
+    assert await world.reconcile(state) == (0, 0)
+    assert [kept.object for kept in state.kept] == ["default/ConfigMap/a"]
 
 
 async def test_the_digest_is_that_of_the_record_also_in_another_process(world: World, tmp_path: Path) -> None:
