@@ -22,6 +22,10 @@ from tests.fakes.chart import CHART, ROOT, Render, named, render
 __all__ = ["render"]
 
 FIRST = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata": {"name": "default"}}
+ELSEWHERE = (
+    "addons.instances[0].kind=CoreDNS,addons.instances[0].apiVersion=addons.x-k8s.io/v1alpha1,"
+    "addons.instances[0].metadata.name=a,addons.instances[0].metadata.namespace=team"
+)
 ON = ("--set", "addons.enabled=true")
 DEFINITION = """
 apiVersion: apiextensions.k8s.io/v1
@@ -84,6 +88,28 @@ def test_patches_of_instances_are_off_until_they_are_allowed(render: Render) -> 
     assert modes == ["none", "listed", "all"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("a=b", ("kube-system", "OWN")),
+        ("addons.namespaces={dns,kube-system}", ("dns", "kube-system")),
+        ("addons.namespaces={*}", ()),
+        ("settings.addon-namespaces=dns", ("dns",)),
+    ],
+)
+def test_only_objects_in_namespaces_of_administrators_are_reconciled(
+    flags: str, expected: tuple[str, ...], render: Render, namespace: str
+) -> None:
+    found = load({}, "hookrunner", variables(render(*ON, "--set", flags))).addons
+    assert found.namespaces == tuple(namespace if name == "OWN" else name for name in expected)
+
+
+def test_the_namespace_of_the_release_is_named_once(helm: Path) -> None:
+    command = [str(helm), "template", "watch", str(CHART), "--namespace", "kube-system", *ON]
+    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert variables(rendered)["HOOKRUNNER_ADDON_NAMESPACES"] == "kube-system"
+
+
 def test_rights_are_to_the_kinds_of_the_shipped_addons(render: Render) -> None:
     addons = find_addons([ROOT / "addons"]).addons
     plurals = sorted(addon.object.plural for addon in addons)
@@ -116,6 +142,10 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
         ("addons.patches=some", '"some" should be one of none, listed, all'),
         ("addons.names={corends}", "'corends' is not in the image: there are coredns, dashboard"),
         ("addons.instances[0].kind=CoreDNS", "an object needs apiVersion, kind and metadata.name"),
+        (
+            f"{ELSEWHERE},addons.namespaces={{dns}}",
+            "objects in namespace 'team' would not be reconciled, only those in dns",
+        ),
     ],
 )
 def test_wrong_values_are_refused(flag: str, words: str, helm: Path) -> None:
@@ -161,6 +191,26 @@ def test_first_objects_are_created_once_and_belong_to_their_users(
         cluster.kubectl("delete", "crd", f"webs.{group}")
 
 
+def test_the_notes_name_objects_that_an_upgrade_shuts_out(
+    helm: Path, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    group = f"{namespace}.example.com"
+    release = _release(helm, cluster, namespace, tmp_path, group)
+    assert "in these namespaces only: kube-system, " in _apply(release), "no such kind is served yet"
+    cluster.kubectl("apply", "--filename", "-", input=DEFINITION.replace("GROUP", group))
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=180s")
+    path = f"/apis/{group}/v1/namespaces/%s/webs"
+    try:
+        for where, name in ((namespace, "ours"), ("default", "theirs")):
+            cluster.create(path % where, {"apiVersion": f"{group}/v1", "kind": "Web", "metadata": {"name": name}})
+        told = _apply(release)
+        assert ("\n    Web default/theirs\n" in f"{told}\n", "ours" in told) == (True, False)
+        assert "neither upgraded nor repaired" in told
+        assert "WARNING: these" not in _apply([*release, "--set", f"addons.namespaces={{default,{namespace}}}"])
+    finally:
+        cluster.kubectl("delete", "crd", f"webs.{group}")
+
+
 def _release(helm: Path, cluster: Cluster, namespace: str, directory: Path, group: str) -> list[str]:
     """A command that installs or upgrades the release."""
     instance = {"apiVersion": f"{group}/v1", "kind": "Web", "metadata": {"name": "default", "namespace": namespace}}
@@ -171,9 +221,11 @@ def _release(helm: Path, cluster: Cluster, namespace: str, directory: Path, grou
     return [str(helm), "upgrade", "--install", "watch", str(CHART), *where]
 
 
-def _apply(command: list[str]) -> None:
+def _apply(command: list[str]) -> str:
+    """Install or upgrade; the notes."""
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done.stdout.partition("NOTES:")[2]
 
 
 def _run_job(cluster: Cluster, namespace: str, directory: Path) -> str:

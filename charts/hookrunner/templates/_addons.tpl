@@ -19,6 +19,33 @@ nodelocaldns: {plural: nodelocaldns}
 {{- toYaml $offered }}
 {{- end }}
 
+{{- /* The namespaces in which instances are reconciled, as the flag has them; empty for all. */}}
+{{- define "hookrunner.addons.namespaces" -}}
+{{- $names := .Values.addons.namespaces | default (list "kube-system" .Release.Namespace | uniq) }}
+{{- get .Values.settings "addon-namespaces" | default (has "*" $names | ternary "" (join "," $names)) }}
+{{- end }}
+
+{{- /* The instances in the cluster that are in another namespace, a line each; empty without a cluster. A kind that is
+not served, or not by this version, has none that could be read. */}}
+{{- define "hookrunner.addons.shutOut" -}}
+{{- $allowed := include "hookrunner.addons.namespaces" . }}
+{{- if and $allowed .Values.rbac.create }}
+{{- range $kind := include "hookrunner.addons.kinds" . | fromYaml }}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.%s" $kind.plural $kind.group) }}
+{{- $version := printf "%s/%s" $kind.group (first .spec.versions).name }}
+{{- if and (eq .spec.scope "Namespaced") ($.Capabilities.APIVersions.Has (printf "%s/%s" $version .spec.names.kind)) }}
+{{- $name := .spec.names.kind }}
+{{- range (lookup $version $name "" "").items }}
+{{- if not (has .metadata.namespace (splitList "," $allowed)) }}
+    {{ $name }} {{ .metadata.namespace }}/{{ .metadata.name }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* A rule for each offered kind: what is allowed on its objects, with a subresource or without. */}}
 {{- define "hookrunner.addons.rules" -}}
 {{- $groups := dict }}

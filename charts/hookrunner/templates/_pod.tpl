@@ -11,6 +11,7 @@
 {{- if not (has .Values.addons.patches (list "none" "listed" "all")) }}{{ fail (printf "addons.patches: %s should be one of none, listed, all" (toJson .Values.addons.patches)) }}{{ end }}
 {{- $_ := set $settings "addon-patches" .Values.addons.patches }}
 {{- with .Values.addons.names }}{{ $_ := set $settings "addons" (join "," .) }}{{ end }}
+{{- with include "hookrunner.addons.namespaces" . }}{{ $_ := set $settings "addon-namespaces" . }}{{ end }}
 {{- end }}
 {{- if include "hookrunner.serves" . }}
 {{- $service := include "hookrunner.webhooks" . }}
