@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("launcher")
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "addons.md").read_text()
 README = (ROOT / "README.md").read_text()
-START = re.compile(r"^    hookrunner (start --sandbox --simulate --addons-dir addons)\b", re.MULTILINE)
+START = re.compile(r"^    hookrunner (start --sandbox --simulate --addons-dir addons .*?)(?: +#|$)", re.MULTILINE)
 CHANGES = re.compile(r"kubectl (apply|delete|patch)")
 """Such a command is run once; one that looks may have to look again."""
 

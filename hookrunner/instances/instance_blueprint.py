@@ -62,7 +62,7 @@ class PatchEffects:
 
 @dataclass(frozen=True, slots=True)
 class BlueprintParts:
-    """What blueprints are made with. `terms` are those of all builds. `find_closed_gate` asks the gates, `open_source`
+    """What blueprints are made with. `terms` are those of all builds. `find_obstacle` asks the gates, `open_source`
     gives the source of an addon's packages for a cluster of this version, `mark` gives an object our finalizer,
     `status_of` has a unit's status as it was written last. `on_report` is called with the unit when a hook reports
     something new."""
@@ -76,7 +76,7 @@ class BlueprintParts:
     terms: BuildTerms
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
-    find_closed_gate: Callable[[Instance, Addon], Awaitable[AddonObstacle | None]]
+    find_obstacle: Callable[[Instance, Addon], Awaitable[AddonObstacle | None]]
     open_source: Callable[[Addon, str], PackageSource]
     status_of: Callable[[str], JSON]
     on_report: Callable[[str], None]
@@ -136,7 +136,7 @@ class InstanceBlueprint(OwnBlueprint):
         self._patching, self.tried = None, instance.generation
         self.installed = await parts.releases.read_head(instance.unit, self._home)
         self.has_read_head = True
-        self._require_open(await parts.find_closed_gate(instance, addon))
+        self._require_open(await parts.find_obstacle(instance, addon))
         capabilities, previous = await parts.capabilities.get(), self.installed.version if self.installed else ""
         request = version_request(addon, instance, capabilities.kube_version, previous)
         chosen = await self.packages.choose(instance, self._status, request, self.installed)

@@ -149,7 +149,7 @@ class InstanceRegistry:
         """An object does not exist any more. The end of its unit runs the instances that had to give way. If it has no
         unit, they are run now: a finalizer of another program may have kept the object after its unit had ended."""
         if live := self._live.get(instance.unit):
-            self._end(live, "the object is gone")
+            self._end(live, "the object does not exist any more")
         else:
             self.wake_rivals(addon, "Instance-Deleted")
             self.wake_dependents(addon, "Instance-Deleted")

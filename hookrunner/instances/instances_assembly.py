@@ -283,7 +283,7 @@ class _BlueprintMaker:
                 helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
             ),
             mark=FinalizerSetter(client).set,
-            find_closed_gate=gates.find_closed,
+            find_obstacle=gates.find_obstacle,
             open_source=self._open_source,
             status_of=self._writer.status_of,
             on_report=self._convergence.states.unit_changes.note,

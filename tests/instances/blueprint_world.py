@@ -124,7 +124,7 @@ class World:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
-        async def find_closed_gate(seen: Instance, addon: Addon) -> AddonObstacle | None:
+        async def find_obstacle(seen: Instance, addon: Addon) -> AddonObstacle | None:
             return closed_gate(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
@@ -140,7 +140,7 @@ class World:
                 self.records, self.client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
             ),
             mark=mark,
-            find_closed_gate=find_closed_gate,
+            find_obstacle=find_obstacle,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
             status_of=lambda _unit: self.status,
             on_report=self.reported.append,

@@ -83,7 +83,7 @@ class GatedBlueprint(FakeBlueprint):
 
     async def prepare(self) -> None:
         self.tries, self.tried = self.tries + 1, self.instance.generation
-        self.obstacle = await self.gates.find_closed(self.instance, self.addon)
+        self.obstacle = await self.gates.find_obstacle(self.instance, self.addon)
         if self.obstacle:
             error = RunPostponed if self.obstacle.progress == "reconciling" else RunBlocked
             raise error(self.obstacle.message)

@@ -1,7 +1,7 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
     gates = InstanceGates(views)
-    obstacle = await gates.find_closed(instance, addon)     # None: all gates are open
+    obstacle = await gates.find_obstacle(instance, addon)     # None: all gates are open
     gates.forget(unit)                                      # its unit has ended
 
 Only what an addon's gates look at is gathered, since each run begins with this. An object that is required counts as
@@ -59,7 +59,7 @@ class InstanceGates:
         self._views = views
         self._passed: set[str] = set()
 
-    async def find_closed(self, instance: Instance, addon: Addon) -> AddonObstacle | None:
+    async def find_obstacle(self, instance: Instance, addon: Addon) -> AddonObstacle | None:
         """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
         world = await look_around(self._views, addon)
         obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))

@@ -109,7 +109,7 @@ class Teardown:
             is_namespace = (target.group, target.kind) == _NAMESPACE
             kept = await self._keep_namespace(target, identity, options.marks) if is_namespace else None
             kept = kept or await self._delete(target, identity, options, patience)
-            if kept and kept.adopted:  # it belonged to nobody before, and no later release may take it for its own
+            if kept and kept.adopted:  # a later release of this name must ask again whether it may adopt it
                 await self._patch(target, lambda metadata: without_release(metadata, identity, options.marks))
             return kept
 
