@@ -207,7 +207,7 @@ def _module_problem(name: str, wanted: str, world: GateWorld) -> str:
 
 
 def _addon_problem(addon: Addon, name: str, world: GateWorld) -> str:
-    if addon.name in world.cyclic and name in world.cyclic:
+    if addon.name in world.cyclic and (name == addon.name or addon.name in _required_by(name, world.addons)):
         return ", which waits for this one; correct requires.addons"
     if name not in world.addons:
         return ", which is not offered"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import get_args
 
 from hookrunner import redaction
+from hookrunner.addons.written_status import readable
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, Instance, UpdatePolicy, unit_name
 from hookrunner.options import duration
@@ -108,6 +109,7 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
         parse_fields({name: value for name, value in common.items() if name not in refused}, addon.defaults),
         {name: value for name, value in fields.items() if name not in SHAPES},
         tuple(f"spec.{problem}" if problem.path else f"spec {problem}" for problem in wrong),
+        readable(document.get("status")),
     )
 
 

@@ -8,6 +8,7 @@ change are not tried again by time, others with the back-off of modules.
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 import orjson
 
@@ -47,6 +48,8 @@ from hookrunner.releases.releases import Releases
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
+_LONGEST_PATH = 255
+"""Characters of a hook's path: a longer one cannot be looked for everywhere."""
 _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 """Seconds for objects that are deleted to disappear, in the first attempt and in further ones. A namespace takes 6."""
 
@@ -299,12 +302,14 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
 
 
 def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
-    """What hooks have reported to an earlier process, without those that the addon has no more."""
-    return [
-        report
-        for report in hook_conditions_before(instance.status)
-        if safe_files.may_be_file(addon.directory / report.hook)
-    ]
+    """What hooks have reported to an earlier process, without those that the addon has no more. Others may have written
+    the status: it must not tell them which files exist elsewhere."""
+    return [report for report in hook_conditions_before(instance.status) if _is_hook(addon, report.hook)]
+
+
+def _is_hook(addon: Addon, path: str) -> bool:
+    is_inside = path.startswith("hooks/") and ".." not in PurePosixPath(path).parts
+    return is_inside and len(path) <= _LONGEST_PATH and safe_files.may_be_file(addon.directory / path)
 
 
 def _content_key(changed: VersionlessId) -> str:

@@ -186,6 +186,14 @@ class InstanceRegistry:
         return cache.is_listed and all(other.is_known for other in others)
 
     def _look_at(self, addon: Addon, instance: Instance) -> None:
+        """An instance is known, or has changed. A fault that it causes must not keep others from being looked at: their
+        authors are other people."""
+        try:
+            self._follow(addon, instance)
+        except Exception:
+            _log.exception("instance is left as it is: please report this", instance=instance.unit)
+
+    def _follow(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
         if live and (instance.unit not in self._ending or instance.uid == live.blueprint.instance.uid):
             live.blueprint.update(instance)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from hookrunner import log
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
@@ -33,6 +34,8 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK
 from kubetypes.json_values import JSON
 
+_log = log.get("addons.status")
+
 
 @dataclass(frozen=True, slots=True)
 class StatusReports:
@@ -52,11 +55,18 @@ class StatusReports:
         again."""
         feed = self.states.unit_changes.subscribe()
         for live in self.registry.live:
-            self.report(live)
+            self._try_report(live)
         while True:
             for unit in await feed.next_batch():
                 if changed := self.registry.get(unit):
-                    self.report(changed)
+                    self._try_report(changed)
+
+    def _try_report(self, live: LiveUnit) -> None:
+        """Report one instance. A fault that it causes must not keep others from being reported."""
+        try:
+            self.report(live)
+        except Exception:
+            _log.exception("instance is not reported: please report this", instance=live.unit)
 
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""

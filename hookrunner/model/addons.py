@@ -213,7 +213,8 @@ class Instance:
     """An object of an addon's kind. `document` is the whole object as the API server returned it or as a file has it.
 
     `fields` are the common fields with the addon's defaults filled in, `own` is the rest of `spec`. `problems` are
-    what a definition with our schema would have refused; such fields have their defaults.
+    what a definition with our schema would have refused; such fields have their defaults. `status` is the part of the
+    last seen one that can be read; do not change it.
     """
 
     unit: str
@@ -222,6 +223,7 @@ class Instance:
     fields: CommonFields = field(default_factory=CommonFields)
     own: Mapping[str, JSON] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    status: JSON = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -272,11 +274,6 @@ class Instance:
     def finalizers(self) -> tuple[str, ...]:
         """The finalizers."""
         return tuple(self.document["metadata"].get("finalizers") or ())
-
-    @property
-    def status(self) -> JSON:
-        """The status as it was last seen; do not change it."""
-        return self.document.get("status") or {}
 
     @property
     def is_unmanaged(self) -> bool:

@@ -225,3 +225,13 @@ def test_addons_that_require_each_other_are_cyclic() -> None:
     obstacle = closed_gate(made(addons["a"]), addons["a"], world)
     assert obstacle
     assert "addon b, which waits for this one" in obstacle.message
+
+
+def test_an_addon_of_another_cycle_does_not_count_as_waiting_for_this_one() -> None:
+    pairs = {"a": ["b", "c"], "b": ["a"], "c": ["d"], "d": ["c"]}
+    addons = {name: addon(name, name.title(), requires={"addons": others}) for name, others in pairs.items()}
+    obstacle = closed_gate(made(addons["a"]), addons["a"], GateWorld(addons=addons, cyclic=cyclic_addons(addons)))
+    assert obstacle
+    assert obstacle.message == (
+        "waiting for addon b, which waits for this one; correct requires.addons; addon c, of which no instance is ready"
+    )

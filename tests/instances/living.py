@@ -135,8 +135,11 @@ class Objects(InstanceHealth):
     def __init__(self, states: ModuleStates) -> None:
         self._states = states
         self._unready: dict[str, ObjectReport] = {}
+        self.faulty: set[str] = set()
 
     def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...]:
+        if unit in self.faulty:
+            raise RuntimeError("a fault of hookrunner")
         return (self._unready[unit],) if unit in self._unready else ()
 
     def become(self, unit: str, report: ObjectReport | None) -> None:
@@ -157,6 +160,7 @@ class Living:
         self.reported = ReportedInstances(site.states.notices, site.metrics, site.now)
         self.objects = Objects(site.states)
         self.ended: list[str] = []
+        self.faulty: set[str] = set()
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
         self.views = GateViews(
@@ -239,6 +243,8 @@ class Living:
         return Head(unit, "home", 1, "deployed") if unit in self.site.releases.installed else None
 
     def _make(self, addon: Addon, instance: Instance) -> Any:
+        if instance.name in self.faulty:
+            raise RuntimeError("a fault of hookrunner")
         return GatedBlueprint(addon=addon, instance=instance, gates=self.gates)
 
     async def _follow(self, opener: "_Opener", cache: InstanceCache) -> None:

@@ -260,6 +260,26 @@ def test_objects_get_marks_and_are_tried_before_they_are_written(world: World) -
     assert ("", "Namespace") in options.kept_kinds
 
 
+def test_status_of_others_does_not_tell_which_files_exist(world: World) -> None:
+    """Nor stops a path that no file can have the start of the instance."""
+    (hooks := world.directory / "hooks").mkdir()
+    for path in (hooks / "a.sh", world.directory / "secret"):
+        path.touch()
+    world.addon = replace(world.addon, directory=world.directory)
+    paths = [
+        "hooks/a.sh",
+        "secret",
+        "hooks/../secret",
+        str(world.directory / "secret"),
+        "hooks/" + "a" * 5000,
+        "hooks/\0",
+    ]
+    reports = [{"type": f"T{number}", "hook": path} for number, path in enumerate(paths)]
+    conditions = [{"type": report["type"], "status": "True"} for report in reports]
+    found = world.blueprint(instance(status={"conditions": conditions, "hookReports": reports})).hook_conditions
+    assert [report.type for report in found] == ["T0"]
+
+
 def test_instance_says_what_is_adopted_and_whether_that_is_deleted(world: World) -> None:
     specs: list[JSON] = [{}, {"adopt": True}, {"deletionPolicy": "Delete"}, {"deletionPolicy": "delete"}]
     found = [world.blueprint(instance(spec=spec)).options(ReleaseOptions()) for spec in specs]

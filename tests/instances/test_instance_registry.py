@@ -168,6 +168,17 @@ async def test_deletion_of_an_instance_without_a_unit_runs_those_that_require_it
     assert world.blueprint(DNS).tries > tries
 
 
+async def test_instance_that_cannot_be_looked_at_leaves_the_others_alone(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns", instances="many"))
+    world.faulty = {"a"}
+    for name in ("a", "b"):
+        world.put(name, "dns")
+    await world.start()
+    assert world.phases == {"b": ""}
+    world.put("c", "dns")
+    assert await world.runs() == ["dns.kube-system.c"]
+
+
 async def test_older_instance_that_is_managed_again_takes_precedence(make_site: MakeSite) -> None:
     world = await started(make_site, "dns")
     world.put("old", "dns", created=1)

@@ -33,6 +33,15 @@ def said(world: Living) -> list[str]:
     return phases
 
 
+async def test_instance_that_cannot_be_reported_leaves_the_others_alone(make_site: MakeSite) -> None:
+    world = await installed(make_site)
+    world.objects.faulty.add("dns.kube-system.a")
+    for name in ("a", "b"):
+        world.put(name, "dns")
+    await world.runs()
+    assert (world.status("a"), world.status("b")["phase"]) == ({}, "Current")
+
+
 async def test_run_that_ends_soon_is_one_status(make_site: MakeSite) -> None:
     world = await installed(make_site)
     assert (said(world), world.status("x")["healthy"]) == (["Current"], True)
