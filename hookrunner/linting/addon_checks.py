@@ -4,7 +4,7 @@ placeholders, and the objects of an instance with default values.
 Hooks do not run here, so a package that needs what they find out is not built, and that is no mistake.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.files.definition_rules import unchecked_rules
+from hookrunner.addons.gates import cyclic_addons
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
@@ -148,6 +149,14 @@ def check_rules(addon: Addon) -> Iterator[ModuleRemark]:
         place = in_yaml(addon.directory / SPEC, pointers.text(unchecked.path)) if is_generated else START
         text = f"the rule `{unchecked.rule.strip()}` is not checked here: {unchecked.reason}"
         yield ModuleRemark(SPEC if is_generated else CRDS, place, "rule-unchecked", text)
+
+
+def check_cycle(addon: Addon, addons: Iterable[Addon]) -> Iterator[ModuleRemark]:
+    """A remark if the addon requires itself, also through others that lie beside it."""
+    if addon.name in cyclic_addons({other.name: other for other in addons}):
+        place = in_yaml(addon.directory / ADDON_FILE, "/requires/addons")
+        text = "the addon requires itself, maybe through others, so no instance will ever run; remove one of them"
+        yield ModuleRemark(ADDON_FILE, place, "requires-cycle", text)
 
 
 async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, scratch: Path) -> CheckedBuild:

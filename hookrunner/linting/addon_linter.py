@@ -18,6 +18,7 @@ from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.linting.addon_checks import (
     check_build,
+    check_cycle,
     check_placeholders,
     check_rules,
     check_source,
@@ -66,7 +67,7 @@ class AddonLinter:
             return [refusal(path, str(error))]
         source = await check_source(addon)
         remarks = [*_strange_keys(addon), *check_schemas(addon.directory, values.schemas, SPEC), *source.remarks]
-        remarks += check_rules(addon)
+        remarks += [*check_rules(addon), *check_cycle(addon, catalog.addons)]
         defaults = _defaults(addon, values)
         remarks += check_placeholders(addon, values.schemas, defaults, source.packages)
         builds = [await check_build(addon, package, self.builder, self.scratch) for package in source.packages]

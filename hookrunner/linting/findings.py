@@ -83,6 +83,7 @@ ADDON_CODES = {
     "patch-unused": Severity.WARNING,
     "placeholder-unset": Severity.WARNING,
     "placeholder-unused": Severity.WARNING,
+    "requires-cycle": Severity.ERROR,
     "rule-unchecked": Severity.WARNING,
 }
 """Those about addons only; docs/packaging-addons.md explains each."""

@@ -69,6 +69,7 @@ BAD = [
     ),
     ("addon.yaml", RULE.format("ConfigMap", "data..x"), "addon-refused", "addon.yaml:1", "write keys with points"),
     ("addon.yaml", UNSET, "placeholder-unset", "addon.yaml:2", "nothing defines internal.node"),
+    ("addon.yaml", GOOD["addon.yaml"] + "requires: {addons: [web]}\n", "requires-cycle", "addon.yaml:3", "itself"),
     (
         "openapi/spec.yaml",
         "type: object\nproperties:\n  greeting: {type: string, default: Hello,\n"
