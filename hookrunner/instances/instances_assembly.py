@@ -43,7 +43,6 @@ from hookrunner.instances.triggers.source_watch import SourceWatch
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
-from hookrunner.model.releases import Head
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
@@ -252,10 +251,6 @@ class _BlueprintMaker:
 
     def _gate_views(self, caches: dict[str, InstanceCache]) -> GateViews:
         helm = self._helm
-
-        async def read_head(unit: str) -> Head | None:
-            return await helm.releases.read_head(unit, helm.namespace)
-
         return GateViews(
             caches,
             self._convergence.states,
@@ -263,7 +258,7 @@ class _BlueprintMaker:
             helm.capabilities,
             helm.releases.kinds,
             self._parts.kube.patcher,
-            read_head,
+            partial(helm.releases.read_names, helm.namespace),
             self._settings.addons.namespaces,
         )
 

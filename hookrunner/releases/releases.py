@@ -100,6 +100,10 @@ class Releases:
         """The latest revision of one release, from memory if the records were listed before."""
         return (await self._store.get_for_reading(name, namespace)).head
 
+    async def read_names(self, namespace: str) -> Collection[str]:
+        """The names of all releases there, from memory if the records were listed before."""
+        return await self._store.read_names(namespace)
+
     async def read_history(self, name: str, namespace: str) -> tuple[Head, ...]:
         """All revisions of one release, the latest last, from memory if the records were listed before."""
         history = (await self._store.get_for_reading(name, namespace)).history

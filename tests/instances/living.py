@@ -164,7 +164,7 @@ class Living:
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
         self.views = GateViews(
-            self.caches, site.states, self.reported, site.served, client, client, self._read_head, namespaces
+            self.caches, site.states, self.reported, site.served, client, client, self._read_releases, namespaces
         )
         self.gates = InstanceGates(self.views)
         values = dict.fromkeys(self.caches, schemas)
@@ -239,8 +239,8 @@ class Living:
         self.reported.forget(unit)
         self.gates.forget(unit)
 
-    async def _read_head(self, unit: str) -> Head | None:
-        return Head(unit, "home", 1, "deployed") if unit in self.site.releases.installed else None
+    async def _read_releases(self) -> set[str]:
+        return self.site.releases.installed
 
     def _make(self, addon: Addon, instance: Instance) -> Any:
         if instance.name in self.faulty:

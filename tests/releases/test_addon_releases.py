@@ -175,6 +175,16 @@ async def test_records_say_addon_and_version(client: Client, world: World) -> No
     assert (head.note, head.addon, head.version) == ("pinned", "demo", "1.0.0+k3s_1")
 
 
+async def test_names_of_releases_cost_no_request(client: Client, world: World) -> None:
+    releases = started(client)
+    await releases.reconcile(addon("d1", A))
+    world.sandbox.faults.requests.clear()
+    assert {*await releases.read_names("default")} == {"demo"}
+    assert not world.sandbox.faults.requests
+    await releases.removal.tear_down("demo", "default", OPTIONS)
+    assert {*await releases.read_names("default")} == set()
+
+
 async def test_version_with_the_same_objects_is_noted(client: Client, world: World) -> None:
     """Or each run would compare them again."""
     want = addon("d1", A)

@@ -13,7 +13,7 @@ that a run has passed them. Otherwise an instance that is suspended meanwhile wo
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -28,7 +28,6 @@ from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, RequiredObject
-from hookrunner.model.releases import Head
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
 from kubetypes.json_values import JSON
@@ -39,7 +38,7 @@ MISSING = "it does not exist"
 @dataclass(frozen=True, slots=True)
 class GateViews:
     """Where to look. `caches` are the instances of each offered addon, by its name, and `reported` their states;
-    `read_head` reads the latest revision of a unit's release; `namespaces` are those in which instances are reconciled,
+    `read_releases` reads which units have a release; `namespaces` are those in which instances are reconciled,
     all if empty."""
 
     caches: Mapping[str, InstanceCache]
@@ -48,7 +47,7 @@ class GateViews:
     capabilities: ClusterCapabilities
     kinds: KindResolver
     client: Client
-    read_head: Callable[[str], Awaitable[Head | None]]
+    read_releases: Callable[[], Awaitable[Collection[str]]]
     namespaces: tuple[str, ...]
 
 
@@ -77,13 +76,14 @@ async def look_around(views: GateViews, addon: Addon) -> GateWorld:
     seen = {name: views.caches[name] for name in looks_at(addon, addons)}
     served, required = await views.capabilities.get(), addon.requires.objects
     problems = await asyncio.gather(*(_problem_of(views, wanted) for wanted in required))
+    installed = await views.read_releases() if rivals(addon, addons) else ()
     candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]
     wanted_modules = (views.states.get(name) for name, _ in addon.requires.modules)
     return GateWorld(
         kubernetes=served.kube_version,
         namespaces=views.namespaces,
         instances=candidates,
-        installed={instance.unit for instance in candidates if await views.read_head(instance.unit)},
+        installed=installed,
         addons=addons,
         ready_addons={name for name, cache in seen.items() if any(_is_ready(views, each) for each in cache)},
         kinds=frozenset(served.api_versions),

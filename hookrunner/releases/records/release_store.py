@@ -13,7 +13,7 @@ A record that cannot be read is reported once, and remembered for as long as it 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -254,6 +254,11 @@ class ReleaseStore:
         await self._ensure_fresh(namespace)
         release, other = self._release(name, namespace), self._of_other_kind[namespace].get(name)
         return other if other and release.is_part_of(other) else release
+
+    async def read_names(self, namespace: str) -> Collection[str]:
+        """The releases that have records of either kind."""
+        await self._ensure_fresh(namespace)
+        return {*self._caches[namespace].names, *self._of_other_kind[namespace]}
 
     async def has_other_kind(self, name: str, namespace: str) -> bool:
         """Does the release have records of the other kind?"""

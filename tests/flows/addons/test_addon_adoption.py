@@ -43,6 +43,11 @@ async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
     assert await there.shown("clusterrolebinding/kubeadm:node-proxier") == {}
     assert await rollouts(there) == {"coredns": 2, "kube-proxy": 2}
 
+    await there.kubectl("delete", "coredns/default", "--namespace", "kube-system", "--timeout=120s")
+    assert await uids(there) == before, "the cluster keeps its DNS"
+    reasons = (await there.shown("events")).get("items", ())
+    assert [event["message"].count("/Deployment/coredns: ") for event in reasons if event["reason"] == "Kept"] == [1]
+
 
 async def uids(there: ClusterWorld) -> dict[str, Any]:
     return {
