@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import get_args
 
+import orjson
+
 from hookrunner import redaction
 from hookrunner.addons.written_status import readable
 from hookrunner.errors import BadInput
@@ -35,6 +37,9 @@ SHAPES: Mapping[str, Shape] = {
 
 WITH_DEFAULT_IN_FILE = ("channel", "updatePolicy", "rollbackOnFailure", "timeout", "adopt")
 """Those of which `addon.yaml` may set the default."""
+
+MOST_LEVELS = 250
+"""How deep an instance may be nested: orjson writes 254 levels, and hooks are given the whole object."""
 
 TIMEOUT = r"([0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)){1,8}"
 LONGEST_TIMEOUT = 63
@@ -96,8 +101,10 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
     cannot be used is listed in `problems` and has its default."""
     metadata = document["metadata"]
     namespace = metadata.get("namespace") or ""
+    document, deep = _without_deep_parts(document)
     spec = document.get("spec")
     wrong = [] if spec is None or isinstance(spec, dict) else [_not_a_map(spec)]
+    wrong += [Problem(name, f"is nested too deep: make it flatter than {MOST_LEVELS} maps and lists") for name in deep]
     fields = spec if isinstance(spec, dict) else {}
     common = {name: fields[name] for name in SHAPES if fields.get(name) is not None}
     wrong += [*field_problems(common), *_refused_adoption(addon, common)]
@@ -130,6 +137,27 @@ def require_kind(addon: Addon, document: JSON) -> None:
         if not (isinstance(text, str) and pattern.fullmatch(text)):
             given = shown(text) if isinstance(text, str) else redaction.described(text)
             raise BadInput(f"metadata.{key} of a {kind.kind} cannot be {given}; use lowercase letters, digits and -")
+
+
+def _without_deep_parts(document: JSON) -> tuple[JSON, list[str]]:
+    """The object without parts that are nested too deep, and the fields of its spec that are: to compare or to write
+    them would fail, and with it what is done for other instances."""
+    if not _is_deep(document):
+        return document, []
+    spec = document.get("spec")
+    fields = spec if isinstance(spec, dict) else {}
+    deep = [name for name, value in fields.items() if _is_deep({"spec": {name: value}})]
+    shallow = {name: value for name, value in fields.items() if name not in deep}
+    kept = {name: value for name, value in document.items() if name == "metadata" or not _is_deep({name: value})}
+    return kept | {"spec": shallow}, deep
+
+
+def _is_deep(value: JSON) -> bool:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        return "ecursion limit" in str(error)
+    return False
 
 
 def _refused_adoption(addon: Addon, common: Mapping[str, JSON]) -> Iterator[Problem]:

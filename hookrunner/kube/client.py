@@ -20,7 +20,7 @@ import io
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
@@ -30,7 +30,7 @@ from yarl import URL
 
 from hookrunner import __version__, log
 from hookrunner.errors import ApiError, Cut, Denied, KubeError, NotLeader, Silent, Throttled, Unreachable, api_error
-from hookrunner.kube import refusals
+from hookrunner.kube import deep_json, refusals
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.credentials import Connection, Credentials
 from kubetypes.json_values import JSON
@@ -120,10 +120,12 @@ class Client:
     async def get(
         self, path: str, params: _Params | None = None, accept: str = JSON_TYPE, timeout: float = 60.0
     ) -> JSON:
-        """The parsed answer to a GET. Raises KubeError, also for one that is not JSON or nested too deep."""
+        """The parsed answer to a GET, see `deep_json`. Raises KubeError, also for one that is not JSON."""
         body = await self.send(ApiCall("GET", path, params or {}, accept=accept, timeout=timeout))
         try:
-            return orjson.loads(body)
+            with suppress(orjson.JSONDecodeError):
+                return orjson.loads(body)
+            return deep_json.parse(body)
         except orjson.JSONDecodeError as error:
             raise KubeError(f"GET {path}: the answer cannot be read as JSON: {error}") from None
 

@@ -30,13 +30,12 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 import orjson
 
 from hookrunner.errors import Cut, KubeError, Throttled, api_error
+from hookrunner.kube import deep_json
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Resource, Selection
 from kubetypes.json_values import JSON
 
-# In the words of orjson, whose limit it is.
-_TOO_DEEP = "depth limit exceeded"
 _CHANGES = {"ADDED": Change.ADDED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
 
 _REMEMBERED_FOR = 10.0
@@ -74,9 +73,9 @@ class WatchCursor:
         reports: list[Report] = []
         for line in filter(None, lines):
             try:
-                event = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                return reports, _unreadable(error)
+                event = _decode(line)
+            except orjson.JSONDecodeError:
+                return reports, Cut("the watch broke off in the middle of an event")
             if event["type"] == "ERROR":
                 return reports, self._error(event["object"])
             reports += self._read_event(event["type"], kind, event["object"])
@@ -113,10 +112,12 @@ class WatchCursor:
         return error
 
 
-def _unreadable(error: orjson.JSONDecodeError) -> KubeError:
-    if _TOO_DEEP in str(error):
-        return KubeError(f"an object is nested deeper than can be read: {_TOO_DEEP}, of 1,024 levels")
-    return Cut("the watch broke off in the middle of an event")
+def _decode(line: bytes) -> JSON:
+    """Raises orjson.JSONDecodeError."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return deep_json.parse(line)
 
 
 def _version(obj: JSON) -> str:

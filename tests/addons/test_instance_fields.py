@@ -1,5 +1,6 @@
 """Instances: common fields, own fields, and objects that no schema has checked."""
 
+import orjson
 import pytest
 
 from hookrunner.addons.instance_fields import read_instance, require_kind
@@ -74,6 +75,21 @@ def test_policy_that_is_not_set_differs_from_the_one_that_deletes() -> None:
         read_instance(addon(), instance_of(spec)).fields.deletion_policy for spec in ({}, {"deletionPolicy": "Delete"})
     ]
     assert policies == ["", "Delete"]
+
+
+@each("levels", [260, 900, 1020])
+def test_fields_that_are_nested_too_deep_are_reported_and_left_out(levels: int) -> None:
+    """Python cannot compare two of them, and hooks could not be given the object."""
+    deep = orjson.loads(b'{"a":' * levels + b"1" + b"}" * levels)
+    spec = {"patches": [deep], "mine": deep, "suspend": True, "deletionPolicy": "Orphan"}
+    document = instance_of(spec) | {"status": {"x": deep}, "of others": deep}
+    found = read_instance(addon(), document)
+    assert found.problems == tuple(
+        f"spec.{name} is nested too deep: make it flatter than 250 maps and lists" for name in ("patches", "mine")
+    )
+    assert (found.fields.suspend, found.fields.deletion_policy, found.own) == (True, "Orphan", {})
+    assert found.document["spec"] == {"suspend": True, "deletionPolicy": "Orphan"}
+    assert orjson.dumps(found.document)
 
 
 def test_metadata_is_read() -> None:

@@ -71,7 +71,7 @@ async def test_answer_without_a_status_names_the_server_and_the_request(metrics:
 
 
 async def test_an_answer_that_cannot_be_read_is_an_error_of_the_api(metrics: Metrics) -> None:
-    for text in ("<html>Welcome</html>", "[" * 3000 + "]" * 3000):
+    for text in ("<html>Welcome</html>", "[" * 3000):
         async with balancer(200, text, []) as connection, client_of(connection, metrics) as client:
             with pytest.raises(KubeError, match="GET /api/v1/x: the answer cannot be read as JSON"):
                 await client.get("/api/v1/x")
