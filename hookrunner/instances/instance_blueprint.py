@@ -303,7 +303,7 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
 
 def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
     """What hooks have reported to an earlier process, without those that the addon has no more. Others may have written
-    the status: it must not tell them which files exist elsewhere."""
+    the status: it must not show which files exist elsewhere."""
     return [report for report in hook_conditions_before(instance.status) if _is_hook(addon, report.hook)]
 
 

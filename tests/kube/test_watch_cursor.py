@@ -11,7 +11,7 @@ def _event(levels: int, name: str = "a") -> bytes:
 
 
 def test_an_object_that_is_nested_too_deep_hides_no_others() -> None:
-    """Whoever may create one of a kind that keeps all fields could else stop the watch of the whole kind."""
+    """Otherwise each user who may create one of a kind that keeps all fields could stop the watch of the kind."""
     reports, error = WatchCursor().read_lines("Box", [_event(2000), _event(1, "b")])
     assert error is None
     assert [report.key.name for report in reports if isinstance(report, ObjectSeen)] == ["a", "b"]
