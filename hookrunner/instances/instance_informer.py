@@ -13,12 +13,15 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookrunner import log
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
+
+_log = log.get("addons.instances")
 
 _ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED
 
@@ -113,7 +116,12 @@ class InstanceCache:
                 self.obstacle = ""
 
     def _put(self, seen: ObjectSeen) -> Iterator[InstanceEvent]:
-        instance = read_instance(self.addon, _without_managers(seen.obj))
+        """Keep an object. A fault that it causes must not end the watch: it would hide all other instances."""
+        try:
+            instance = read_instance(self.addon, _without_managers(seen.obj))
+        except Exception:
+            _log.exception("instance cannot be read: please report this", addon=self.addon.name, instance=str(seen.key))
+            return
         known, self._instances[seen.key] = self._instances.get(seen.key), instance
         self._of_unit[instance.unit] = instance
         if known is None or known.uid != instance.uid:

@@ -49,6 +49,7 @@ def test_cluster_scoped_instance_has_no_namespace_in_its_unit() -> None:
         ({"version": "1" * 64}, ["spec.version cannot be '1111"]),
         ({"channel": "Stable"}, ["spec.channel cannot be 'Stable'"]),
         ({"timeout": "0s"}, ["spec.timeout cannot be '0s'; use a duration of at least 1s"]),
+        ({"timeout": "99999999h"}, ["spec.timeout cannot be '99999999h'; use a duration of at least 1s, such as 90s"]),
         ({"patches": {"a": 1}}, ['spec.patches must be of type array: "object"']),
         ({"patches": [{}, "a"], "adopt": 1}, ["spec.patches[1] must be of type object", "spec.adopt must be of type"]),
         ({"updatePolicy": "Automatic"}, ["spec.updatePolicy should be one of [automatic notify manual]; did you mean"]),

@@ -73,6 +73,14 @@ async def test_instances_are_known_when_the_list_is_complete(watched: Watched) -
     assert InstanceCache(ADDON).is_listed is False
 
 
+async def test_object_that_cannot_be_read_hides_no_others(watched: Watched) -> None:
+    broken = document("broken")
+    broken["metadata"]["namespace"] = 5
+    watched.cluster.put(broken)
+    watched.cluster.put(document("b", "u-2"))
+    assert await watched.news() == ["new b u-2"]
+
+
 CHANGES: dict[str, JSON] = {
     "spec": document("a", spec={"version": "1.0.0"}),
     "labels": document("a", labels={"x": "y"}),
