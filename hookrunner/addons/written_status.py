@@ -9,23 +9,25 @@ What has another type counts as not written: an error while it is read would sto
 from collections.abc import Mapping
 from datetime import datetime
 
-from hookrunner.shapes import FLAG, INTEGER, TEXT, Many, Shape, Table, check
+from hookrunner.shapes import FLAG, TEXT, Integer, Many, Shape, Table, check
 from kubetypes.json_values import JSON
 
+_NUMBER = Integer(0, 2**53)
+"""Larger ones are no numbers that hookrunner writes, and may be too large to be written."""
 _CONDITION = Table(dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), TEXT), open=True)
 _HOOK_REPORT = Table({"type": TEXT, "hook": TEXT, "healthy": FLAG}, open=True)
 _SHAPES: Mapping[str, Shape] = {
     "healthy": FLAG,
     "errors": Many(TEXT, at_least=0),
     "phase": TEXT,
-    "observedGeneration": INTEGER,
+    "observedGeneration": _NUMBER,
     "version": TEXT,
     "channel": TEXT,
     "availableVersion": TEXT,
     "digest": TEXT,
     "release": TEXT,
-    "revision": INTEGER,
-    "lastHealthy": Table({"version": TEXT, "revision": INTEGER, "time": TEXT}, open=True),
+    "revision": _NUMBER,
+    "lastHealthy": Table({"version": TEXT, "revision": _NUMBER, "time": TEXT}, open=True),
     "startedAt": TEXT,
     "conditions": Many(_CONDITION, at_least=0),
     "hookReports": Many(_HOOK_REPORT, at_least=0),

@@ -133,11 +133,19 @@ class StatusWriter:
         while True:
             waiting = [report for report in self._reports.values() if report.is_waiting]
             if due := [report for report in waiting if report.due <= now()][:_AT_ONCE]:
-                await asyncio.gather(*map(self._write, due))
+                await asyncio.gather(*map(self._try_write, due))
                 continue
             with suppress(TimeoutError):
                 async with timeout_at(min((report.due for report in waiting), default=None), now()):
                     await self._changed.next()
+
+    async def _try_write(self, report: _Report) -> None:
+        """Write one status. A fault that it causes must not keep others from being written."""
+        try:
+            await self._write(report)
+        except Exception:
+            report.put_off(asyncio.get_running_loop().time())
+            _log.exception("status is not written: please report this", instance=report.instance.unit)
 
     async def _write(self, report: _Report) -> None:
         now = asyncio.get_running_loop().time

@@ -31,6 +31,7 @@ def test_what_hookrunner_writes_is_read() -> None:
         ({"phase": ["Current"], "healthy": "yes", "revision": "a", "version": 1.2}, {}),
         ({"conditions": 5, "hookReports": {"a": 1}, "errors": "no"}, {}),
         ({"lastHealthy": {"revision": "two"}}, {}),
+        ({"lastHealthy": {"revision": 1e30}, "revision": -1}, {}),
         ({"lastHealthy": [1]}, {}),
         ({"startedAt": "today"}, {}),
         ({"startedAt": 5}, {}),

@@ -168,6 +168,14 @@ async def test_object_created_again_after_a_write_found_none_gets_its_status(wor
     assert [call.body["metadata"]["uid"] for call in world.server.calls] == ["u-1", "u-2"]
 
 
+async def test_status_that_cannot_be_written_at_all_holds_up_no_others(world: World) -> None:
+    too_large = Installed("1.0.0", "", "dns.default.x", 2**70, "2026-01-01T00:00:00Z")
+    await world.report(replace(WAITING, installed=too_large, objects=()))
+    await world.report(WAITING, instance("y", "u-2"))
+    await asyncio.sleep(5)
+    assert [call.body["metadata"]["name"] for call in world.server.calls] == ["y"]
+
+
 async def test_kind_without_the_subresource_is_not_asked_again(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
