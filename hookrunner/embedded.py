@@ -3,25 +3,31 @@
 For `hookrunner sandbox`, which serves nothing else, and for `start --sandbox`, which then uses it like any cluster.
 """
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from shlex import quote
+from urllib.parse import urlsplit
+
+import yaml
 
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
 from hookrunner.safe_files import replace_file, require_directory
 from hookrunner.settings import SandboxSettings
 from kubesandbox.errors import BadFile, BadOptions
-from kubesandbox.options import check
+from kubesandbox.options import check, with_https
 from kubesandbox.sandbox import Options, Sandbox, serving
+
+_ANSWER = 2.0
+"""Seconds within which a server of this machine takes a connection, if it runs."""
 
 
 @asynccontextmanager
 async def serve_sandbox(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterator[Sandbox]:
     """A sandbox that serves inside the `with`; its kubeconfig is written and printed. Raises BadSetting, BadConfig for
     seeds, StartRefused."""
-    kubeconfig = settings.kubeconfig or tmp_dir / "sandbox.kubeconfig"
     if not settings.kubeconfig:
         require_directory(tmp_dir, "--tmp-dir")
     async with AsyncExitStack() as stack:
@@ -34,6 +40,7 @@ async def serve_sandbox(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterat
                 f"the sandbox cannot be served on {settings.address}:{settings.port}: {error.strerror or error}; "
                 "choose another place with --sandbox-port"
             ) from error
+        kubeconfig = settings.kubeconfig or await _choose_kubeconfig(tmp_dir, sandbox, stack)
         try:
             write_kubeconfig(kubeconfig, sandbox)
         except OSError as error:
@@ -43,6 +50,30 @@ async def serve_sandbox(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterat
             ) from error
         _tell(sandbox, settings, kubeconfig)
         yield sandbox
+
+
+async def _choose_kubeconfig(tmp_dir: Path, sandbox: Sandbox, stack: AsyncExitStack) -> Path:
+    """`sandbox.kubeconfig`, unless the sandbox that it leads to still runs: its users would be on this one. Then a file
+    with the port in its name, which `stack` removes."""
+    usual = tmp_dir / "sandbox.kubeconfig"
+    if not await _has_living_server(usual):
+        return usual
+    own = tmp_dir / f"sandbox-{urlsplit(sandbox.url).port}.kubeconfig"
+    print(f"sandbox: {usual} leads to another sandbox that runs; the kubeconfig of this one is {own}", file=sys.stderr)
+    stack.callback(own.unlink, missing_ok=True)
+    return own
+
+
+async def _has_living_server(kubeconfig: Path) -> bool:
+    """Whether something listens where this kubeconfig leads. False for a file that is missing or is no kubeconfig."""
+    try:
+        url = urlsplit(yaml.safe_load(kubeconfig.read_bytes())["clusters"][0]["cluster"]["server"])
+        async with asyncio.timeout(_ANSWER):
+            _, writer = await asyncio.open_connection(url.hostname, url.port)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+        return False
+    writer.close()
+    return True
 
 
 def write_kubeconfig(path: Path, sandbox: Sandbox) -> None:
@@ -63,6 +94,7 @@ def _options(settings: SandboxSettings) -> Options:
         data=settings.data,
         simulate=settings.simulate,
     )
+    options = with_https(options)
     try:
         check(options, "sandbox-")
     except BadOptions as error:
@@ -72,7 +104,7 @@ def _options(settings: SandboxSettings) -> Options:
 
 def _tell(sandbox: Sandbox, settings: SandboxSettings, kubeconfig: Path) -> None:
     """The one line on standard output that a shell can run; what a person wants to know goes to standard error."""
-    who = "every client with the token" if settings.token else "only this machine"
+    who = "clients with the token in its kubeconfig" if sandbox.access.token else "every user of this machine"
     print(
         f"sandbox: a Kubernetes API at {sandbox.url}, for {who}; objects are kept in "
         f"{settings.data or 'memory'}. In another terminal:",

@@ -189,7 +189,9 @@ def one_of(*words: str) -> OptionType:
 NO_DIRECTORY = ":"
 """In place of a directory: none, where an empty text means the default."""
 
+_TOKENS = {"random": None, "none": ""}
 TEXT = OptionType("TEXT", "any text", str)
+TOKEN = OptionType("TOKEN", "any text, `random` or `none`", lambda text: _TOKENS.get(text, text))
 PATH = OptionType("PATH", "a path", _path)
 PATH_OR_NONE = OptionType("PATH", f"a path, or `{NO_DIRECTORY}` for none", _path_or_none)
 MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else None)

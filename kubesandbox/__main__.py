@@ -1,4 +1,4 @@
-"""`python -m kubesandbox`: a sandbox until Ctrl-C. Its kubeconfig is printed on standard output."""
+"""`python -m kubesandbox`: a sandbox until Ctrl-C. Its kubeconfig, with the token, is printed on standard output."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubesandbox.errors import BadOptions, SandboxError
-from kubesandbox.options import Options, check
+from kubesandbox.options import Options, check, with_https
 from kubesandbox.sandbox import serving
 
 
@@ -41,9 +41,9 @@ async def _serve(options: Options) -> None:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser("python -m kubesandbox", description=__doc__)
-    parser.add_argument("--address", default="127.0.0.1", help="one that is not loopback needs a token and TLS")
+    parser.add_argument("--address", default="127.0.0.1", help="one that is not loopback needs TLS and a token")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--token", default="", help="a bearer token that every request must carry")
+    parser.add_argument("--token", default="random", help="a token that every request must carry; `none` for no token")
     parser.add_argument("--tls-cert", type=Path, help="certificate to serve HTTPS with")
     parser.add_argument("--tls-key", type=Path, help="the key of that certificate")
     parser.add_argument("--seed", type=Path, action="append", default=[], help="manifests; may be repeated")
@@ -53,16 +53,17 @@ def _parser() -> ArgumentParser:
 
 
 def _options(given: Namespace) -> Options:
-    return Options(
+    options = Options(
         address=given.address,
         port=given.port,
-        token=given.token,
+        token={"random": None, "none": ""}.get(given.token, given.token),
         certificate=given.tls_cert,
         key=given.tls_key,
         seed=given.seed,
         data=given.data,
         simulate=given.simulate,
     )
+    return with_https(options)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 
+from kubesandbox.access import Access
 from kubesandbox.errors import BadFile
 from kubesandbox.status import Refused
 from kubesandbox.store import Key, StoreChange, Stored
@@ -20,6 +21,7 @@ CREATE TABLE IF NOT EXISTS objects (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counter (revision INTEGER);
 INSERT INTO counter SELECT 1 WHERE NOT EXISTS (SELECT * FROM counter);
+CREATE TABLE IF NOT EXISTS access (token TEXT, address TEXT, pair BLOB);
 """
 
 
@@ -66,6 +68,17 @@ class Journal:
     def revision(self) -> int:
         """The last revision that was given out."""
         return int(self._db.execute("SELECT revision FROM counter").fetchone()[0])
+
+    def access(self) -> Access:
+        """What let clients in when the file was last used."""
+        row = self._db.execute("SELECT * FROM access").fetchone()
+        return Access(*row) if row else Access()
+
+    def keep(self, access: Access) -> None:
+        """In place of the access that was kept before."""
+        with self._db:
+            self._db.execute("DELETE FROM access")
+            self._db.execute("INSERT INTO access VALUES (?, ?, ?)", (access.token, access.address, access.pair))
 
     def append(self, change: StoreChange) -> None:
         """Keep one write. Raises Refused 500 where the file cannot take it; then nothing has happened."""

@@ -1,8 +1,9 @@
 """How to serve a sandbox, and which options do not fit together."""
 
+import re
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -11,25 +12,40 @@ from kubesandbox.errors import BadOptions
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve. `port` 0 takes a free one; `seed` are files of manifests."""
+    """How to serve. `port` 0 takes a free one; `seed` are files of manifests. Without a `token` every process of this
+    machine may do everything; None makes a random one. `own_certificate` serves HTTPS with a certificate that only the
+    kubeconfig knows. Both stay the same while `data` is used."""
 
     address: str = "127.0.0.1"
     port: int = 0
-    token: str = ""
+    token: str | None = ""
     certificate: Path | None = None
     key: Path | None = None
+    own_certificate: bool = False
     seed: Sequence[Path] = ()
     data: Path | None = None
     simulate: bool = False
 
 
+def with_https(options: Options) -> Options:
+    """These options, with a certificate of the sandbox's own where there is a token and no certificate: kubectl sends a
+    token over HTTPS only."""
+    return replace(options, own_certificate=options.token != "" and not (options.certificate or options.key))
+
+
 def check(options: Options, prefix: str = "") -> None:
     """Refuse options that leave the sandbox open to others or cannot be served. Raises `BadOptions`, which names flags
     with this prefix."""
-    if not is_loopback(options.address, prefix) and not (options.token and options.certificate and options.key):
+    needed = {"token": options.token != "", "tls-cert": options.certificate, "tls-key": options.key}
+    missing = [f"--{prefix}{flag}" for flag, given in needed.items() if not given]
+    if missing and not is_loopback(options.address, prefix):
+        flags = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         raise BadOptions(
-            f"--{prefix}address {options.address} can be reached by others: it needs --{prefix}token, "
-            f"--{prefix}tls-cert and --{prefix}tls-key too"
+            f"--{prefix}address {options.address} can be reached from other machines: it needs {flags} too"
+        )
+    if options.token and not re.fullmatch(r"[!-~]+", options.token):
+        raise BadOptions(
+            f"--{prefix}token: it is sent in a header; use letters, digits and punctuation of ASCII, no spaces"
         )
     if bool(options.certificate) != bool(options.key):
         raise BadOptions(f"--{prefix}tls-cert and --{prefix}tls-key are given together or not at all")

@@ -5,15 +5,16 @@
         sandbox.contents                             # objects, without HTTP
         sandbox.faults, sandbox.store, sandbox.api   # for tests
 
-It listens on the loopback address, unless the options name another one, a token and a certificate.
+It listens on the loopback address, unless the options name another one, a token and a certificate. Without a token
+every process of this machine may do everything.
 """
 
 import asyncio
+import base64
 import logging
-import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +23,7 @@ import yaml
 from aiohttp import web
 
 from kubesandbox import kinds
+from kubesandbox.access import Access, choose, server_context
 from kubesandbox.contents import SandboxContents
 from kubesandbox.controllers import namespaces, seeds
 from kubesandbox.controllers.definitions import DefinitionController
@@ -52,6 +54,7 @@ class Sandbox:
     """One that serves."""
 
     url: str
+    access: Access
     options: Options
     store: Store
     kinds: Kinds
@@ -68,7 +71,9 @@ class Sandbox:
         cluster: dict[str, object] = {"server": self.url}
         if self.options.certificate:
             cluster["certificate-authority"] = str(self.options.certificate.absolute())
-        user = {"token": self.options.token} if self.options.token else {}
+        if self.access.certificate:
+            cluster["certificate-authority-data"] = base64.b64encode(self.access.certificate).decode()
+        user = {"token": self.access.token} if self.access.token else {}
         context = {"cluster": "sandbox", "user": "sandbox", "namespace": "default"}
         config = {
             "apiVersion": "v1",
@@ -96,7 +101,11 @@ class ApiController(Protocol):
 @asynccontextmanager
 async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
     """A sandbox that answers, inside the `with`. Raises OSError where it cannot listen, BadFile for seeds and data."""
-    with _store(options.data) as store:
+    with _store(options.data) as (store, journal):
+        kept = journal.access() if journal else Access()
+        access = choose(options, kept)
+        if journal and options.own_certificate:  # a token that was given is not kept: it is not random
+            journal.keep(access if options.token is None else replace(access, token=kept.token))
         every, faults = Kinds(kinds.builtin()), Faults()
         api = Api(store, every)
         namespaces.make_first(api)
@@ -109,10 +118,10 @@ async def serving(options: Options = Options()) -> AsyncIterator[Sandbox]:
             await seeds.plant(api, options.seed)
             garbage.sweep()
             async with (
-                _listening(options, SandboxServer(api, faults, options.token)) as url,
+                _listening(options, access, SandboxServer(api, faults, access.token)) as url,
                 _alive(api, options.simulate),
             ):
-                yield Sandbox(url, options, store, every, api, faults)
+                yield Sandbox(url, access, options, store, every, api, faults)
         finally:
             garbage.close()
             grace.close()
@@ -132,15 +141,15 @@ async def _alive(api: Api, simulate: bool) -> AsyncIterator[None]:
 
 
 @contextmanager
-def _store(data: Path | None) -> Iterator[Store]:
-    """A new store, or the one kept in a file."""
+def _store(data: Path | None) -> Iterator[tuple[Store, Journal | None]]:
+    """A new store, or the one kept in a file, with that."""
     if data is None:
-        yield Store()
+        yield Store(), None
         return
     with closing(Journal(data)) as journal:
         store = Store(journal)
         store.restore(journal.objects(), journal.revision())
-        yield store
+        yield store, journal
 
 
 async def _follow(feed: asyncio.Queue[StoreChange], controllers: Sequence[ApiController]) -> None:
@@ -156,16 +165,13 @@ async def _follow(feed: asyncio.Queue[StoreChange], controllers: Sequence[ApiCon
 
 
 @asynccontextmanager
-async def _listening(options: Options, server: SandboxServer) -> AsyncIterator[str]:
+async def _listening(options: Options, access: Access, server: SandboxServer) -> AsyncIterator[str]:
     # A watch whose client has gone ends at once, even if there is no event to send.
     # Bodies are taken as they come, as a real API server takes them: a compressed bomb of zeros is not unpacked.
     how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
     runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)
     await runner.setup()
-    tls = None
-    if options.certificate and options.key:
-        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        tls.load_cert_chain(options.certificate, options.key)
+    tls = server_context(options, access)
     site = web.TCPSite(runner, options.address, options.port, ssl_context=tls)
     try:
         await site.start()

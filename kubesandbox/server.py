@@ -1,13 +1,11 @@
 """The sandbox over HTTP: requests, answers, and a `Status` for everything that is refused.
 
 Nothing that a client sends may do more than get an answer: an unexpected exception is a bug, logged, and answered 500.
-Access is checked by the function at the end.
 """
 
 import asyncio
-import hmac
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -18,6 +16,7 @@ from kubesandbox import status
 from kubesandbox.faults import Faults
 from kubesandbox.http import answers, documents
 from kubesandbox.http.api_request import ApiRequest, understood
+from kubesandbox.http.authentication import authenticate
 from kubesandbox.http.slow_clients import Held, in_time
 from kubesandbox.query import parameters, requests
 from kubesandbox.query.requests import DeleteParameters
@@ -29,7 +28,6 @@ from kubesandbox.verbs.patching import Patch
 from kubesandbox.verbs.rules import Object
 from kubesandbox.verbs.verbs import Verbs, Written
 from kubesandbox.webhooks.gates import Gates, of_deletion, of_write
-from kubetypes import foreign_pages
 from kubetypes.http_connections import AT_ONCE, Pieces
 
 WATCH_SECONDS = 3600
@@ -44,7 +42,7 @@ _LOG = logging.getLogger("sandbox")
 
 
 class SandboxServer:
-    """Answers requests. `token` is wanted in every one, if there is one."""
+    """Answers requests. Each must carry `token`, if there is one (`http/authentication.py`)."""
 
     def __init__(self, api: Api, faults: Faults, token: str = "") -> None:
         self._api = api
@@ -87,7 +85,7 @@ class SandboxServer:
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 
     async def _answer_request(self, http: web.BaseRequest) -> web.StreamResponse:
-        check_access(http.headers, http.host, self._token)
+        authenticate(http, self._token)
         await self._faults.before(http)
         if http.path.startswith("/_sandbox/"):
             return await self._administer(http)
@@ -264,18 +262,3 @@ def _refusal(http: web.BaseRequest, refused: Refused) -> web.Response:
     if refused.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         headers["Connection"] = "close"  # the rest of the body is not read
     return web.Response(body=answers.dumped(form, refused.json()), status=refused.code, headers=headers)
-
-
-# ── access ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-# Access: clients with the token; without one, programs of this machine, but no foreign web page in a browser on it.
-
-
-def check_access(headers: Mapping[str, str], host: str, token: str) -> None:
-    """`host` is where the client means to be, `token` what it must know, if anything. Raises Refused 401, 403."""
-    if token:
-        given = headers.get("Authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode()):
-            raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
-    elif objection := foreign_pages.objection(headers, host):
-        raise Refused(HTTPStatus.FORBIDDEN, "Forbidden", f"the sandbox does not answer {objection}")

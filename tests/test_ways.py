@@ -19,13 +19,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-import yaml
 
 import hookrunner
 from hookrunner.app import serve
 from hookrunner.settings import load
 from tests.fakes.cluster import until
 from tests.fakes.transports import all_closed
+from tests.sandboxes import read_access
 from tests.trees import write_files
 
 ROOT = Path(__file__).parents[1]
@@ -186,8 +186,9 @@ async def running(tmp_path: Path, more: Mapping[str, str]) -> AsyncIterator[Worl
     served = asyncio.create_task(serve(load(flags, "hookrunner", {}), None))
     try:
         await until(lambda: kubeconfig.exists() or served.done())
-        server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
-        async with aiohttp.ClientSession(server) as session:
+        access = read_access(kubeconfig)
+        connector = aiohttp.TCPConnector(ssl=access.tls or False)
+        async with aiohttp.ClientSession(access.url, headers=access.headers, connector=connector) as session:
             yield World(session)
     finally:
         served.cancel()

@@ -22,6 +22,7 @@ from hookrunner.options import (
     PATHS,
     PORT,
     TEXT,
+    TOKEN,
     UNLESS_NO,
     YES_NO,
     Option,
@@ -316,7 +317,7 @@ class SandboxSettings:
             "sandbox-address",
             TEXT,
             "127.0.0.1",
-            "Sandbox: address to listen on. One that is not loopback needs a token and TLS.",
+            "Sandbox: address to listen on. One that is not loopback needs TLS and a token.",
         )
     )
     port: int = setting(Option("sandbox-port", PORT, "0", "Sandbox: port; 0 takes a free one."))
@@ -328,7 +329,16 @@ class SandboxSettings:
             "Sandbox: where the kubeconfig for it is written; without it `sandbox.kubeconfig` in the `--tmp-dir`.",
         )
     )
-    token: str = setting(Option("sandbox-token", TEXT, "", "Sandbox: a bearer token that every request must carry."))
+    token: str | None = setting(
+        Option(
+            "sandbox-token",
+            TOKEN,
+            "random",
+            "Sandbox: a bearer token that every request must carry; its kubeconfig has it. `none` lets every user of "
+            "this machine in.",
+        )
+    )
+    """None: a random one for each start; "": none."""
     certificate: Path | None = setting(
         Option("sandbox-tls-cert", MAYBE_PATH, "", "Sandbox: certificate to serve HTTPS with; clients trust it.")
     )

@@ -7,6 +7,7 @@ as by a real API server.
 """
 
 import asyncio
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -42,7 +43,7 @@ _Objects = dict[Key, JSON]
 
 async def compute_effects(objects: Sequence[JSON], operations: Sequence[ObjectOperation], jq: Jq) -> Effects:
     """Carry the operations out. Raises BadInput for a given object that no API server could have."""
-    async with serving(Options()) as sandbox:
+    async with serving(Options(token=secrets.token_urlsafe())) as sandbox:
         try:
             await _plant(sandbox.contents, objects, operations)
             given = {sandbox.contents.key(obj): obj for obj in objects}
@@ -86,7 +87,7 @@ def _as_planted(
 async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
     if not operations:
         return ""
-    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
+    credentials = Credentials(KubeSettings(), Connection(sandbox.url, authorization=f"Bearer {sandbox.access.token}"))
     async with Client(credentials, Requests(Metrics(""))) as client:
         applier = Applier(Objects(client, Discovery(client), jq), HookMetrics())
         try:

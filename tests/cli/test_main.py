@@ -104,10 +104,14 @@ def test_a_start_on_a_sandbox_loads_nothing_for_modules_webhooks_or_other_cluste
     hook.chmod(0o755)
     paths = ("--hooks-dir", str(hook.parent), "--tmp-dir", str(tmp_path), "--debug-unix-socket", str(tmp_path / "s"))
     flags = ("--sandbox", "--listen-address", "127.0.0.1", "--listen-port", "0", *paths)
-    loaded = imported_by("start", *flags, directory=tmp_path)  # without modules/ beside it
-    assert "kubesandbox.server" in loaded
-    assert not loaded & {"kubernetes", "cryptography", "helm_python", "cel_expr_python", "hookrunner.webhooks.serving"}
-    assert not {name for name in loaded if name.startswith(("hookrunner.convergence", "hookrunner.releases"))}
+    needless = {"kubernetes", "cryptography", "helm_python", "cel_expr_python", "hookrunner.webhooks.serving"}
+    for token, needed in (("none", set()), ("random", {"cryptography"})):  # a token takes a certificate
+        loaded = imported_by(
+            "start", *flags, "--sandbox-token", token, directory=tmp_path
+        )  # without modules/ beside it
+        assert "kubesandbox.server" in loaded
+        assert loaded & needless == needed
+        assert not {name for name in loaded if name.startswith(("hookrunner.convergence", "hookrunner.releases"))}
 
 
 @pytest.mark.usefixtures("launcher")

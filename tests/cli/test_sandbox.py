@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests import launcher
 from tests.controlplane.certs import make_server_certificate
+from tests.controlplane.rest import send
 from tests.controlplane.tools import find_tool
+from tests.sandboxes import read_access
 from tests.security.stalls import watched
 
 pytestmark = pytest.mark.usefixtures("launcher")
@@ -52,7 +53,7 @@ async def sandbox(tmp_path: Path, *flags: str) -> AsyncIterator[tuple[Child, str
 
 
 def server(tmp_path: Path) -> str:
-    return str(yaml.safe_load((tmp_path / "kc").read_text())["clusters"][0]["cluster"]["server"])
+    return str(read_access(tmp_path / "kc").url)
 
 
 async def kubectl(tmp_path: Path, *arguments: str) -> str:
@@ -70,16 +71,49 @@ async def test_sandbox_prints_one_line_for_the_shell_and_kubectl_works(tmp_path:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_sandbox_ends_at_once_with_an_open_watch(tmp_path: Path, number: signal.Signals) -> None:
     async with sandbox(tmp_path) as (child, _):
-        url = f"{server(tmp_path)}/api/v1/pods?watch=1"
-        with await asyncio.to_thread(urllib.request.urlopen, url):
+        access = read_access(tmp_path / "kc")
+        asked = urllib.request.Request(f"{access.url}/api/v1/pods?watch=1", headers=access.headers)
+        with await asyncio.to_thread(urllib.request.urlopen, asked, context=access.tls):
             child.program.send_signal(number)
             assert await child.ended() == 0
 
 
 async def test_sandbox_listens_on_loopback_and_prints_that(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as (child, _):
-        assert server(tmp_path).startswith("http://127.0.0.1:")
-        assert "for only this machine" in child.errors.read_text()
+        assert server(tmp_path).startswith("https://127.0.0.1:")
+        assert "for clients with the token in its kubeconfig" in child.errors.read_text()
+
+
+async def code(request: urllib.request.Request, tls: ssl.SSLContext | None) -> int:
+    return (await asyncio.to_thread(send, request, tls, 60)).status
+
+
+async def test_another_user_of_the_machine_is_refused_without_the_token(tmp_path: Path) -> None:
+    """The port of a loopback address is open to all of them; the kubeconfig is not."""
+    async with sandbox(tmp_path):
+        access = read_access(tmp_path / "kc")
+        secrets = f"{access.url}/api/v1/secrets"
+        ours = urllib.request.Request(secrets, headers=access.headers)
+        guessed = urllib.request.Request(secrets, headers={"Authorization": "Bearer guessed"})
+        faults = urllib.request.Request(f"{access.url}/_sandbox/faults", b"{}")
+        requests = (ours, urllib.request.Request(secrets), guessed, faults)
+        assert [await code(one, access.tls) for one in requests] == [200, 401, 401, 401]
+        assert "cm" in await kubectl(tmp_path, "create", "configmap", "cm", "--as", "jane", "-o", "name")
+
+
+async def test_each_start_makes_another_token(tmp_path: Path) -> None:
+    tokens = set()
+    for _ in range(2):
+        async with sandbox(tmp_path):
+            tokens.add(read_access(tmp_path / "kc").headers["Authorization"])
+    assert (len(tokens), min(map(len, tokens)) > 40) == (2, True)
+
+
+@pytest.mark.parametrize("flags", [("--token", "none"), ("--sandbox-token", "")])
+async def test_every_user_of_the_machine_is_answered_without_a_token(tmp_path: Path, flags: tuple[str, str]) -> None:
+    async with sandbox(tmp_path, *flags) as (child, _):
+        assert await code(urllib.request.Request(f"{server(tmp_path)}/api/v1/secrets"), None) == 200
+        assert "for every user of this machine" in child.errors.read_text()
 
 
 async def test_kubeconfig_is_readable_by_its_owner_only(tmp_path: Path) -> None:
@@ -108,7 +142,13 @@ async def test_remote_clients_need_a_token_and_tls(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "open to all": (("--address", "0.0.0.0"), 2, "it needs --sandbox-token, --sandbox-tls-cert and --sandbox-tls-key"),
+    "open to all": (("--address", "0.0.0.0"), 2, "it needs --sandbox-tls-cert and --sandbox-tls-key too"),
+    "open without a token": (
+        ("--address", "0.0.0.0", "--token", ""),
+        2,
+        "it needs --sandbox-token, --sandbox-tls-cert and --sandbox-tls-key too",
+    ),
+    "odd token": (("--token", "a b"), 2, "--sandbox-token: it is sent in a header"),
     "no address": (("--address", "nowhere"), 2, "'nowhere' is no IP address"),
     "no port": (("--port", "x"), 2, "--sandbox-port: 'x' cannot be used"),
     "where to look": (("--port", "x"), 2, "Try 'hookrunner sandbox --help'"),

@@ -9,13 +9,12 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any
 
-import yaml
-
 from tests.cli.test_sandbox import sandbox
 from tests.controlplane.processes import free_port
 from tests.flows.operator import Operator, oops
 from tests.flows.scripts import HOLD, configmaps, hook, patching, watching
 from tests.flows.waiting import stays, until
+from tests.sandboxes import read_access
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 EACH_SECOND = {"name": "tick", "crontab": "* * * * * *"}
@@ -37,12 +36,13 @@ class Api:
     """The sandbox of a kubeconfig; plain requests, which take milliseconds."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        self.url = str(yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"])
+        self._access = read_access(kubeconfig)
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers, method=method)) as answer:
+        headers = {"Content-Type": "application/json", **self._access.headers}
+        asked = urllib.request.Request(self._access.url + path, data, headers, method=method)
+        with urllib.request.urlopen(asked, context=self._access.tls) as answer:
             return json.load(answer)
 
     def create(self, name: str) -> None:

@@ -201,7 +201,7 @@ async def answer(sandbox: Sandbox, *parts: bytes) -> bytes:
 @pytest.mark.parametrize(("token", "code"), [(b"\xff", b"401"), (b"", b"401"), (b"secret", b"200")])
 async def test_a_token_may_be_any_bytes(token: bytes, code: bytes) -> None:
     async with serving(Options(token="secret")) as sandbox:
-        request = b"GET /version HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token + b"\r\n\r\n"
+        request = b"GET /api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token + b"\r\n\r\n"
         assert (await answer(sandbox, request)).split()[1] == code
 
 

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -15,6 +16,7 @@ from kubesandbox.journal import Journal
 from kubesandbox.sandbox import Options, serving
 from kubesandbox.store import Key, Store
 from tests.kubesandbox.conftest import Client
+from tests.sandboxes import read_access
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 DEFINITION = {
@@ -49,6 +51,18 @@ async def test_objects_definitions_and_revisions_survive_a_restart(tmp_path: Pat
         assert old.status == 410
 
 
+async def test_token_and_certificate_stay_the_same_across_restarts(tmp_path: Path) -> None:
+    """Else a client would have to read its kubeconfig again. A token that is given is used, and not kept."""
+    options = Options(token=None, own_certificate=True, data=tmp_path / "c.db")
+    found = []
+    for token in (None, "given", None):
+        async with serving(replace(options, token=token)) as sandbox:
+            found.append(sandbox.access)
+    assert [access.pair for access in found] == [found[0].pair] * 3
+    assert [access.token for access in found] == [found[0].token, "given", found[0].token]
+    assert len(found[0].token) > 40
+
+
 @pytest.mark.usefixtures("launcher")
 async def test_a_killed_sandbox_loses_nothing_that_it_answered(tmp_path: Path) -> None:
     arguments = ["sandbox", "--data", str(tmp_path / "c.db"), "--sandbox-kubeconfig", str(tmp_path / "kubeconfig")]
@@ -56,10 +70,11 @@ async def test_a_killed_sandbox_loses_nothing_that_it_answered(tmp_path: Path) -
     child = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
     assert child.stdout is not None
     await child.stdout.readline()
-    url = (tmp_path / "kubeconfig").read_text().partition("server: ")[2].split()[0]
-    async with aiohttp.ClientSession() as session:
+    access = read_access(tmp_path / "kubeconfig")
+    connector = aiohttp.TCPConnector(ssl=access.tls or False)
+    async with aiohttp.ClientSession(access.url, headers=access.headers, connector=connector) as session:
         for number in range(20):
-            answer = await session.post(url + CONFIGMAPS, json={"metadata": {"name": f"c{number}"}})
+            answer = await session.post(CONFIGMAPS, json={"metadata": {"name": f"c{number}"}})
             assert answer.status == 201
     child.send_signal(signal.SIGKILL)
     await child.communicate()

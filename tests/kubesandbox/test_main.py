@@ -4,12 +4,13 @@ import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
-import yaml
 
 from kubesandbox.__main__ import main
+from tests.sandboxes import read_access
 
 
 async def started(*flags: str) -> Process:
@@ -23,17 +24,21 @@ async def test_it_prints_a_kubeconfig_serves_and_ends_when_asked(tmp_path: Path)
     child = await started("--seed", str(tmp_path / "seed.yaml"))
     assert child.stdout is not None
     printed = (await child.stdout.readuntil(b"current-context: sandbox\n")).decode()
-    server = yaml.safe_load(printed)["clusters"][0]["cluster"]["server"]
-    with await asyncio.to_thread(urlopen, f"{server}/api/v1/namespaces/new") as answer:
+    (tmp_path / "kubeconfig").write_text(printed)
+    access = read_access(tmp_path / "kubeconfig")
+    asked = Request(f"{access.url}/api/v1/namespaces/new", headers=access.headers)
+    with await asyncio.to_thread(urlopen, asked, context=access.tls) as answer:
         assert answer.status == 200
+    with pytest.raises(HTTPError, match="401"):
+        await asyncio.to_thread(urlopen, f"{access.url}/api/v1/namespaces/new", context=access.tls)
     child.terminate()
     rest, told = await child.communicate()
     assert (rest, child.returncode) == (b"", 0)
-    assert server.encode() in told
+    assert access.url.encode() in told
 
 
 REFUSED = {
-    "open to all": (("--address", "0.0.0.0"), 2, "it needs --token, --tls-cert and --tls-key"),
+    "open to all": (("--address", "0.0.0.0"), 2, "it needs --tls-cert and --tls-key too"),
     "no address": (("--address", "nowhere"), 2, "--address: 'nowhere' is no IP address"),
     "half of TLS": (("--tls-cert", "c"), 2, "--tls-cert and --tls-key are given together"),
     "bad certificate": (("--tls-cert", "c", "--tls-key", "k"), 2, "cannot be used: No such file"),

@@ -18,6 +18,8 @@ LAST = b"GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 """Ends what is said on a connection that was not closed; answered with 404."""
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 EMPTY = b"0\r\n\r\n"
+OPEN = "--sandbox-token=none"
+"""A sandbox that looks further than at a missing token."""
 
 
 def post(headers: bytes, body: bytes, version: bytes = b"1.1") -> bytes:
@@ -106,7 +108,7 @@ def ports(target: Attacked) -> dict[str, tuple[int, ssl.SSLContext | None]]:
 @pytest.mark.usefixtures("launcher")
 async def test_one_request_gets_one_answer_or_the_connection_is_closed(tmp_path: Path) -> None:
     """And no error is logged, which the end of `attacked` checks."""
-    async with attacked(tmp_path) as target:
+    async with attacked(tmp_path, None, OPEN) as target:
         got: dict[tuple[str, str], list[str]] = {}
         for name, place in ports(target).items():
             assert await answers(*place, SECOND + LAST) == ["200", "404"]
@@ -127,7 +129,7 @@ BROKEN = [b"2;\nxx", b"-1\r\n\r\n", b"0\n\n", b"1\r\naX\r\n", b"0\r\nContent-Len
 async def test_a_body_that_breaks_off_while_it_is_read_ends_the_connection(tmp_path: Path) -> None:
     """A reader that does not learn of it would wait for minutes: for as long as a body may take."""
     paths = {"webhooks": b"/hooks/a-attacked-example-com", "sandbox": b"/api/v1/namespaces/default/configmaps"}
-    async with attacked(tmp_path) as target, asyncio.timeout(60):
+    async with attacked(tmp_path, None, OPEN) as target, asyncio.timeout(60):
         for name, path in paths.items():
             got = [await answers(*ports(target)[name], CREATE % path, text + EMPTY + SECOND) for text in BROKEN]
             assert got == [["100"]] * len(BROKEN)

@@ -24,7 +24,7 @@ def world(own_cluster: OwnCluster, tmp_path: Path) -> World:
 def simulated_world(tmp_path: Path) -> Iterator[World]:
     """With the sandbox, in a process of its own. A test that asks for it starts hookrunner."""
     kubeconfig = tmp_path / "kubeconfig"
-    words = ["sandbox", f"--kubeconfig={kubeconfig}"]
+    words = ["sandbox", "--token=none", f"--kubeconfig={kubeconfig}"]
     program, printed = launcher.start_piped(words, cwd=tmp_path, env=clean_environment())
     url = next(word.rstrip(",") for line in printed for word in line.split() if word.startswith("http://"))
 

@@ -3,6 +3,7 @@
 Knows HTTP and nothing of hookrunner, so that the real control plane and the sandbox are asked in the same way.
 """
 
+import base64
 import contextlib
 import http.client
 import itertools
@@ -236,7 +237,8 @@ class Api:
         host, port = self._address.hostname or "", self._address.port
         if self._address.scheme == "http":
             return http.client.HTTPConnection(host, port, timeout=DEADLINE)
-        trust = ssl.create_default_context(cafile=self._cluster["certificate-authority"])
+        file, data = (self._cluster.get(f"certificate-authority{key}") for key in ("", "-data"))
+        trust = ssl.create_default_context(cafile=file, cadata=base64.b64decode(data).decode() if data else None)
         return http.client.HTTPSConnection(host, port, timeout=DEADLINE, context=trust)
 
 

@@ -41,7 +41,7 @@ def real(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="session")
 def sandboxed(launcher: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A sandbox of this worker's own."""
-    with sandbox(tmp_path_factory.mktemp("contract-sandbox")) as served:
+    with sandbox(tmp_path_factory.mktemp("contract-sandbox"), "--token=none") as served:
         yield served
 
 
@@ -93,10 +93,10 @@ def cats(defined: Convertible) -> Convertible:
 
 
 @contextmanager
-def sandbox(scratch: Path) -> Iterator[Api]:
+def sandbox(scratch: Path, *flags: str) -> Iterator[Api]:
     """A sandbox in a process of its own."""
     kubeconfig = scratch / "sandbox.kubeconfig"
-    command = [sys.executable, "-m", "kubesandbox"]
+    command = [sys.executable, "-m", "kubesandbox", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
