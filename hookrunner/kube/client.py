@@ -275,6 +275,13 @@ class FencedClient(Client):
             raise NotLeader(f"{call.method} {call.path} was not sent: this replica does not lead")
 
 
+async def get_list(client: Client, path: str, params: _Params, *, metadata_only: bool) -> JSON:
+    """A list or a page of one, whose `items` are a list: where an API server has the metadata of no objects to send,
+    they are null, and some aggregated APIs leave them out. All lists of objects are read here. Raises KubeError."""
+    page = await client.get(path, params, METADATA_LIST if metadata_only else JSON_TYPE)
+    return page | {"items": page.get("items") or []}
+
+
 def template(path: str) -> str:
     """A path with the names of objects and namespaces replaced, so that metrics stay few.
 

@@ -63,7 +63,7 @@ class WatchCursor:
         Objects in a list lack `apiVersion` and `kind`, which the list states once for all of them.
         """
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        reports: list[Report] = [_seen(None, resource.kind, head | obj) for obj in page.get("items") or ()]
+        reports: list[Report] = [_seen(None, resource.kind, head | obj) for obj in page["items"]]
         if not page["metadata"].get("continue"):
             reports.append(self._synced(page))
         return reports

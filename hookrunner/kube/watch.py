@@ -36,7 +36,7 @@ from hookrunner.errors import (
 )
 from hookrunner.kube import refusals
 from hookrunner.kube.back_off import BackOff, moment
-from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, Client
+from hookrunner.kube.client import JSON_TYPE, METADATA, Client, get_list
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.informer import WatchCursor
 from hookrunner.metrics.names import Metrics
@@ -178,8 +178,8 @@ class _Watch:
 
     async def _read_page(self, resource: Resource, params: dict[str, str]) -> list[Report]:
         """Read the next page of a list, and change `params` to those of the page after it."""
-        accept = METADATA_LIST if self._selection.metadata_only else JSON_TYPE
-        page = await self._client.get(resource.path(self._selection.namespace), params, accept)
+        path, metadata_only = resource.path(self._selection.namespace), self._selection.metadata_only
+        page = await get_list(self._client, path, params, metadata_only=metadata_only)
         params["continue"] = page["metadata"].get("continue", "")
         return self._cursor.read_page(resource, page)
 

@@ -21,7 +21,7 @@ import orjson
 
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube.back_off import look_pauses
-from hookrunner.kube.client import JSON_TYPE, METADATA, METADATA_LIST, ApiCall, Client
+from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client, get_list
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 
@@ -221,15 +221,15 @@ async def patch_metadata(
 
 
 async def read_list(client: Client, ref: ObjectRef, options: ListOptions = _LIST_DEFAULTS) -> JSON:
-    """A list of objects, or a page of one, as the server sends it; `ref` names no object."""
-    return await client.get(ref.path, options.params, METADATA_LIST if options.metadata_only else JSON_TYPE)
+    """A list of objects, or a page of one; `ref` names no object."""
+    return await get_list(client, ref.path, options.params, metadata_only=options.metadata_only)
 
 
 async def read_pages(client: Client, ref: ObjectRef, options: ListOptions) -> AsyncGenerator[list[JSON], None]:
     """The objects of a list, `options.limit` at a time; a page is asked for when the one before has been used."""
     while True:
         page = await read_list(client, ref, options)
-        yield page.get("items") or []
+        yield page["items"]
         options = dataclasses.replace(options, page_token=page["metadata"].get("continue", ""))
         if not options.page_token:
             return

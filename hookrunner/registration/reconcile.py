@@ -151,7 +151,7 @@ async def read_live(client: Client, resource: Resource, name: str) -> JSON:
             raise
         return await _get(client, resource, name, error)
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return next((head | item for item in listed["items"] or ()), None)
+    return next((head | item for item in listed["items"]), None)
 
 
 def _stamped(registration: Registration, wanted: JSON, claim: Claim) -> JSON:

@@ -140,7 +140,8 @@ def listed(form: Form, kind: Kind, page: Page, now: datetime) -> bytes:
     if form.shape:
         items = [_partial(form, orjson.loads(body)) for body in page.bodies]
         api = {"kind": PARTIAL_LIST, "apiVersion": f"meta.k8s.io/{form.version}"}
-        return dumped(form, api | {"metadata": metadata, "items": items})
+        # A real API server has a nil slice here where there is no object; in no other form of a list.
+        return dumped(form, api | {"metadata": metadata, "items": items or None})
     return dumped(form, orjson.loads(_joined(kind, page.bodies, metadata)))
 
 

@@ -108,4 +108,4 @@ class PodWatchdog:
 
     async def _list(self, resource: Resource, namespace: str, options: ListOptions) -> list[JSON]:
         page = await writes.read_list(self._client, ObjectRef(resource, namespace), options)
-        return list(page["items"] or ())
+        return list(page["items"])

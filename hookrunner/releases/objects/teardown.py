@@ -72,7 +72,7 @@ class NamespaceContents:
             return []
         except Denied as error:
             raise ReleaseFailed(f"its contents are unknown, there is no right to list {resource.plural}") from error
-        return list(_counted(resource.kind, page["items"] or ()))
+        return list(_counted(resource.kind, page["items"]))
 
 
 def _is_listed(resource: Resource) -> bool:

@@ -92,7 +92,7 @@ class RecordStorage:
         An object with Helm's label that is not a record is named in the log.
         """
         page = await self._list_by_labels(namespace, "owner=helm")
-        records = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"] or ()]
+        records = [(item["metadata"], revision_of(item["metadata"])) for item in page["items"]]
         for metadata, revision in records:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
@@ -103,14 +103,14 @@ class RecordStorage:
         """Read the labels of records of this `home` in other namespaces. Raises Denied without the right to list
         all."""
         page = await self._list_by_labels("", f"owner=helm,{HOME}={self._home}")
-        return [revision for item in page["items"] or () if (revision := revision_of(item["metadata"]))]
+        return [revision for item in page["items"] if (revision := revision_of(item["metadata"]))]
 
     async def find(self, name: str, namespace: str) -> str:
         """Find a record of a release, as `<kind> <namespace>/<name>`; empty if it has none. Records are found by their
         names: a record that has lost its labels is still a record."""
         of_type = ListOptions(fields=f"type={_TYPE}" if self._driver == "secret" else "", metadata_only=True)
         page = await writes.read_list(self._client, ObjectRef(self._resource, namespace), of_type)
-        names = [str(item["metadata"]["name"]) for item in page["items"] or ()]
+        names = [str(item["metadata"]["name"]) for item in page["items"]]
         record_name = next((candidate for candidate in names if _is_record(candidate, name)), "")
         return record_name and f"{self.kind} {namespace}/{record_name}"
 

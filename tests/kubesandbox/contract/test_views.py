@@ -101,3 +101,27 @@ def test_a_deletion_in_a_table(api: Api, ns: str, name: str) -> None:
 def test_a_creation_in_a_table(api: Api, ns: str, name: str) -> None:
     reply = api.request("POST", at("configmaps", ns), config_map(name), headers=TABLE)
     assert (reply.status, reply.body["rows"][0]["cells"][0]) == (201, name)
+
+
+AS = "as={};g=meta.k8s.io;v={}"
+EMPTY = {
+    "application/json": "[]",
+    "application/yaml": "[]",
+    f"application/json;{AS.format('Table', 'v1')}": "[]",
+    f"application/json;{AS.format('PartialObjectMetadataList', 'v1')}": "null",
+    f"application/json;{AS.format('PartialObjectMetadataList', 'v1beta1')}": "null",
+    f"application/yaml;{AS.format('PartialObjectMetadataList', 'v1')}": "null",
+}
+
+
+@pytest.mark.parametrize("query", ["", "?limit=1", "?resourceVersion=0", "?labelSelector=a=b"])
+def test_a_list_of_the_metadata_of_no_objects_is_null(api: Api, ns: str, query: str) -> None:
+    """And all others are empty. Clients trip over it."""
+    paths = (at("persistentvolumeclaims", ns), api.kind().path(ns), at("persistentvolumes"))
+    for path in paths:
+        shown = {}
+        for accept in EMPTY:
+            reply = api.request("GET", path + query, headers={"Accept": accept})
+            body = yaml.safe_load(reply.body) if "yaml" in accept else reply.body
+            shown[accept] = json.dumps(body["rows" if "Table" in accept else "items"])
+        assert shown == EMPTY
