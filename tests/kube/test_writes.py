@@ -147,6 +147,19 @@ def test_paths_are_quoted(ref: ObjectRef, path: str) -> None:
     assert ref.path == path
 
 
+async def test_a_list_without_items_is_a_list_of_none() -> None:
+    """An API server sends `null` for the metadata of no objects; a server behind an APIService may leave it out."""
+    head = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "1"}}
+    server = Server(head | {"items": None}, head, head | {"items": [pod()]})
+    read = [await writes.read_list(server.client, ObjectRef(PODS), ListOptions(metadata_only=True)) for _ in range(3)]
+    assert read == [head | {"items": []}, head | {"items": []}, head | {"items": [pod()]}]
+
+
+def test_lists_of_objects_are_read_in_one_place() -> None:
+    readers = [file.name for file in HOOKRUNNER.rglob("*.py") if "METADATA_LIST" in file.read_text()]
+    assert readers == ["client.py"]
+
+
 async def test_lists_carry_only_the_selectors_and_the_page_that_are_asked_for() -> None:
     server, pods = Server({"items": []}), ObjectRef(PODS, "default")
     await writes.read_list(server.client, pods)
