@@ -4,7 +4,8 @@ Only read here; `metrics/` carries them out, knows what a name may be and adds t
 group stays ungrouped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from hookrunner import log
 from hookrunner.errors import BadOutput
@@ -28,6 +29,10 @@ _DOCUMENT = Table(
     open=True,
 )
 _SHORTCUTS = ("add", "set")
+_SHOWN = 20
+"""Problems of one file that are named. A hook that makes labels of what others wrote may have a hundred thousand."""
+_LONGEST = 200
+"""Characters of a name in the log."""
 
 _log = log.get("hooks.metrics")
 
@@ -35,20 +40,22 @@ _log = log.get("hooks.metrics")
 def parse(text: bytes) -> tuple[MetricOperation, ...]:
     """All operations of a metrics file whose action is known; others are dropped with a warning.
 
-    Raises BadOutput with every problem in the file.
+    Raises BadOutput with the first problems in the file.
     """
     try:
         operations = [_normal(document) for document in documents.every_json(text)]
     except BadDocument as error:
         raise BadOutput(f"got bad metrics: document {error.number}: {error}") from None
-    problems = [
+    problems = (
         f"document {number}: {problem}"
         for number, document in enumerate(operations, 1)
         for problem in _problems(document)
-    ]
-    if problems:
-        raise BadOutput("got bad metrics: " + "; ".join(problems))
-    return tuple(_to_operation(document) for document in operations if _has_known_action(document))
+    )
+    if shown := list(islice(problems, _SHOWN)):
+        more = ["there are more"] if next(problems, "") else []
+        raise BadOutput("got bad metrics: " + "; ".join([*shown, *more]))
+    _warn_of_unknown_actions(operations)
+    return tuple(_to_operation(document) for document in operations if _is_action(document))
 
 
 def _normal(document: JSON) -> JSON:
@@ -65,7 +72,7 @@ def _normal(document: JSON) -> JSON:
 
 
 def _problems(fields: JSON) -> Iterator[Problem]:
-    spoiled = list(check(fields, _DOCUMENT))
+    spoiled = list(islice(check(fields, _DOCUMENT), _SHOWN + 1))
     yield from spoiled
     if spoiled or not _is_action(fields):
         return
@@ -79,14 +86,15 @@ def _is_action(fields: JSON) -> bool:
     return fields.get("action") in tuple(MetricAction)
 
 
-def _has_known_action(fields: JSON) -> bool:
-    """Whether the action is known; warn if it is not."""
-    if _is_action(fields):
-        return True
-    action = str(fields.get("action", ""))
-    mend = suggestion(action, tuple(MetricAction)) or f"; use one of {', '.join(MetricAction)}"
-    _log.warn(f"metric operation is dropped: unknown action{mend}", metric=fields.get("name", ""))
-    return False
+def _warn_of_unknown_actions(operations: Iterable[JSON]) -> None:
+    dropped = [fields for fields in operations if not _is_action(fields)]
+    for fields in dropped[:_SHOWN]:
+        action = str(fields.get("action", ""))[:_LONGEST]
+        advice = suggestion(action, tuple(MetricAction)) or f"; use one of {', '.join(MetricAction)}"
+        name = fields.get("name", "")[:_LONGEST]
+        _log.warn(f"metric operation is dropped: unknown action{advice}", metric=name)
+    if len(dropped) > _SHOWN:
+        _log.warn("more metric operations are dropped: unknown actions", operations=len(dropped) - _SHOWN)
 
 
 def _to_operation(fields: JSON) -> MetricOperation:

@@ -20,7 +20,7 @@ _PIECE = 64 * 1024
 """Characters that are made at one go: a millisecond or two of work."""
 
 _IN_HELP = str.maketrans({"\\": r"\\", "\n": r"\n"})
-_IN_LABEL = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_IN_LABEL = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\"", "\0": "\ufffd"})
 
 
 def pieces(lines: Iterable[str]) -> Iterator[bytes]:
@@ -36,7 +36,8 @@ def pieces(lines: Iterable[str]) -> Iterator[bytes]:
 
 
 def _encoded(lines: Iterable[str]) -> bytes:
-    # A hook's file name may hold bytes that are not UTF-8. A "?" in one label beats an answer without any metric.
+    # Our own labels have names of files, too, which may hold bytes that are not UTF-8. A "?" in one label beats an
+    # answer without any metric.
     return "".join(lines).encode(errors="replace")
 
 
@@ -57,6 +58,12 @@ def sample_names(name: str, kind: str) -> set[str]:
 def line(name: str, labels: str, value: float) -> str:
     """One sample; `labels` as `label_text` writes them."""
     return f"{name}{{{labels}}} {number(value)}\n" if labels else f"{name} {number(value)}\n"
+
+
+def showable(value: str) -> str:
+    """A label's value as Prometheus can read it. NUL, which ends its lexer and so the whole scrape, becomes U+FFFD;
+    what is not UTF-8 becomes `?`. Source: Prometheus, model/textparse/promlex.l"""
+    return value.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def label_text(pairs: Iterable[tuple[str, str]]) -> str:

@@ -83,6 +83,7 @@ class _Refused(Exception):
 @dataclass(slots=True)
 class _Series:
     owner: _Owner
+    module: str
     weight: int
     value: float = 0.0
     spread: Distribution | None = None
@@ -148,11 +149,10 @@ class HookMetrics:
         return tuple(refusals)
 
     def forget_module(self, module: str) -> None:
-        """Drop all series with this label `module`, in groups too, and how much of its hooks was refused: the module
-        will not come back."""
-        label = ("module", module)
+        """Drop all series that its hooks made, in groups too, and how much of these hooks was refused: the module will
+        not come back. Other hooks may have a label `module` of this value; theirs stay."""
         for owner, series in tuple(self._owned.items()):
-            for name, key in [of for of in series if label in of[1]]:
+            for name, key in [of for of in series if self._families[of[0]].series[of[1]].module == module]:
                 self._remove(owner, name, key)
         for hook in [hook for hook in self.refused if hook[1] == module]:
             del self.refused[hook]
@@ -183,10 +183,11 @@ class HookMetrics:
 
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
         _check_name(operation.name)
+        _check_count(operation.name, len(operation.labels))  # all that follows takes the more time the more there are
         _check_labels(operation.labels)
         _check_group(operation.group)
         key = _key(hook, operation)
-        series = self._series(self._family(operation), key, owner)
+        series = self._series(self._family(operation), key, owner, hook[1])
         if operation.action is MetricAction.SET:
             series.value = operation.value
         elif series.spread is not None:
@@ -199,7 +200,10 @@ class HookMetrics:
         name, kind = sanitized(operation.name), _KINDS[operation.action]
         if kind == "counter" and operation.value < 0:
             raise _Refused("a counter only grows; use 'set' for a number that falls")
-        family = self._families.get(name) or _Family(name, kind, Buckets(operation.buckets))
+        family = self._families.get(name)
+        if family is None:  # thousands of buckets cost time before they are refused
+            self._most.check(name, len(operation.buckets), 0)
+            family = _Family(name, kind, Buckets(operation.buckets))
         if family.kind != kind:
             raise _Refused(f"{name} is a {family.kind} until a restart; use another name")
         for claim in family.claims:
@@ -207,17 +211,17 @@ class HookMetrics:
                 raise _Refused(f"{claim} already belongs to {self._claims[claim]}; use another name")
         return family
 
-    def _series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
+    def _series(self, family: _Family, key: _Key, owner: _Owner, module: str) -> _Series:
         """The series of that key, made if it is new."""
         series = family.series.get(key)
         if series is None:
-            series = self._new_series(family, key, owner)
+            series = self._new_series(family, key, owner, module)
         elif series.owner != owner:
             of = f"group '{series.owner[0]}'" if series.owner[0] else "no group"
             raise _Refused(f"{family.name} with these values of {_names(key)} already belongs to {of}; use others")
         return series
 
-    def _new_series(self, family: _Family, key: _Key, owner: _Owner) -> _Series:
+    def _new_series(self, family: _Family, key: _Key, owner: _Owner, module: str) -> _Series:
         """Raises OutOfBounds; then nothing has changed."""
         spread = Distribution(family.buckets) if family.kind == "histogram" else None
         weight = _weight((*key, owner), len(family.buckets.labels) + 2 if spread else 1)
@@ -226,7 +230,7 @@ class HookMetrics:
         _check_count(family.name, len(labels))
         self._families[family.name] = family
         self._claims |= dict.fromkeys(family.claims, family.name)
-        series = family.series[key] = _Series(owner, weight, spread=spread)
+        series = family.series[key] = _Series(owner, module, weight, spread=spread)
         family.labels = labels
         family.samples += weight
         self._series_samples += weight
@@ -267,7 +271,8 @@ def _key(hook: _Hook, operation: MetricOperation) -> _Key:
             raise _Refused(f"the label '{label}' is Prometheus's own; use another")
     name, module = hook
     own = {"hook": name} | ({"module": module} if module not in ("", GLOBAL) else {})
-    return tuple(sorted((label, value) for label, value in {**dict(labels), **own}.items() if value))
+    shown = {label: exposition.showable(value) for label, value in {**dict(labels), **own}.items()}
+    return tuple(sorted((label, value) for label, value in shown.items() if value))
 
 
 def _check_name(name: str) -> None:

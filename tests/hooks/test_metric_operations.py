@@ -41,6 +41,17 @@ def test_a_document_is_an_operation(document: dict[str, Any], operation: MetricO
     assert parse(orjson.dumps(document)) == (operation,)
 
 
+def test_problems_and_warnings_of_a_file_are_bounded(capfd: pytest.CaptureFixture[str]) -> None:
+    """Labels may be made of what others wrote."""
+    labels = orjson.dumps({"name": "a", "set": 1, "labels": dict.fromkeys(map(str, range(50_000)), 1)})
+    with pytest.raises(BadOutput, match=r"labels\.. must be of type string.*; there are more$") as refused:
+        parse(labels)
+    assert len(str(refused.value)) < 5000
+    assert parse(b'{"name": "a", "action": "b"}' * 50_000) == ()
+    warnings = capfd.readouterr().err.splitlines()
+    assert (len(warnings), "operations=49980" in warnings[-1]) == (21, True)
+
+
 def test_a_file_is_a_stream_of_objects() -> None:
     assert [operation.name for operation in parse(b'{"name":"a","set":1}{"name":"b",\n"add":1}\n\n')] == ["a", "b"]
     assert parse(b"") == ()

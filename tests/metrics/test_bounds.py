@@ -82,6 +82,19 @@ def test_names_and_labels_have_a_length(name: str, labels: dict[str, str], refus
     assert metrics.exposition() == b""
 
 
+def test_many_labels_of_an_operation_are_refused_at_once() -> None:
+    """By their number, before anything looks at each: 30,000 held the event loop for half a minute."""
+    operation = op("set", labels={f"l{number}": "x" for number in range(100_000)})
+    (refused,) = HookMetrics().apply("h", [operation])
+    assert "m would have more than 64 labels" in refused
+
+
+def test_many_buckets_are_refused_before_they_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookrunner.metrics.hooks.Buckets", None)
+    (refused,) = HookMetrics().apply("h", [op("observe", buckets=(1.0,) * 10_001)])
+    assert "--hook-metric-samples allows (10000)" in refused
+
+
 def test_label_names_of_a_metric_are_bounded_over_all_series() -> None:
     """Each series shows all labels of its metric."""
     metrics = HookMetrics()

@@ -1,6 +1,10 @@
 """The text format: names as declared, escaping, numbers as Go prints them."""
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from hookrunner.metrics.exposition import family, label_text, line, number, pieces
+from hookrunner.metrics.names import Metrics
+from tests.metrics.prometheus import assert_prometheus_reads
 from tests.tables import each
 
 
@@ -32,6 +36,23 @@ def test_a_counter_keeps_its_name() -> None:
 
 def test_label_values_are_escaped() -> None:
     assert line("x", label_text([("l", 'a\\b\n"c"'), ("m", "")]), 2) == 'x{l="a\\\\b\\n\\"c\\"",m=""} 2\n'
+
+
+def test_names_of_hooks_queues_and_bindings_break_no_line() -> None:
+    metrics = Metrics("")
+    for name in ('"} 1\nup 1', "a\\", "NUL \0", "\r\u2028\x85", b"\xff.sh".decode(errors="surrogateescape"), "{}#,="):
+        metrics.hook_run_seconds.observe(1, name, name, name)
+        metrics.module_hook_run_seconds.observe(1, name, name, name, name, name)
+        metrics.hook_metrics_refused.inc(name, name)
+    page = metrics.exposition().decode()
+    assert_prometheus_reads(page)
+    found = {
+        sample.labels["hook"]
+        for f in text_string_to_metric_families(page)
+        for sample in f.samples
+        if "hook" in sample.labels
+    }
+    assert found == {'"} 1\nup 1', "a\\", "NUL \ufffd", "\r\u2028\x85", "?.sh", "{}#,="}
 
 
 def test_help_is_escaped_but_for_quotes() -> None:

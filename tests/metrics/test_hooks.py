@@ -1,6 +1,7 @@
 """What hooks export: actions, groups, refusals, names, and that no batch can break the scrape."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hookrunner.metrics.hooks import HookMetrics, sanitized
 from hookrunner.model.operations import MetricAction, MetricOperation
+from tests.metrics.prometheus import assert_prometheus_reads
 from tests.tables import each
 
 
@@ -21,7 +23,7 @@ def op(action: str, name: str = "m", value: float = 1.0, **rest: Any) -> MetricO
 
 def lines(metrics: HookMetrics) -> list[str]:
     """The samples, without comments."""
-    return [line for line in metrics.exposition().decode().splitlines() if not line.startswith("#")]
+    return [line for line in metrics.exposition().decode().split("\n")[:-1] if not line.startswith("#")]
 
 
 def test_a_counter_adds_a_gauge_is_set_and_a_histogram_observes() -> None:
@@ -147,7 +149,21 @@ def test_a_series_may_move_to_another_group_once_its_group_is_written_anew() -> 
     assert lines(metrics) == ['m{hook="h"} 2']
 
 
-WORDS = st.sampled_from(["m", "m_sum", "m_count", "m-sum", "x", "hook", "le", "__x", "", "a b", "9", "ü\n", 'q"\\'])
+HOSTILE = (
+    "module",
+    "quantile",
+    "a\0",
+    "a\ufffd",
+    "\ud800",
+    "\ud801",
+    '"} 1\r\nup 1\n',
+    "a\\",
+    "\u2028\x85",
+    "}" * 1999,
+)
+WORDS = st.sampled_from(
+    ["m", "m_sum", "m_count", "m-sum", "x", "hook", "le", "__x", "", "a b", "9", "ü\n", 'q"\\', *HOSTILE]
+)
 OPERATIONS = st.builds(
     MetricOperation,
     st.sampled_from(MetricAction),
@@ -167,10 +183,40 @@ def test_scrape_always_parses_without_duplicate_series(
     metrics = HookMetrics()
     for hook, operations in batches:
         metrics.apply(hook, operations)
-    families = list(text_string_to_metric_families(metrics.exposition().decode()))
-    samples = [(s.name, *sorted((k, v) for k, v in s.labels.items() if v)) for f in families for s in f.samples]
-    assert len(samples) == len(set(samples)) == len(lines(metrics))
-    assert all(sample.labels["hook"] in ("a.sh", "b.sh") for family in families for sample in family.samples)
+    shown = samples(metrics)
+    assert len(shown) == len({sample[:2] for sample in shown}) == len(lines(metrics))
+    assert all(dict(labels)["hook"] in ("a.sh", "b.sh") for _, labels, _ in shown)
+    assert_prometheus_reads(metrics.exposition().decode())
+
+
+Samples = list[tuple[str, tuple[tuple[str, str], ...], str]]
+
+
+def samples(metrics: HookMetrics) -> Samples:
+    """Name, labels and value of each; an empty label is no label."""
+    families = text_string_to_metric_families(metrics.exposition().decode())
+    return [
+        (s.name, tuple(sorted((k, v) for k, v in s.labels.items() if v)), str(s.value))
+        for family in families
+        for s in family.samples
+    ]
+
+
+def own(metrics: HookMetrics, hook: str) -> Samples:
+    return [sample for sample in samples(metrics) if ("hook", hook) in sample[1]]
+
+
+@pytest.mark.slow
+@given(st.lists(OPERATIONS, max_size=6), st.lists(OPERATIONS, max_size=6), st.sampled_from(["", "m"]))
+def test_no_hook_changes_series_of_another_but_by_a_common_group(
+    ours: list[MetricOperation], theirs: list[MetricOperation], module: str
+) -> None:
+    metrics = HookMetrics()
+    metrics.apply("a.sh", ours)
+    before = own(metrics, "a.sh")
+    metrics.apply("b.sh", [replace(operation, group="") for operation in theirs], module)
+    metrics.forget_module(module or "m")
+    assert own(metrics, "a.sh") == before
 
 
 @given(st.lists(OPERATIONS, max_size=8))
@@ -179,6 +225,23 @@ def test_expiring_every_group_leaves_nothing(operations: list[MetricOperation]) 
     metrics.apply("h", operations)
     metrics.apply("h", [op("expire", group=group) for group in ("", "g", "g2")])
     assert metrics.exposition() == b""
+
+
+def test_other_hooks_keep_series_with_the_label_of_a_forgotten_module() -> None:
+    """Global hooks export metrics about modules."""
+    metrics = HookMetrics()
+    metrics.apply("g", [op("set", labels={"module": "a"}), op("set", group="x", labels={"module": "a"}, name="n")])
+    metrics.apply("h", [op("set")], "a")
+    metrics.forget_module("a")
+    assert {*lines(metrics)} == {'m{hook="g",module="a"} 1', 'n{hook="g",module="a"} 1'}
+
+
+def test_values_that_are_shown_alike_are_one_series() -> None:
+    """Prometheus' lexer ends at NUL: one such value would hide the metrics of all hooks."""
+    metrics = HookMetrics()
+    metrics.apply("h", [op("add", labels={"l": value}) for value in ("a\0b", "a\ufffdb", "\ud800", "\ud801")])
+    assert lines(metrics) == ['m{hook="h",l="?"} 2', 'm{hook="h",l="a\ufffdb"} 2']
+    assert_prometheus_reads(metrics.exposition().decode())
 
 
 def test_forgotten_module_takes_its_series_with_it_also_those_in_groups() -> None:

@@ -33,7 +33,8 @@ VALUES = {
     "quote": f'"}} 1\n{FORGED}',
     "backslash at the end": "a\\",
     "backslash and quote": '\\"} 1\n' + FORGED,
-    "other line ends": f"a\r{FORGED}\u2028\x85\x0b\x00",
+    "other line ends": f"a\r{FORGED}\u2028\x85\x0b",
+    "NUL": "a\ufffdb",
     "unicode": "ü\u202e\U0001f600",
 }
 """Of labels."""
@@ -57,7 +58,7 @@ def operation(name: str, **labels: str) -> str:
 
 
 ALL = [
-    *(operation("values", kind=kind, value=value) for kind, value in VALUES.items()),
+    *(operation("values", kind=kind, value=value.replace("\ufffd", "\0")) for kind, value in VALUES.items()),
     *(operation(name) for name in NAMES),
     *(operation("names", **{name: "x"}) for name in LABELS),
     operation("long", value="x" * 1_000_000),
