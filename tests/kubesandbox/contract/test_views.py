@@ -125,3 +125,21 @@ def test_a_list_of_the_metadata_of_no_objects_is_null(api: Api, ns: str, query: 
             body = yaml.safe_load(reply.body) if "yaml" in accept else reply.body
             shown[accept] = json.dumps(body["rows" if "Table" in accept else "items"])
         assert shown == EMPTY
+
+
+FORMS = {
+    "application/json": "PersistentVolumeClaim",
+    f"application/json;{AS.format('PartialObjectMetadata', 'v1')}": "PartialObjectMetadata",
+    f"application/json;{AS.format('Table', 'v1')}": "Table",
+}
+
+
+@pytest.mark.parametrize("accept", FORMS)
+def test_a_streamed_list_of_nothing_is_its_end(api: Api, ns: str, accept: str) -> None:
+    query = (
+        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5"
+    )
+    with api.watch(at("persistentvolumeclaims", ns) + query, accept) as events:
+        first = next(events)
+    assert (first["type"], first["object"]["kind"]) == ("BOOKMARK", FORMS[accept])
+    assert "items" not in first["object"]
