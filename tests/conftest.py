@@ -84,6 +84,7 @@ LONG = (
     "tests/flows/test_certificates.py",
     "tests/kube/test_real_outages.py",
     "tests/flows/test_cloud_replicas.py",
+    "tests/flows/test_commands_on_cluster.py",
     "tests/cli/test_webhooks.py",
     "tests/flows/test_disasters.py",
     "tests/test_docs_addons.py",

@@ -117,8 +117,7 @@ EMPTY = {
 @pytest.mark.parametrize("query", ["", "?limit=1", "?resourceVersion=0", "?labelSelector=a=b"])
 def test_a_list_of_the_metadata_of_no_objects_is_null(api: Api, ns: str, query: str) -> None:
     """And all others are empty. Clients trip over it."""
-    paths = (at("persistentvolumeclaims", ns), api.kind().path(ns), at("persistentvolumes"))
-    for path in paths:
+    for path in (at("persistentvolumeclaims", ns), api.kind().path(ns)):
         shown = {}
         for accept in EMPTY:
             reply = api.request("GET", path + query, headers={"Accept": accept})
