@@ -31,6 +31,7 @@ from kubesandbox.controllers.garbage import Garbage
 from kubesandbox.controllers.grace_periods import GracePeriods
 from kubesandbox.controllers.namespaces import Namespaces
 from kubesandbox.faults import Faults
+from kubesandbox.http.tls import with_tls
 from kubesandbox.journal import Journal
 from kubesandbox.kinds import Kinds
 from kubesandbox.options import Options
@@ -169,18 +170,21 @@ async def _listening(options: Options, access: Access, server: SandboxServer) ->
     # A watch whose client has gone ends at once, even if there is no event to send.
     # Bodies are taken as they come, as a real API server takes them: a compressed bomb of zeros is not unpacked.
     how = {"access_log": None, "handler_cancellation": True, "auto_decompress": False}
-    runner = web.ServerRunner(Crowd(web.Server(server.answer), CONNECTIONS, **how), shutdown_timeout=STOP_GRACE)
+    crowd = Crowd(web.Server(server.answer), CONNECTIONS, **how)
+    runner = web.ServerRunner(crowd, shutdown_timeout=STOP_GRACE)
     await runner.setup()
     tls = server_context(options, access)
-    site = web.TCPSite(runner, options.address, options.port, ssl_context=tls)
+    protocols = with_tls(crowd, tls) if tls else crowd
+    listener = None
     try:
-        await site.start()
-        assert site._server is not None
-        port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+        listener = await asyncio.get_running_loop().create_server(protocols, options.address, options.port)
+        port = listener.sockets[0].getsockname()[1]
         # A server that listens on all addresses is reached on this one.
         address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.address, options.address)
         host = f"[{address}]" if ":" in address else address
         yield f"{'https' if tls else 'http'}://{host}:{port}"
     finally:
+        if listener:
+            listener.close()
         await runner.cleanup()
         await server.close()
