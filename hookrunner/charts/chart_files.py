@@ -107,6 +107,7 @@ _LARGEST_ARCHIVE = 100 << 20
 _RENDERED = ("templates/", "charts/", CHART, "Chart.lock", "requirements.", "values.yaml", "values.schema.json")
 _FILES = re.compile(rb"\bFiles\b")
 _LOOKUP = re.compile(rb"\blookup\b")
+_YAML = re.compile(rb"\b(?:to|from)Yaml")
 _CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
 
 File = tuple[str, int, int, int]
@@ -118,11 +119,12 @@ class Scan:
     """The result of a scan. `fingerprint` is a hash, as hex, of all that can change a render: a hook or a README
     cannot, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the
     cluster (`lookup`), so that the result of a render cannot be predicted. `reads_capabilities`: it might depend on
-    the capabilities of the cluster."""
+    the capabilities of the cluster. `uses_yaml`: it might use `toYaml` or `fromYaml`."""
 
     fingerprint: str
     looks_up: bool
     reads_capabilities: bool
+    uses_yaml: bool
 
 
 def scan(directory: Path) -> Scan:
@@ -149,7 +151,8 @@ def _scan(directory: Path, files_on_disk: tuple[File, ...]) -> Scan:
     for name, data in counted.items():
         total.update(f"{name}\0{len(data)}\0".encode() + data)
     texts = _all_texts(counted)
-    return Scan(total.hexdigest(), any(map(_LOOKUP.search, texts)), any(map(_CAPABILITIES.search, texts)))
+    used = (any(map(pattern.search, texts)) for pattern in (_LOOKUP, _CAPABILITIES, _YAML))
+    return Scan(total.hexdigest(), *used)
 
 
 def _all_texts(files: Mapping[str, bytes]) -> list[bytes]:

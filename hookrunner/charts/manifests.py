@@ -4,16 +4,14 @@ hooks, notes and a manifest.
 The texts are read by `manifests/sourced_object.py`. Lists are taken apart. Labels are set on objects and hooks, not on
 what lies inside them. Release records keep the manifest as `manifests/yaml_writer.py` writes it.
 
-Lines of a rendered template end with LF or CRLF, as Helm's `indent` assumes. YAML 1.1 has four more line ends: CR,
-U+0085, U+2028 and U+2029 (https://yaml.org/spec/1.1/#b-char). At these, an indented text of a value would leave its
-block and could continue as any object. Here they are characters of the text: they are marked before the texts are
-parsed, and put back into the parsed texts.
+Lines of a rendered template end with LF or CRLF, as Helm's `indent` assumes; `charts/characters.py` has the reason.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hookrunner.charts import characters
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.releases import HelmHook
@@ -25,11 +23,6 @@ EVENTS = frozenset(
 )
 
 _NOTES = "NOTES.txt"
-_MARK = "\ue000"
-_MARKED = "\r\x85\u2028\u2029" + _MARK
-"""Characters that become the mark and their index while a text is parsed; the mark itself is one of them."""
-_TO_MARK = re.compile(rf"\r(?!\n)|[\x85\u2028\u2029{_MARK}]")
-_INDEX = re.compile(f"{_MARK}([0-4])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +48,12 @@ def manifests(texts: Mapping[str, str], chart: str, labels: Mapping[str, str]) -
 
 def read_templates(texts: Mapping[str, str]) -> tuple[SourcedObject, ...]:
     """The objects of rendered templates, sorted by path. Raises BadManifest."""
-    marked = {path: _TO_MARK.sub(_mark, text) for path, text in texts.items()}
+    marked = {path: characters.marked(text) for path, text in texts.items()}
     changed = {path for path, text in marked.items() if text != texts[path]}
     return tuple(
-        SourcedObject(source.path, _unmarked(source.obj)) if source.path in changed else source
+        SourcedObject(source.path, characters.unmarked(source.obj)) if source.path in changed else source
         for source in read_objects(marked)
     )
-
-
-def _mark(character: re.Match[str]) -> str:
-    return f"{_MARK}{_MARKED.index(character[0])}"
-
-
-def _unmarked(value: JSON) -> JSON:
-    """The value with the characters that are marked in its texts and keys."""
-    match value:
-        case str():
-            return _INDEX.sub(lambda index: _MARKED[int(index[1])], value)
-        case dict():
-            return {_unmarked(key): _unmarked(item) for key, item in value.items()}
-        case list():
-            return [_unmarked(item) for item in value]
-    return value
 
 
 def object_texts(texts: Mapping[str, str]) -> dict[str, str]:

@@ -29,6 +29,7 @@ from typing import Any
 import orjson
 
 from hookrunner.charts import chart_files
+from hookrunner.charts.characters import harmless, require_same_structure
 from hookrunner.charts.chart_files import CHART
 from hookrunner.charts.helm_engine import (
     HelmEngine,
@@ -40,7 +41,7 @@ from hookrunner.charts.helm_engine import (
     shortened,
     unpack_subcharts,
 )
-from hookrunner.charts.manifests import manifests
+from hookrunner.charts.manifests import Manifests, manifests
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
@@ -148,8 +149,15 @@ class ChartRenderer:
         archive, record = self._load_cached(directory, order["name"], scan.fingerprint)
         options = _options(order, scan.looks_up)
         self._check(record["metadata"], options)
-        texts = self._engine.render(archive, order["values"], options)
-        return {"rendered": manifests(texts, record["metadata"]["name"], order["labels"]), "chart": record}
+
+        def render(values: JSON) -> Manifests:
+            texts = self._engine.render(archive, values, options)
+            return manifests(texts, record["metadata"]["name"], order["labels"])
+
+        rendered = render(order["values"])
+        if scan.uses_yaml and (plain := harmless(order["values"])) is not None:
+            require_same_structure(_all_objects(rendered), _all_objects(render(plain)), order["values"])
+        return {"rendered": rendered, "chart": record}
 
     def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
         files = dict(unpack_subcharts(chart_files.contents(directory)))
@@ -169,6 +177,10 @@ class ChartRenderer:
             raise BadChart(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {cluster}")
         if metadata.get("type") == "library":
             raise BadChart("a library chart cannot be installed: put templates into a chart that depends on it")
+
+
+def _all_objects(rendered: Manifests) -> list[JSON]:
+    return [*rendered.objects, *(hook.obj for hook in rendered.hooks)]
 
 
 def _options(order: dict[str, Any], looks_up: bool) -> RenderOptions:

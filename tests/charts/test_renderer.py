@@ -16,6 +16,7 @@ from hookrunner.charts.renderer import Renderer, RenderLimits, RenderProcess, ex
 from hookrunner.errors import BadChart, RenderFailed
 from hookrunner.process.worker import WorkerLost
 from tests.charts.conftest import CHART, Write, configmap, order
+from tests.tables import each
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -28,6 +29,41 @@ RECURSIVE = "{{ define `r` }}{{ include `r` . }}{{ end }}{{ include `r` . }}"
 async def renderer() -> AsyncIterator[Renderer]:
     async with Renderer(RenderLimits(deadline=20)) as renderer:
         yield renderer
+
+
+HOSTILE = "a\n\rkey: y\r---\rb: c\x07\x7f\ufffed"
+CARRIES = {
+    "indent": "\n  x: |-\n    {{- .Values.demo.x | nindent 4 }}\n  z: {{ .Values.demo.z }}",
+    "quote": "\n  x: {{ .Values.demo.x | quote }}\n  z: {{ .Values.demo.z }}",
+    "json": "{{ toJson .Values.demo }}",
+}
+DEFINED = "{{ define `d` }}x: |-\n  {{- .Values.demo.x | nindent 2 }}\nz: {{ .Values.demo.z }}\n{{ end }}"
+
+
+async def test_no_text_of_a_value_becomes_structure(renderer: Renderer, write: Write) -> None:
+    templates = {f"templates/{name}.yaml": configmap(name) + f"data: {text}" for name, text in CARRIES.items()}
+    rendered = await renderer.render(
+        order(write({"Chart.yaml": CHART, **templates}), {"demo": {"x": HOSTILE, "z": "end"}})
+    )
+    found = {obj["metadata"]["name"]: obj["data"] for obj in rendered.objects}
+    assert found == {name: {"x": HOSTILE, "z": "end"} for name in CARRIES}
+
+
+@each("text", ["a\n\u2028key: y", "a\nb\u2028", "a\n\u2029", "a\x85--- b", "a\x7f"])
+async def test_texts_that_to_yaml_makes_structure_of_are_refused(renderer: Renderer, write: Write, text: str) -> None:
+    template = configmap("a") + "data:\n  {{- toYaml .Values.demo | nindent 2 }}\n"
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": template})
+    with pytest.raises(RenderFailed, match=r"value demo\.x: a control character or a line end of YAML"):
+        await renderer.render(order(directory, {"demo": {"x": text, "z": "end"}}))
+
+
+async def test_texts_that_from_yaml_makes_structure_of_are_refused(renderer: Renderer, write: Write) -> None:
+    template = configmap("a") + DEFINED + "data: {{ toJson (include `d` . | fromYaml) }}\n  # {{ .Values.demo.y }}\n"
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": template})
+    [found] = (await renderer.render(order(directory, {"demo": {"x": "a\r\nb", "z": "c", "y": "\r\u2028"}}))).objects
+    assert found["data"] == {"x": "a\nb", "z": "c"}
+    with pytest.raises(RenderFailed, match=r"value demo\.x: a control character or a line end of YAML"):
+        await renderer.render(order(directory, {"demo": {"x": "a\rhostile: b", "z": "c", "y": ""}}))
 
 
 async def test_a_chart_becomes_objects_notes_and_a_manifest(renderer: Renderer, write: Write) -> None:
