@@ -96,6 +96,17 @@ def generated_from(files: Mapping[str, bytes], *keys: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def read_as_yaml(files: Mapping[str, bytes]) -> frozenset[str]:
+    """The files that kustomizations name by keys that are not a generator's: a value that chooses a generator's file
+    must not choose how another is read."""
+    found = set(generated_from(files, *(_NAMES | _PATCHES) - {"env", "envs"}))
+    for path in filter(is_kustomization, files):
+        for document in _maps(_read(files[path])):
+            texts = (text for key, value in document.items() for text in _plugin_texts(key, value))
+            found |= {_place(posixpath.dirname(path), text) for text in texts if not _is_inline(text)}
+    return frozenset(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _PackageFiles:
     """The files of a package, and all directories that they are in."""

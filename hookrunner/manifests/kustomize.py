@@ -15,7 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookrunner.errors import RenderFailed
-from hookrunner.manifests.kustomization_files import PLUGINS, check_kustomizations, generated_from, is_kustomization
+from hookrunner.manifests.kustomization_files import (
+    PLUGINS,
+    check_kustomizations,
+    generated_from,
+    is_kustomization,
+    read_as_yaml,
+)
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
@@ -33,13 +39,14 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def replace_placeholders(files: Mapping[str, bytes], values: PlaceholderValues) -> dict[str, bytes]:
-    """The package's files with values in place of placeholders. Only what a generator puts into a ConfigMap or Secret
-    as it is, and what does not have the name of a YAML file, is no YAML. Raises MissingValue, BadManifest."""
+    """The package's files with values in place of placeholders. No YAML is only what a generator puts into a ConfigMap
+    or Secret as it is, does not have the name of a YAML file, and is not read as YAML elsewhere. Raises MissingValue,
+    BadManifest."""
     yaml = {path: data for path, data in files.items() if path.endswith(_YAML) or is_kustomization(path)}
     replaced = values.replace_in_yaml(yaml, _INLINE)
     contents, variables = generated_from(replaced, "files"), generated_from(replaced, "envs", "env")
     others = {path: data for path, data in files.items() if path not in yaml}
-    texts = {path: data for path, data in others.items() if path in contents | variables}
+    texts = {path: data for path, data in others.items() if path in (contents | variables) - read_as_yaml(replaced)}
     rest = {path: data for path, data in others.items() if path not in texts}
     return replaced | values.replace_in_texts(texts, variables) | values.replace_in_yaml(rest, _INLINE)
 

@@ -25,6 +25,12 @@ from hookrunner.model.addons import Placeholder
 from kubetypes.json_values import JSON
 
 _LINE_END = re.compile("[\n\r\x85\u2028\u2029]")
+_COLLECTIONS = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
 _LITERAL = "|"
 _BLOCKS = (_LITERAL, ">")
 
@@ -147,7 +153,12 @@ def look_up(values: JSON, path: str) -> JSON:
 
 def is_document(text: str) -> bool:
     """Does kustomize read this text as a document, where a file's name may stand as well?"""
-    return "\n" in text or text.lstrip().startswith(("{", "["))
+    if _LINE_END.search(text):
+        return True
+    try:
+        return any(isinstance(token, _COLLECTIONS) for token in yaml.scan(text, Loader=yaml.CSafeLoader))
+    except yaml.YAMLError:
+        return False
 
 
 def _indented(text: str, indent: int) -> str:

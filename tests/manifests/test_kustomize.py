@@ -99,6 +99,18 @@ patches:
         replaced({**package, "web.env": b"A=@P@\n"}, ESCAPE)
 
 
+async def test_no_value_chooses_how_a_file_is_read(runner: ProgramRunner) -> None:
+    package = {
+        "kustomization.yaml": b"resources: [d/pod]\nconfigMapGenerator: [{name: web, files: [x=@P@]}]\n",
+        "d/pod": POD + b"# @P@\n",
+    }
+    values = PlaceholderValues([Placeholder("@P@", "p")], {"p": "./d/pod\n---\na: b"})
+    with pytest.raises(RenderFailed, match="is not in the package"):
+        await build_kustomization(replace_placeholders(package, values), runner)
+    named = PlaceholderValues([Placeholder("@P@", "p")], {"p": "d/pod"})
+    assert replace_placeholders(package, named)["d/pod"] == package["d/pod"]
+
+
 async def test_without_kubectl_the_error_says_what_to_do(
     runner: ProgramRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hookrunner.errors import BadManifest, RenderFailed
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.sourced_object import read_objects
+from hookrunner.manifests.yaml_writer import flow
 from hookrunner.model.addons import Placeholder
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, documents
@@ -104,11 +105,22 @@ def test_documents_in_texts_are_yaml_as_well() -> None:
     assert (patch, found["note"]) == ([{"op": "replace", "value": HOSTILE}], f"a: {HOSTILE}")
 
 
-def test_no_value_makes_a_document_of_a_name() -> None:
+@each("patch", ["- {op: replace, value: {{ .D }}}", "- op: '{{ .D }}'", "{op: '{{ .D }}'}", "op: '{{ .D }}'"])
+def test_documents_of_one_line_are_yaml_as_well(patch: str) -> None:
+    found = read(f"patch: {flow(patch)}", {"d": HOSTILE}, D, inline=frozenset(["patch"]))
+    [document] = documents(found["patch"].encode(), YAML_1_1)
+    [operation] = document if isinstance(document, list) else [document]
+    assert HOSTILE in operation.values()
+    assert operation.keys() <= {"op", "value"}
+
+
+@each("value", ["b\nkind: x", "b\rkind: x", "b\x85kind: x", "b\u2028x", "b\u2029x", ": b", "{a: b}"])
+def test_no_value_makes_a_document_of_a_name(value: str) -> None:
     generators = frozenset(["generators"])
-    assert read("Generators: ['a-{{ .D }}']", {"d": "b"}, D, inline=generators) == {"Generators": ["a-b"]}
+    assert read("Generators: ['{{ .D }}']", {"d": "a-b"}, D, inline=generators) == {"Generators": ["a-b"]}
+    before = "a" if value == ": b" else ""
     with pytest.raises(BadManifest, match="Generators: a value would make a document of a name"):
-        read("Generators: ['a-{{ .D }}']", {"d": "b\nkind: x"}, D, inline=generators)
+        read(f"Generators: ['{before}{{{{ .D }}}}']", {"d": value}, D, inline=generators)
 
 
 def test_files_that_are_not_yaml_get_texts_as_they_are() -> None:
