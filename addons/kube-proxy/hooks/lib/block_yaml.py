@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _ENTRY = re.compile(r"""("[^"]*"|[^\s:"'\[{&*!|>#-][^\s:]*):(?: +(.*))?""")
+_PLAIN = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _WORDS = {"null": None, "~": None, "true": True, "false": False}
 
 Lines = deque[tuple[int, str]]
@@ -31,12 +32,14 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def write(mapping: dict[str, Any], indent: int = 0) -> str:
-    """The mapping as a document, keys sorted. Scalars and lists are written as JSON, which is YAML."""
+    """The mapping as a document, keys sorted. Scalars, lists and keys that are not one word are written as JSON, which
+    is YAML."""
     return "".join(f"{line}\n" for line in _written(mapping, indent))
 
 
 def _written(mapping: dict[str, Any], indent: int) -> Iterator[str]:
-    for key, value in sorted(mapping.items()):
+    for name, value in sorted(mapping.items()):
+        key = name if _PLAIN.fullmatch(name) else json.dumps(name)
         if isinstance(value, dict) and value:
             yield f"{' ' * indent}{key}:"
             yield from _written(value, indent + 2)
