@@ -5,22 +5,25 @@ Hooks do not run here, so a package that needs what they find out is not built, 
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hookrunner import safe_files
 from hookrunner.addons.addon_crd import read_object_schema, read_spec_schema
 from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
-from hookrunner.addons.files.definition_rules import unchecked_rules
+from hookrunner.addons.files.definition_rules import broken_rules, unchecked_rules
 from hookrunner.addons.gates import cyclic_addons
-from hookrunner.addons.instance_fields import read_instance
+from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.charts.chart_files import CRDS
-from hookrunner.errors import BadChart, BadPatch, BadValues, MissingValue, PackageError, RenderFailed
+from hookrunner.errors import BadChart, BadInput, BadPatch, BadValues, MissingValue, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
 from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml
+from hookrunner.linting.modules.text_checks import TextSubject, check_texts
+from hookrunner.linting.text_fields import SectionRules
 from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.modules.offline import stock_capabilities
@@ -32,7 +35,9 @@ from hookrunner.packages.source_locations import DirectoryLocation, parse_locati
 from hookrunner.values import pointers
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema_files import SPEC, Schemas
+from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
+from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +181,60 @@ async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, sc
     return CheckedBuild((remark,))
 
 
-def _request(addon: Addon, package: Package, directory: Path) -> BuildRequest:
+async def check_package_texts(
+    addon: Addon, schemas: Schemas, package: Package, builder: ObjectBuilder, scratch: Path
+) -> list[ModuleRemark]:
+    """Remarks on fields whose texts are not carried as texts into the objects of a package. An instance that sets
+    nothing, or else that of example.yaml, has the other values."""
+    directory = unpack_package(package, scratch)
+    try:
+        request = _request(addon, package, directory)
+    except BadValues:
+        try:
+            request = _request(addon, package, directory, _example(addon))
+        except (BadValues, BadInput, BadDocument, OSError):
+            return []
+
+    async def render(section: JSON) -> list[JSON]:
+        values = {**request.values, addon.key: section}
+        rendered = (await builder.build(replace(request, values=values))).rendered
+        return [*rendered.objects, *(hook.obj for hook in rendered.hooks)]
+
+    rules = _rules(addon, schemas, request)
+    section, is_chart = request.values[addon.key], package.form == "chart"
+    return await check_texts(TextSubject(addon.directory, rules, section, render, is_chart))
+
+
+def _rules(addon: Addon, schemas: Schemas, request: BuildRequest) -> list[SectionRules]:
+    """The schemas of what users set and of what hooks set, and the kind's rules in CEL."""
+    rules, own = list[SectionRules](), dict(request.instance.own)
+    if schemas.config:
+        crd, document = read_object_schema(addon), request.instance.document
+
+        def broken(spec: JSON) -> Iterator[str]:
+            return broken_rules(crd, {**document, "spec": {**(document.get("spec") or {}), **spec}})
+
+        root = schemas.config.node
+        rules += [SectionRules(root, schemas.config.problems, own), SectionRules(root, broken, own)]
+    if schemas.values:
+        properties = schemas.values.node.properties
+        root = replace(schemas.values.node, properties={key: properties[key] for key in properties if key != READ_ONLY})
+        rules.append(SectionRules(root, schemas.values.problems, request.values[addon.key]))
+    return rules
+
+
+def _example(addon: Addon) -> Instance:
+    """The instance of example.yaml. Raises BadInput, BadDocument, OSError."""
+    document = next(documents(safe_files.read(addon.directory / "example.yaml"), YAML_1_2), None)
+    require_kind(addon, document)
+    return read_instance(addon, document)
+
+
+def _request(addon: Addon, package: Package, directory: Path, instance: Instance | None = None) -> BuildRequest:
     """The request of a first install. Whether the package fits this cluster and this hookrunner is not asked: it may be
     meant for others."""
     chosen = ChosenPackage(ResolvedVersion(package.version), package, directory)
-    prepared = PreparedBuild(addon, default_instance(addon), chosen, stock_capabilities())
+    prepared = PreparedBuild(addon, instance or default_instance(addon), chosen, stock_capabilities())
     return prepared.request(prepared.own_values(), BuildTerms(quotes=True))
 
 

@@ -17,8 +17,10 @@ from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadValues
 from hookrunner.linting.addon_checks import (
+    CheckedSource,
     check_build,
     check_cycle,
+    check_package_texts,
     check_placeholders,
     check_rules,
     check_source,
@@ -75,7 +77,15 @@ class AddonLinter:
         objects = [build.objects for build in builds if build.objects is not None]
         if len(objects) == len(source.packages) > 0:
             remarks += check_patch_rules(addon, list(chain.from_iterable(objects)))
-        return remarks
+        return [*remarks, *await self._check_texts(addon, values, source)]
+
+    async def _check_texts(self, addon: Addon, values: AddonValues, source: CheckedSource) -> list[ModuleRemark]:
+        """Remarks on texts that are not carried, one for each field, though all packages may have the same mistake."""
+        found = dict[object, ModuleRemark]()
+        for package in reversed(source.packages):
+            remarks = await check_package_texts(addon, values.schemas, package, self.builder, self.scratch)
+            found |= {(remark.path, remark.place): remark for remark in remarks}
+        return list(found.values())
 
 
 def refusal(path: Path, problem: str) -> ModuleRemark:

@@ -70,6 +70,10 @@ MODULE_CODES = {
     "key-unknown": Severity.WARNING,
     "value-lost": Severity.WARNING,
     "requires-unknown": Severity.WARNING,
+    "text-escapes": Severity.WARNING,
+    "text-unquoted": Severity.WARNING,
+    "text-changed": Severity.WARNING,
+    "name-unchecked": Severity.WARNING,
     "needs-values": Severity.INFO,
 }
 """Those about modules; docs/module-tools.md explains each."""

@@ -133,6 +133,71 @@ async def test_package_that_needs_hooks_is_no_mistake(addons: AddonLinter, tmp_p
     assert [finding.code for finding in findings] == ["needs-values"]
 
 
+CHART = f"{PACKAGE}/Chart.yaml"
+TEMPLATE = f"{PACKAGE}/templates/config.yaml"
+CHART_FILES = {
+    "addon.yaml": "object: {kind: Web}\n",
+    CHART: "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    f"{PACKAGE}/config.yaml": "",
+    f"{PACKAGE}/apart.yaml": "",
+    "openapi/values.yaml": "properties:\n  internal:\n    type: object\n    default: {}\n"
+    "    properties:\n      motd: {type: string, default: ''}\n",
+}
+QUOTED = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: {{ .Values.web.greeting | quote }}\n"
+    "  b: |\n    {{- .Values.web.internal.motd | nindent 4 }}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("", "", []),
+        (".greeting | quote", ".greeting", [("openapi/spec.yaml", 2, "text-unquoted")]),
+        (
+            "    {{- .Values.web.internal.motd | nindent 4 }}",
+            "    {{ .Values.web.internal.motd }}",
+            [("openapi/values.yaml", 6, "text-escapes")],
+        ),
+        ("name: web", "name: {{ .Values.web.greeting | quote }}", [("openapi/spec.yaml", 2, "name-unchecked")]),
+    ],
+)
+async def test_texts_that_are_not_carried_are_found_in_charts(
+    before: str, after: str, found: list[object], addons: AddonLinter, tmp_path: Path
+) -> None:
+    findings = await lint(addons, tmp_path, **CHART_FILES, **{TEMPLATE: QUOTED.replace(before, after, 1)})
+    top = tmp_path / "addons/web"
+    assert [(str(Path(one.path).relative_to(top)), one.line, one.code) for one in findings] == found
+
+
+async def test_placeholders_carry_any_text_but_names_need_a_pattern(addons: AddonLinter, tmp_path: Path) -> None:
+    named = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: __GREETING__}\ndata: {text: a __GREETING__ __NODES__}\n"
+    [finding] = await lint(addons, tmp_path, **{f"{PACKAGE}/config.yaml": named})
+    assert (finding.code, "give it a `pattern`" in finding.text) == ("name-unchecked", True)
+
+
+async def test_rules_in_cel_and_comments_are_obeyed(addons: AddonLinter, tmp_path: Path) -> None:
+    template = {TEMPLATE: QUOTED.replace(".greeting | quote", ".greeting")}
+    rule = (
+        "type: object\nproperties:\n  greeting: {type: string, default: Hello,\n"
+        "    x-kubernetes-validations: [{rule: \"self.matches('^[a-zA-Z0-9]*$')\"}]}\n"
+    )
+    silenced = (
+        "type: object\nproperties: {greeting: {type: string, default: Hello}} # hookrunner: ignore=text-unquoted\n"
+    )
+    for spec in (rule, silenced):
+        assert await lint(addons, tmp_path, **CHART_FILES, **template, **{"openapi/spec.yaml": spec}) == []
+
+
+async def test_an_addon_with_required_fields_is_tried_with_its_example(addons: AddonLinter, tmp_path: Path) -> None:
+    spec = GOOD["openapi/spec.yaml"].replace("{greeting", "{size: {type: integer}, greeting") + "required: [size]\n"
+    example = "apiVersion: addons.x-k8s.io/v1alpha1\nkind: Web\nmetadata: {name: a, namespace: b}\nspec: {size: 1}\n"
+    files = {**CHART_FILES, TEMPLATE: QUOTED.replace(".greeting | quote", ".greeting"), "openapi/spec.yaml": spec}
+    assert [one.code for one in await lint(addons, tmp_path, **files)] == ["needs-values"]
+    found = await lint(addons, tmp_path, **files, **{"example.yaml": example})
+    assert {one.code for one in found} == {"needs-values", "text-unquoted"}
+
+
 def test_every_code_is_found_here_and_explained() -> None:
     assert [code for code in ADDON_CODES if f"| `{code}` | {ADDON_CODES[code]} |" not in PAGE] == []
     assert ADDON_CODES.keys() - {row[2] for row in BAD} == set()

@@ -7,6 +7,7 @@ not serve.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner import safe_files
@@ -22,6 +23,8 @@ from hookrunner.linting.modules.module_remarks import (
     of_rule,
     of_template,
 )
+from hookrunner.linting.modules.text_checks import TextSubject, check_texts
+from hookrunner.linting.text_fields import SectionRules
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import RenderedChart
 from hookrunner.modules.offline import Offline, stock_capabilities
@@ -107,15 +110,33 @@ def _nodes(node: Node, seen: set[int]) -> Iterator[Node]:
 
 
 _NAMESPACE = "default"
+_NO_CHART = ("needs-values", "chart-refused", "manifest-refused")
 
 
 async def check_defaults(module: Module, offline: Offline, renderer: Renderer) -> list[ModuleRemark]:
-    """Remarks on default values, and on the chart if they are good enough for it."""
+    """Remarks on default values, and on the chart if they are good enough for it: with these values, and with hostile
+    texts."""
     schemas, values = offline.shelf.schemas[module.key], offline.store.effective(module.key)
     remarks = [*_default_values(module, schemas.values or schemas.config, values)]
     if module.chart and not remarks:
         remarks += await _check_chart(module, offline, renderer)
+        if not any(remark.code in _NO_CHART for remark in remarks):
+            remarks += await check_texts(_text_subject(module, offline, renderer))
     return remarks
+
+
+def _text_subject(module: Module, offline: Offline, renderer: Renderer) -> TextSubject:
+    schemas, section = offline.shelf.schemas[module.key], offline.store.effective(module.key)
+    order = offline.order(module.name, _NAMESPACE, {}, stock_capabilities())
+
+    async def render(section: JSON) -> list[JSON]:
+        rendered = await renderer.render(replace(order, values={**order.values, module.key: section}))
+        return [*rendered.objects, *(hook.obj for hook in rendered.hooks)]
+
+    own = schemas.config.defaults({}) if schemas.config else {}
+    layers = ((schemas.config, own), (schemas.values, section))
+    rules = [SectionRules(schema.node, schema.problems, values) for schema, values in layers if schema]
+    return TextSubject(module.directory, rules, section, render, is_chart=True)
 
 
 def _default_values(module: Module, schema: SectionSchema | None, values: object) -> Iterator[ModuleRemark]:

@@ -20,8 +20,11 @@ GOOD = {
     "openapi/config-values.yaml": "type: object\nproperties:\n"
     '  mode: {type: string, enum: ["on", "off"], default: "on"}\n  zone: {type: string}',
     "openapi/values.yaml": "x-extend: {schema: config-values.yaml}",
-    "templates/dns.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.dns.zone }}}",
+    "templates/dns.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dns}\n"
+    "data: {zone: {{ .Values.dns.zone | quote }}}",
 }
+CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dns}\ndata:\n"
+ZONE = "{zone: {{ .Values.dns.zone | quote }}}"
 CONFIG = "openapi/config-values.yaml"
 BAD = [
     ("module.yaml", "weight: heavy", "module-refused", "module.yaml:1", "weight must be of type integer"),
@@ -76,24 +79,52 @@ BAD = [
     ("templates/dns.yaml", "just text", "manifest-refused", "templates/dns.yaml:1", "not an object"),
     (
         "templates/dns.yaml",
-        "# a\n---\nkind: CronJob\napiVersion: batch/v1beta1\nmetadata: {name: {{ .Values.dns.zone }}}",
+        "# a\n---\nkind: CronJob\napiVersion: batch/v1beta1\nmetadata: {name: dns, labels: " + ZONE + "}",
         "kind-unserved",
         "templates/dns.yaml:3",
         "serves no CronJob as batch/v1beta1: CronJob is served as batch/v1",
     ),
     (
         "templates/dns.yaml",
-        "apiVersion: apps/v1\nkind: deployment\nmetadata: {name: {{ .Values.dns.zone }}}",
+        "apiVersion: apps/v1\nkind: deployment\nmetadata: {name: dns, labels: " + ZONE + "}",
         "kind-unserved",
         "templates/dns.yaml:2",
         "write kind: Deployment",
     ),
     (
         "templates/dns.yaml",
-        "apiVersion: v1\nkind: Jobs\nmetadata: {name: {{ .Values.dns.zone }}, annotations: {helm.sh/hook: test}}",
+        "apiVersion: v1\nkind: Jobs\nmetadata: {name: dns, labels: " + ZONE + ", annotations: {helm.sh/hook: test}}",
         "kind-unserved",
         "templates/dns.yaml:2",
         "Job is served as batch/v1",
+    ),
+    (
+        "templates/dns.yaml",
+        CONFIGMAP + "  zone: |\n    {{ .Values.dns.zone }}",
+        "text-escapes",
+        f"{CONFIG}:4",
+        "a text of `zone` with line ends changes the number",
+    ),
+    (
+        "templates/dns.yaml",
+        CONFIGMAP + '  zone: {{ .Values.dns.zone | replace "---" "" }}',
+        "text-unquoted",
+        f"{CONFIG}:4",
+        "tabs is not quoted, so that no YAML is rendered, in ConfigMap dns",
+    ),
+    (
+        "templates/dns.yaml",
+        CONFIGMAP + "  zone: {{ tpl .Values.dns.zone . | quote }}",
+        "text-changed",
+        f"{CONFIG}:4",
+        "with braces does not come back",
+    ),
+    (
+        "templates/dns.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.dns.zone | quote }}}",
+        "name-unchecked",
+        f"{CONFIG}:4",
+        "give it a `pattern`",
     ),
     ("hooks/a.sh", "#!/bin/sh\nexit 1", "refused", "hooks/a.sh:1", "cannot be asked"),
 ]
