@@ -56,6 +56,36 @@ def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @ends
+def test_settings_of_kube_proxy_stay_in_its_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str
+) -> None:
+    """Keys and values, which a hook writes as YAML into a text."""
+    flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
+    plain, attacked = (
+        printed(
+            capsys,
+            "addon",
+            "render",
+            instance(tmp_path, "KubeProxy", apiServer={"host": "api"}, config={text: {text: text}}),
+            *flags,
+        )
+        for text in ("hi", hostile(end))
+    )
+    assert identities(attacked) == identities(plain)
+    [config] = [obj for obj in attacked if obj["kind"] == "ConfigMap"]
+    assert yaml.safe_load(config["data"]["config.conf"])[hostile(end)] == {hostile(end): hostile(end)}
+
+
+@ends
+def test_settings_of_the_dashboard_stay_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+    settings = {"clusterName": hostile(end), "namespaceFallbackList": [hostile(end)[:60]]}
+    flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
+    attacked = printed(capsys, "addon", "render", instance(tmp_path, "Dashboard", settings=settings), *flags)
+    [config] = [obj for obj in attacked if obj["metadata"]["name"] == "kubernetes-dashboard-web-settings"]
+    assert json.loads(config["data"]["settings"]) == settings
+
+
+@ends
 def test_a_greeting_stays_a_greeting(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:

@@ -18,7 +18,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: kubernetes-dashboard-{{ .part }}
-  namespace: {{ $own.namespace }}
+  namespace: {{ $own.namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" . | nindent 4 }}
 spec:
@@ -42,12 +42,12 @@ spec:
       automountServiceAccountToken: false
       {{- end }}
       {{- with $own.priorityClassName }}
-      priorityClassName: {{ . }}
+      priorityClassName: {{ . | quote }}
       {{- end }}
       {{- with $own.imagePullSecrets }}
       imagePullSecrets:
       {{- range . }}
-      - name: {{ . }}
+      - name: {{ . | quote }}
       {{- end }}
       {{- end }}
       nodeSelector:
@@ -105,7 +105,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   name: kubernetes-dashboard-{{ .part }}
-  namespace: {{ $own.namespace }}
+  namespace: {{ $own.namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" . | nindent 4 }}
 spec:
@@ -122,7 +122,7 @@ apiVersion: v1
 kind: Service
 metadata:
   name: {{ .name | default (printf "kubernetes-dashboard-%s" .part) }}
-  namespace: {{ .root.Values.kubernetesDashboard.namespace }}
+  namespace: {{ .root.Values.kubernetesDashboard.namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" . | nindent 4 }}
 spec:
@@ -139,7 +139,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: kubernetes-dashboard-{{ .part }}
-  namespace: {{ $namespace }}
+  namespace: {{ $namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" . | nindent 4 }}
 {{- with .rules }}
@@ -148,7 +148,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: kubernetes-dashboard-{{ $.part }}
-  namespace: {{ $namespace }}
+  namespace: {{ $namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" $ | nindent 4 }}
 rules:
@@ -158,11 +158,11 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: kubernetes-dashboard-{{ $.part }}
-  namespace: {{ $namespace }}
+  namespace: {{ $namespace | quote }}
   labels:
     {{- include "kubernetes-dashboard.labels" $ | nindent 4 }}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubernetes-dashboard-{{ $.part }}}
 subjects:
-- {kind: ServiceAccount, name: kubernetes-dashboard-{{ $.part }}, namespace: {{ $namespace }}}
+- {kind: ServiceAccount, name: kubernetes-dashboard-{{ $.part }}, namespace: {{ $namespace | quote }}}
 {{- end }}
 {{- end }}

@@ -46,7 +46,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - --cloud-config=/cloud-config/config
 {{- end }}
 {{- with concat (keys $own.provider.env | sortAlpha) $own.provider.envSecretKeys }}
-- --cloud-env={{ join "," . }}
+- {{ printf "--cloud-env=%s" (join "," .) | quote }}
 {{- end }}
 {{- if ne $own.provider.providerTimeout "60s" }}
 - --provider-timeout={{ $own.provider.providerTimeout }}
@@ -82,7 +82,7 @@ priorityClassName: {{ eq $own.deploy.mode "daemonset" | ternary "system-node-cri
 {{- with $own.imagePullSecrets }}
 imagePullSecrets:
 {{- range . }}
-- name: {{ . }}
+- name: {{ . | quote }}
 {{- end }}
 {{- end }}
 nodeSelector: {kubernetes.io/os: linux}
@@ -114,7 +114,7 @@ volumes:
 {{- end }}
 {{- if $own.provider.configSecret }}
 - name: cloud-config
-  secret: {secretName: {{ $own.provider.configSecret }}, defaultMode: 0440, items: [{key: config, path: config}]}
+  secret: {secretName: {{ $own.provider.configSecret | quote }}, defaultMode: 0440, items: [{key: config, path: config}]}
 {{- end }}
 {{- end }}
 
@@ -130,10 +130,10 @@ env:
 {{- end }}
 - {name: HOOKRUNNER_DEBUG_UNIX_SOCKET, value: /tmp/debug.socket}
 {{- range $name := keys $own.provider.env | sortAlpha }}
-- {name: {{ $name }}, value: {{ get $own.provider.env $name | quote }}}
+- {name: {{ $name | quote }}, value: {{ get $own.provider.env $name | quote }}}
 {{- end }}
 {{- range $own.provider.envSecretKeys }}
-- {name: {{ . }}, valueFrom: {secretKeyRef: {name: {{ $own.provider.envSecret }}, key: {{ . }}}}}
+- {name: {{ . | quote }}, valueFrom: {secretKeyRef: {name: {{ $own.provider.envSecret | quote }}, key: {{ . | quote }}}}}
 {{- end }}
 resources:
   {{- toYaml $own.deploy.resources | nindent 2 }}
