@@ -24,7 +24,7 @@ from hookrunner.packages.package import Package
 from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
 
-_BUILDER = 1
+_BUILDER = 2
 """Raise it when the same inputs lead to other objects: everything is then built and compared again."""
 
 ReadScopes = Callable[[Collection[Kind]], Awaitable[Mapping[Kind, bool]]]

@@ -47,9 +47,12 @@ def unmarked(value: JSON) -> JSON:
 
 def harmless(values: JSON) -> JSON:
     """The values with letters in place of such characters; None if they have none."""
-    if not _PERHAPS.search(orjson.dumps(values)) or next(_places(values, ()), None) is None:
-        return None
-    return _mapped(values, _without)
+    return _mapped(values, _without) if has_any(values) else None
+
+
+def has_any(values: JSON) -> bool:
+    """Is there such a character in a text or a key?"""
+    return bool(_PERHAPS.search(orjson.dumps(values))) and next(_places(values, ()), None) is not None
 
 
 def require_same_structure(objects: Iterable[JSON], plain: Iterable[JSON], values: JSON) -> None:

@@ -33,6 +33,7 @@ from pathlib import Path
 import orjson
 
 from hookrunner import safe_files
+from hookrunner.charts import characters
 from hookrunner.errors import BadChart
 from hookrunner.model.releases import Capabilities
 from kubetypes import json_values
@@ -273,9 +274,10 @@ def inputs_digest(fingerprint: str, values: JSON, capabilities: Capabilities | N
     """The digest of everything that a release is made from. `fingerprint` stands for the files.
 
     `capabilities` are None for a chart that does not read them (`Scan`), so that a new CRD does not change its digest.
+    Values whose texts were read otherwise in 0.2.0 have another digest, so that objects made of a text are deleted.
     """
     versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
-    parts = [fingerprint, values, versions, dict(labels)]
+    parts = [fingerprint, values, versions, dict(labels), *(["characters"] if characters.has_any(values) else [])]
     return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
 
 

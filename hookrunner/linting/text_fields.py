@@ -55,7 +55,7 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class SectionRules:
-    """Rules for a section: `problems` says what is wrong with one, `section` is one without anything hostile. `root` is
+    """Rules for a section: `problems` lists what is wrong with one, `section` is one without anything hostile, `root`
     its schema."""
 
     root: Node

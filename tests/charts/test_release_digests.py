@@ -1,9 +1,22 @@
 """Equal inputs have equal digests, whatever the order of keys; each other input has another."""
 
+import hashlib
+
+import orjson
+
 from hookrunner.charts.chart_files import attempt_digest, inputs_digest
 from hookrunner.model.releases import Capabilities
 
 SEEN = Capabilities("v1.31.0", ("v1",))
+
+
+def test_values_that_were_read_otherwise_are_rendered_once_more() -> None:
+    known = {text: inputs_digest("f", {"a": text}, None, {}) for text in ("a\r\nb", "a\rb", "a\u2028b")}
+    before = {
+        text: hashlib.sha1(orjson.dumps(["f", {"a": text}, None, {}]), usedforsecurity=False).hexdigest()
+        for text in known
+    }
+    assert [known[text] == before[text] for text in known] == [True, False, False]
 
 
 def test_digest_changes_with_every_input_of_a_release() -> None:

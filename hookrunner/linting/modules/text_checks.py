@@ -116,7 +116,7 @@ class _TextCheck:
         self._subject = subject
         self.remarks: list[ModuleRemark] = []
         self._is_hopeless = False
-        """Nothing is rendered, whatever the fields have."""
+        """Nothing is rendered, also without texts in the fields."""
 
     async def try_together(self, probes: Sequence[_Probe], section: JSON) -> list[_Probe]:
         """Try fields at once; those that no object shows. Where harmless words are refused, fewer are tried."""
