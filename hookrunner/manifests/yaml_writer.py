@@ -17,6 +17,8 @@ _WORDS = re.compile(r"(?:y|n|yes|no|on|off|true|false|null)", re.IGNORECASE)
 _UNREADABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _BLOCK = re.compile(r"(?=\S)[^\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]*")
 
+_LONGEST_KEY = 1000
+
 
 def dump(value: JSON) -> str:
     """One document, ending with a newline."""
@@ -37,7 +39,7 @@ def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
         start = f"{head} " if head.endswith("-") else indent
         if head and start == indent:
             lines.append(head)
-        for mark, item in _entries(value):
+        for mark, item in _entries(value, indent):
             _write(lines, start + mark, item, indent + "  ")
             start = indent
     elif isinstance(value, str):
@@ -47,10 +49,16 @@ def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
         lines.append(f"{head} {orjson.dumps(value).decode()}")
 
 
-def _entries(value: JSON) -> Iterator[tuple[str, JSON]]:
+def _entries(value: JSON, indent: str) -> Iterator[tuple[str, JSON]]:
     if isinstance(value, dict):
-        return ((_text(key) + ":", item) for key, item in value.items())
+        return ((_key(key, indent), item) for key, item in value.items())
     return (("-", item) for item in value)
+
+
+def _key(key: str, indent: str) -> str:
+    """Parsers read no key of more than 1,024 characters, except after a question mark."""
+    text = _text(key)
+    return f"{text}:" if len(text) <= _LONGEST_KEY else f"? {text}\n{indent}:"
 
 
 @lru_cache(maxsize=4096)

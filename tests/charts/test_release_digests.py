@@ -12,10 +12,8 @@ SEEN = Capabilities("v1.31.0", ("v1",))
 
 def test_values_that_were_read_otherwise_are_rendered_once_more() -> None:
     known = {text: inputs_digest("f", {"a": text}, None, {}) for text in ("a\r\nb", "a\rb", "a\u2028b")}
-    before = {
-        text: hashlib.sha1(orjson.dumps(["f", {"a": text}, None, {}]), usedforsecurity=False).hexdigest()
-        for text in known
-    }
+    parts = {text: orjson.dumps(["f", {"a": text}, None, {}]) for text in known}
+    before = {text: hashlib.sha1(part, usedforsecurity=False).hexdigest() for text, part in parts.items()}
     assert [known[text] == before[text] for text in known] == [True, False, False]
 
 

@@ -58,6 +58,12 @@ def test_texts_are_texts_to_other_parsers_too(value: dict[str, JSON]) -> None:
     assert yaml.load(dump(value), Loader=yaml.CSafeLoader) == value
 
 
+def test_keys_that_are_too_long_for_a_line_are_read_back() -> None:
+    for key in ("a" * 2000, "a: b " * 300, "\r" * 600):
+        value = {"x": [{key: 1, "b": 2}, {"b": {key: {"c": [1]}}}, {key: [{"z": 1}]}], key: "a\nb", "l": {key: {}}}
+        assert [*documents(dump(value).encode(), YAML_1_1)] == [value]
+
+
 def test_manifest_is_readable_yaml() -> None:
     text = dump({"a": {"b": [1, {"x": "v1", "y": []}, [2, "three"]]}, "script": "#!/bin/sh\n\necho hi\n", "n": "on"})
     assert text == (

@@ -14,7 +14,8 @@ from kubetypes.json_values import JSON
 TREE = Path(__file__).parents[2]
 OBJECT = ["---", "apiVersion: v1", "kind: ServiceAccount", "metadata: {name: pwn}"]
 REST = ["---", "apiVersion: v1", "kind: ConfigMap", "metadata: {name: rest}", "data:", "  x: |", "    z"]
-ends = pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"], ids=ascii)
+ENDS = ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"]
+ends = pytest.mark.parametrize("end", ENDS, ids=ascii)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[JSON]:
@@ -55,30 +56,23 @@ def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert config["data"]["Corefile"].strip() == hostile("\n" if end == "\r\n" else end)
 
 
-@ends
-def test_settings_of_kube_proxy_stay_in_its_configuration(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str
-) -> None:
+def test_settings_of_kube_proxy_stay_in_its_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys and values, which a hook writes as YAML into a text."""
+    attack = "hi" + "".join(f"{end}---{end}a: b" for end in ENDS)
     flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
     plain, attacked = (
         printed(
-            capsys,
-            "addon",
-            "render",
-            instance(tmp_path, "KubeProxy", apiServer={"host": "api"}, config={text: {text: text}}),
-            *flags,
+            capsys, "addon", "render", instance(tmp_path, "KubeProxy", apiServer={"host": "api"}, config=spec), *flags
         )
-        for text in ("hi", hostile(end))
+        for spec in ({"hi": "hi"}, {attack: {attack: attack}})
     )
     assert identities(attacked) == identities(plain)
     [config] = [obj for obj in attacked if obj["kind"] == "ConfigMap"]
-    assert yaml.safe_load(config["data"]["config.conf"])[hostile(end)] == {hostile(end): hostile(end)}
+    assert yaml.safe_load(config["data"]["config.conf"])[attack] == {attack: attack}
 
 
-@ends
-def test_settings_of_the_dashboard_stay_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
-    settings = {"clusterName": hostile(end), "namespaceFallbackList": [hostile(end)[:60]]}
+def test_settings_of_the_dashboard_stay_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = {"clusterName": "\x07\x7f".join(ENDS), "namespaceFallbackList": [hostile(end)[:60] for end in ENDS]}
     flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
     attacked = printed(capsys, "addon", "render", instance(tmp_path, "Dashboard", settings=settings), *flags)
     [config] = [obj for obj in attacked if obj["metadata"]["name"] == "kubernetes-dashboard-web-settings"]
