@@ -40,8 +40,9 @@ def addon_lint(paths: tuple[Path, ...], directories: tuple[str, ...], form: Find
     hookrunner addon lint -o github --strict        in a workflow
 
     Looked at are addon.yaml, schemas and their defaults, values.yaml, channels, packages and the objects that they lead
-    to with default values, and hooks as by `hookrunner hook lint`. Errors are what would be refused. A comment
-    `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
+    to with default values and with hostile texts in all text fields, and hooks as by `hookrunner hook lint`. Errors are
+    what would be refused. A comment `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2
+    for bad usage, else with 0.
     """
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     addons = addon_paths(paths, directories)

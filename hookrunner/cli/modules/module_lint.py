@@ -36,8 +36,9 @@ def module_lint(paths: tuple[Path, ...], directories: tuple[str, ...], form: Fin
     hookrunner module lint -o github --strict        in a workflow
 
     Looked at are names and module.yaml, schemas and their defaults, values.yaml, crds/, the chart rendered with default
-    values, and hooks as by `hookrunner hook lint`. Errors are what would be refused. A comment
-    `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage, else with 0.
+    values and with hostile texts in all text fields, and hooks as by `hookrunner hook lint`. Errors are what would be
+    refused. A comment `# hookrunner: ignore=CODE` silences a warning. It ends with 1 for errors, with 2 for bad usage,
+    else with 0.
     """
     loaded = settings.load({}, click.get_current_context().find_root().info_name or "")
     modules = module_paths(named_paths(paths, directories, loaded))
