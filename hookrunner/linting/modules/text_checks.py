@@ -20,7 +20,8 @@ from kubetypes.json_values import JSON
 Render = Callable[[JSON], Awaitable[Sequence[JSON]]]
 """Renders a section of the values; the objects and Helm hooks. Raises BadChart, RenderFailed."""
 
-_MOST_FIELDS = 150
+_MOST_FIELDS = 1000
+"""A look at each alone then takes half a minute."""
 _REFUSALS = (RenderFailed, BadChart, BadPatch, KubeError)
 _CHART_HINT = "write it by `quote` or `toJson`, or in a block (`|`) by `nindent N`"
 _FILES_HINT = "let its placeholder be a whole value, or stand in a block with `{value: …, indent: N}`"
