@@ -7,6 +7,7 @@ that no float holds.
 """
 
 import re
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import orjson
@@ -18,6 +19,9 @@ JSON: TypeAlias = Any
 
 _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 _NO_SHAPE = bytes(set(range(256)) - set(_OPENING + _CLOSING + _COMMA))
+_ONE_KIND = bytes.maketrans(_OPENING + _CLOSING, b"[[]]")
+_LEVEL = {ord("["): 1, ord("]"): -1}
+_USUAL_DEPTH = 8
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 
 
@@ -59,18 +63,26 @@ def _checked_shape(text: bytes | bytearray, bounds: DocumentBounds) -> bytes:
     """The brackets and commas of a text, those in strings perhaps included. Raises TooLarge."""
     Tally(bounds).add(len(text), 0)
     shape = bytes(text.translate(None, _NO_SHAPE))
-    if len(shape) > bounds.values:
+    if _values_in(shape) > bounds.values:
         shape = _STRING.sub(b"", text).translate(None, _NO_SHAPE)
-        Tally(bounds).add(0, 1 + len(shape) - shape.count(b"]") - shape.count(b"}"))
+        Tally(bounds).add(0, _values_in(shape))
     return shape
 
 
+def _values_in(shape: bytes) -> int:
+    return 1 + shape.count(b",") + shape.count(b"[") + shape.count(b"{")
+
+
 def _is_deep(shape: bytes) -> bool:
-    """Whether brackets remain when the innermost pairs have been taken away as often as values may be nested."""
-    brackets = shape.translate(None, _COMMA)
-    for _ in range(DEPTH):
-        before = len(brackets)
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if len(brackets) == before:  # nothing is left, or what strings brought
-            break
-    return bool(brackets)
+    """Whether values are nested deeper than `DEPTH`, or perhaps: if brackets have no partner, strings brought them.
+
+    Most texts are flat: of these nothing is left when the innermost pairs have been taken away some times, which costs
+    less than to count levels, and takes away one level each time. To do only that would cost a deep text its size times
+    its depth."""
+    brackets = shape.translate(_ONE_KIND, _COMMA)
+    for _ in range(_USUAL_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    if not brackets:
+        return False
+    levels = [*accumulate(map(_LEVEL.__getitem__, brackets))]
+    return max(levels) > DEPTH - _USUAL_DEPTH or min(levels) < 0 or levels[-1] != 0

@@ -14,7 +14,7 @@ from hookrunner.cloud.provider.result_fields import UnusableField
 from hookrunner.cloud.provider.wire_answers import unavailable
 from kubetypes.json_values import JSON
 
-MOST_PARALLEL, MOST_IN_A_BATCH, LONGEST_TIMEOUT = 256, 10_000, 3600
+MOST_PARALLEL, MOST_IN_A_BATCH, LONGEST_TIMEOUT = 256, 2500, 3600
 _DEFAULTS = CloudCapabilities("", ())
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://\S*")

@@ -1,10 +1,11 @@
 """One call of the cloud's program, one process: the request on standard input, the answer on standard output.
 
 It leads a process group of its own in the directory of the executable. At its deadline the group gets SIGTERM, 2 s
-later SIGKILL; what it leaves behind in its group is killed. Whatever is not exit code 0 with an answer of at most
-16 MiB is `Unavailable`. Lines on standard error go to the log with provider and verb.
+later SIGKILL; what it leaves behind in its group is killed. Any end but exit code 0 with an answer of at most 2 MiB is
+`Unavailable`. Lines on standard error go to the log with provider and verb.
 """
 
+import asyncio
 from typing import Protocol
 
 from hookrunner import log
@@ -47,7 +48,9 @@ class ProcessTransport:
             raise unavailable(f"it printed more than {ANSWER.size >> 20} MiB on standard output")
         if not end.ok:
             raise unavailable(f"{end}; its own messages are in the log")
-        return read_answer(answer.text)
+        printed = read_answer(answer.text)
+        await asyncio.sleep(0)  # parsing takes the loop long enough, its result is read in another step
+        return printed
 
 
 class ProviderLog:

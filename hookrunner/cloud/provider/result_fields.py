@@ -6,7 +6,7 @@ A number where a text belongs is an error, not `"7"`: what a program prints by m
 `UnusableField`, which is caught where it is known what else is spoiled: one entry of a list, or the call.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import TypeVar
 
 from hookrunner import log, redaction
@@ -17,6 +17,12 @@ from kubetypes.json_values import JSON
 _log = log.get("cloud.provider")
 
 T = TypeVar("T")
+
+MOST_ITEMS = 10_000
+"""Entries of one list: they are read in one step of the event loop, some microseconds for each."""
+MOST_LABELS, MOST_INGRESSES = 256, 256
+"""Of one Node and of one Service. More are a mistake of the provider, and each costs a check of its syntax."""
+_LOGGED = 3
 
 
 class UnusableField(Exception):
@@ -61,29 +67,31 @@ def mapping(entry: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
     return value or {}
 
 
-def texts(entry: Mapping[str, JSON], key: str) -> Mapping[str, str]:
-    """An object of texts."""
+def texts(entry: Mapping[str, JSON], key: str, most: int) -> Mapping[str, str]:
+    """An object of so many texts at most."""
     values = mapping(entry, key)
+    _require_few(values, key, most)
     for name in values:
         if not isinstance(values[name], str):
             raise UnusableField(f"'{key}': {redaction.key(name)} must be a text; put it in quotes")
     return values
 
 
-def items(entry: Mapping[str, JSON], key: str, is_required: bool = False) -> list[JSON]:
-    """A list, empty if it is left out."""
+def items(entry: Mapping[str, JSON], key: str, is_required: bool = False, most: int = MOST_ITEMS) -> list[JSON]:
+    """A list of so many items at most, empty if it is left out."""
     value = entry.get(key)
     if value is None and not is_required:
         return []
     if not isinstance(value, list):
         hint = suggestion(key, entry) if value is None else ""
         raise UnusableField(f"'{key}' must be a list{', and is missing' if value is None else ''}{hint}")
+    _require_few(value, key, most)
     return value
 
 
-def objects(entry: Mapping[str, JSON], key: str) -> Iterator[Mapping[str, JSON]]:
+def objects(entry: Mapping[str, JSON], key: str, most: int = MOST_ITEMS) -> Iterator[Mapping[str, JSON]]:
     """The items of a list that may be left out; each is an object."""
-    for index, item in enumerate(items(entry, key)):
+    for index, item in enumerate(items(entry, key, most=most)):
         if not isinstance(item, dict):
             raise UnusableField(f"'{key}[{index}]' must be an object, not {redaction.kind(item)}")
         yield item
@@ -100,16 +108,25 @@ def ingress(status: Mapping[str, JSON]) -> tuple[Ingress, ...]:
     """The addresses of a load balancer. One that is unusable spoils all: without it the list would mean another."""
     return tuple(
         Ingress(text(item, "ip"), text(item, "hostname"), text(item, "ipMode"), tuple(objects(item, "ports")))
-        for item in objects(status, "ingress")
+        for item in objects(status, "ingress", MOST_INGRESSES)
     )
 
 
 def usable(entries: Iterable[JSON], read: Callable[[Mapping[str, JSON]], T], what: str) -> Iterator[T]:
-    """What `read` makes of each entry; the others are left out and logged, since they spoil only themselves."""
+    """What `read` makes of each entry; the others are left out and logged, since they spoil only themselves. One record
+    for all of them: thousands would hold up the loop, and bury the rest of the log."""
+    problems: list[str] = []
     for index, entry in enumerate(entries):
         try:
             if not isinstance(entry, dict):
                 raise UnusableField(f"it must be an object, not {redaction.kind(entry)}")
             yield read(entry)
         except UnusableField as error:
-            _log.warn("unusable entry in the provider's answer", entry=f"{what}[{index}]", error=error)
+            problems.append(f"{what}[{index}]: {error}")
+    if problems:
+        _log.warn("unusable entries in the provider's answer", number=len(problems), first=problems[:_LOGGED])
+
+
+def _require_few(values: Sized, key: str, most: int) -> None:
+    if len(values) > most:
+        raise UnusableField(f"'{key}' has {len(values):,} entries, at most {most:,} are read")

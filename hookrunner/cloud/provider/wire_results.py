@@ -106,7 +106,7 @@ def _metadata(entry: Result) -> InstanceMetadata:
         zone=fields.text(entry, "zone"),
         region=fields.text(entry, "region"),
         addresses=fields.addresses(entry, "addresses"),
-        additional_labels=fields.texts(entry, "additionalLabels"),
+        additional_labels=fields.texts(entry, "additionalLabels", fields.MOST_LABELS),
     )
 
 

@@ -51,7 +51,7 @@ async def served_probe(executable: Path, **environment: str) -> AsyncIterator[Pr
         ("no-such-program", 60, "exit-code", "the end of its log: "),
         ("kill -9 $$", 60, "exit-code", "ended with killed by SIGKILL"),
         ("sleep 60", 0.5, "deadline", "had not ended after 0.5 s"),
-        ("trap '' TERM; cat >/dev/null; head -c 20M /dev/zero | tr '\\0' x", 60, "one-document", "more than 16 MiB"),
+        ("trap '' TERM; cat >/dev/null; head -c 20M /dev/zero | tr '\\0' x", 60, "one-document", "more than 2 MiB"),
         ("echo hello", 60, "one-document", "is not JSON: 'hello'"),
     ],
 )

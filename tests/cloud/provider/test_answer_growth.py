@@ -1,0 +1,126 @@
+"""What an answer costs: time grows as its size does, and one of the largest holds up the event loop for a moment only.
+
+Times are of the processor, the best of three: other processes do not count.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import orjson
+import pytest
+
+from hookrunner.cloud.answers import ProviderError, Want
+from hookrunner.cloud.provider import wire_results
+from hookrunner.cloud.provider.capability_results import MOST_IN_A_BATCH
+from hookrunner.cloud.provider.result_fields import MOST_ITEMS
+from hookrunner.cloud.provider.wire_answers import ANSWER, read_answer
+from kubetypes.json_values import JSON
+
+pytestmark = pytest.mark.slow
+_FACTOR = 3
+"""By how much a size may cost more than its share: small ones are measured in microseconds."""
+_STEP = 10
+"""A step of the loop may take so many times as long as `orjson.loads` of 1 MiB."""
+
+
+def filled(begin: str, part: Callable[[int], str], end: str, number: int) -> bytes:
+    """So many parts, or as many as an answer may have bytes for."""
+    length = max(len(part(0).encode()), len(part(number).encode())) + 1
+    number = min(number, (ANSWER.size - len(begin + end)) // length)
+    return (begin + ",".join(part(index) for index in range(number)) + end).encode()
+
+
+def machine(index: int) -> str:
+    """A usual entry of an answer about instances: 12 values."""
+    return (
+        f'{{"name":"worker-{index}","state":"running","providerID":"sim:///{index}","instanceType":"small",'
+        '"zone":"zone-a","region":"region-1","addresses":[{"type":"InternalIP","address":"10.0.0.1"}]}'
+    )
+
+
+SHAPES: dict[str, Callable[[int], bytes]] = {
+    "a repeated key": lambda size: filled("{", lambda i: f'"k{i}":0', f',"k{size - 1}":0}}', size - 1),
+    "keys": lambda size: filled("{", lambda i: f'"k{i}":0', "}", size),
+    "long keys": lambda size: filled("{", lambda i: f'"{i:034d}":0', "}", size),
+    "objects": lambda size: filled('{"a":[', lambda i: '{"k":0}', "]}", size // 2),
+    "the last repeats one": lambda size: filled('{"a":[', lambda i: '{"k":0}', ',{"k":0,"k":1}]}', size // 2 - 2),
+    "numbers": lambda size: filled('{"a":[', lambda i: "1.2345678901234567e-100", "]}", size - 2),
+    "escapes": lambda size: filled('{"a":"', lambda i: r"\"\n\\", '"}', size * 5),
+    "deep": lambda size: filled('{"a":[', lambda i: "[" * 100 + "]" * 100, "]}", size // 101),
+    "instances": lambda size: filled('{"instances":[', machine, "]}", size // 12),
+}
+LISTS: dict[str, Callable[[int], JSON]] = {
+    "instances": lambda number: {"instances": [orjson.loads(machine(index)) for index in range(number)]},
+    "routes": lambda number: {"routes": [{"destinationCIDR": "10.0.0.0/24", "targetNode": "a"}] * number},
+    "null": lambda number: {"routes": [None] * number},
+    "balancers": lambda number: {"loadBalancers": [{"name": "a", "uid": "u"}] * number},
+    "unusable balancers": lambda number: {"loadBalancers": [{"name": 7}] * number},
+    "labels": lambda number: {"instances": [{"name": "worker-1", "additionalLabels": dict.fromkeys(_names(number))}]},
+    "ingress": lambda number: {"status": {"ingress": [{"ip": "10.0.0.1", "ports": [{}] * 3}] * number}},
+    "results": lambda number: {"create": [{"error": {"code": "Boom", "message": "no room " * 10}}] * number},
+}
+READERS: dict[str, Callable[[JSON, int], object]] = {
+    "routes": lambda result, _: wire_results.read_routes(result),
+    "loadBalancers": lambda result, _: wire_results.read_load_balancers(result),
+    "instances": lambda result, number: wire_results.read_instances(result, NAMES[:number], set(Want)),
+    "status": lambda result, _: wire_results.read_ensured(result),
+    "create": lambda result, number: wire_results.read_applied(result, number, 0),
+}
+
+
+def _names(number: int) -> list[str]:
+    return [f"worker-{index}" for index in range(number)]
+
+
+NAMES = _names(MOST_IN_A_BATCH)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The processor time of the fastest of three."""
+    return min(_once(work) for _ in range(3))
+
+
+def _once(work: Callable[[], object]) -> float:
+    began = time.thread_time()
+    with suppress(ProviderError):
+        work()
+    return time.thread_time() - began
+
+
+def unit() -> float:
+    """What `orjson.loads` takes for 1 MiB."""
+    text = filled('{"instances":[', machine, "]}", 100_000)[: 1 << 20]
+    text = text[: text.rindex(b",{")] + b"]}"
+    return seconds(lambda: orjson.loads(text))
+
+
+def too_slow(times: Iterable[tuple[str, float]], most: float) -> dict[str, str]:
+    return {name: f"{taken * 1000:.0f} ms of {most * 1000:.0f}" for name, taken in times if taken > most}
+
+
+def test_an_answer_of_the_allowed_size_is_parsed_in_one_short_step() -> None:
+    texts = {name: make(ANSWER.values - 10) for name, make in SHAPES.items()}
+    assert {name for name, text in texts.items() if len(text) > ANSWER.size} == set()
+    times = [(name, seconds(lambda text=text: read_answer(text))) for name, text in texts.items()]  # type: ignore[misc]
+    assert too_slow(times, _STEP * unit()) == {}
+
+
+def test_a_result_of_the_allowed_length_is_read_in_one_short_step() -> None:
+    times = [(name, reading(name, number)) for name in LISTS for number in (MOST_ITEMS, 50_000)]
+    assert too_slow(times, _STEP * unit()) == {}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_as_the_text(shape: str) -> None:
+    small, medium, large = (SHAPES[shape](size) for size in (990, 9_900, 99_000))
+    share = seconds(lambda: read_answer(small)) / len(small)
+    grown = [seconds(lambda text=text: read_answer(text)) / len(text) for text in (medium, large)]  # type: ignore[misc]
+    assert [size for size in grown if size > _FACTOR * share] == []
+
+
+def reading(name: str, number: int) -> float:
+    """Seconds of reading a result with so many entries."""
+    result = LISTS[name](number)
+    (kind,) = result
+    return seconds(lambda: READERS[kind](result, number))
