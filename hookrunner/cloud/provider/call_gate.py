@@ -1,26 +1,35 @@
 """Who may call the cloud's program now: so many at once, some calls never side by side, and none during a pause.
 
-    async with gate.turn("routes"):
+    async with gate.turn(CallKind.OTHERS, "routes"):
         ...                 # one call
     gate.pause(42.0)        # the cloud is throttling: no other call begins before then
 
 A *lane* is a name for calls that must not run side by side: all `routes-*`, the `lb-*` of one Service, `instances`.
-Turns come in the order in which they were asked for. Calls under way are not touched by a pause. At the end of the
-process those that wait are refused: a pause may last an hour, and the next leader waits.
+Turns of one kind come in the order in which they were asked for. A place is kept for each kind: load balancers at which
+the cloud hangs keep no new Node waiting, and Nodes keep no load balancer waiting. Calls under way are not touched by a
+pause. At the end of the process those that wait are refused: a pause may last an hour, and the next leader waits.
 """
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from kubetypes.timers import TICK
 
 LEFT_TO_THE_NEXT = 1.0
 """Seconds after which a refused question may be asked again: by then this process is gone."""
+
+
+class CallKind(Enum):
+    """What a call is about: instances, or anything else."""
+
+    INSTANCES = auto()
+    OTHERS = auto()
 
 
 @dataclass(slots=True)
@@ -32,12 +41,15 @@ class _Lane:
 
 
 class CallGate:
-    """The turns of one provider. `limit` calls run at once."""
+    """The turns of one provider. `limit` calls run at once, of one kind one less; with a limit of 1 the kinds take
+    turns while calls of both wait."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._running = 0
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._running = Counter[CallKind]()
+        self._queues: dict[CallKind, deque[asyncio.Future[None]]] = {kind: deque() for kind in CallKind}
+        self._last = CallKind.OTHERS
+        """The kind of the last turn."""
         self._lanes: dict[str, _Lane] = {}
         self._resume_at = 0.0
         self._closed = asyncio.Event()
@@ -56,27 +68,27 @@ class CallGate:
     def close(self) -> None:
         """No other turn begins. Calls under way go on."""
         self._closed.set()
-        while self._queue:
-            place = self._queue.popleft()
-            if not place.done():
-                place.set_exception(_refusal())
+        for queue in self._queues.values():
+            while queue:
+                place = queue.popleft()
+                if not place.done():
+                    place.set_exception(_refusal())
 
     def pause(self, seconds: float) -> None:
         """No turn begins for so long. A longer pause stays."""
         self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + seconds)
 
     @asynccontextmanager
-    async def turn(self, lane: str = "") -> AsyncIterator[None]:
+    async def turn(self, kind: CallKind, lane: str = "") -> AsyncIterator[None]:
         """Wait for the lane, for a free place and for the end of the pause. Raises ProviderError (`Pending`) after
         `close`."""
         async with self._in_lane(lane):
-            await self._enter()
+            await self._enter(kind)
             try:
                 await self._wait_for_resume()
                 yield
             finally:
-                self._running -= 1
-                self._admit()
+                self._leave(kind)
 
     @asynccontextmanager
     async def _in_lane(self, name: str) -> AsyncIterator[None]:
@@ -93,28 +105,40 @@ class CallGate:
             if not lane.users:
                 del self._lanes[name]
 
-    async def _enter(self) -> None:
+    async def _enter(self, kind: CallKind) -> None:
         if self._closed.is_set():
             raise _refusal()
         place = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
+        self._queues[kind].append(place)
         self._admit()
         try:
             await place
         except asyncio.CancelledError:
             with suppress(ValueError):
-                self._queue.remove(place)
+                self._queues[kind].remove(place)
             if place.done() and not place.cancelled():  # it was given the place in the same moment
-                self._running -= 1
-                self._admit()
+                self._leave(kind)
             raise
 
+    def _leave(self, kind: CallKind) -> None:
+        self._running[kind] -= 1
+        self._admit()
+
     def _admit(self) -> None:
-        while self._queue and self._running < self._limit:
-            place = self._queue.popleft()
+        while kind := self._choose_kind():
+            place = self._queues[kind].popleft()
             if not place.done():
-                self._running += 1
+                self._running[kind] += 1
+                self._last = kind
                 place.set_result(None)
+
+    def _choose_kind(self) -> CallKind | None:
+        """Whose turn it is; None while no call waits that may begin."""
+        if self._running.total() >= self._limit:
+            return None
+        most = max(1, self._limit - 1)
+        ready = [kind for kind, queue in self._queues.items() if queue and self._running[kind] < most]
+        return min(ready, key=lambda kind: kind is self._last, default=None)
 
     async def _wait_for_resume(self) -> None:
         """A pause may be prolonged while it is waited for."""

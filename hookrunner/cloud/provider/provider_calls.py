@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.provider.call_gate import CallGate
+from hookrunner.cloud.provider.call_gate import CallGate, CallKind
 from hookrunner.cloud.provider.process_transport import ProcessTransport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import ServeTransport
@@ -89,7 +89,8 @@ class ProviderCalls:
 
     async def call(self, verb: CloudVerb, params: JSON, read: Callable[[dict[str, JSON]], T], lane: str = "") -> T:
         """What `read` makes of the result of a call, when it is its turn (`call_gate.py`). Raises ProviderError."""
-        async with self._gate.turn(lane):
+        kind = CallKind.INSTANCES if verb is CloudVerb.INSTANCES else CallKind.OTHERS
+        async with self._gate.turn(kind, lane):
             began_at, start = time.time(), time.monotonic()
             error: ProviderError | None = None
             try:

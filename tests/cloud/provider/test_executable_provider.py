@@ -186,20 +186,29 @@ print(json.dumps(json.loads(pathlib.Path(config).read_text())[request["verb"]]))
 
 
 @pytest.mark.slow
-async def test_no_more_programs_run_at_once_than_it_allows(cloud: Cloud, tmp_path: Path) -> None:
+async def test_no_more_programs_run_at_once_than_it_allows_and_nodes_wait_for_no_load_balancer(
+    cloud: Cloud, tmp_path: Path
+) -> None:
     cloud.program.write_text(SLOW.format(python=sys.executable))
     log, go = tmp_path / "answers.json.log", tmp_path / "answers.json.go"
     log.touch()
-    limited = {"providerName": "sim", "interfaces": EVERYTHING, "limits": {"maxParallel": 2}}
-    cloud.answer(capabilities={"result": limited}, lb_get={"result": {"exists": False}})
+    limited = {"providerName": "sim", "interfaces": EVERYTHING, "limits": {"maxParallel": 3}}
+    cloud.answer(
+        capabilities={"result": limited},
+        lb_get={"result": {"exists": False}},
+        instances={"result": {"instances": [{"name": "n1", "state": "skip"}]}},
+    )
     services = [LoadBalancerRequest({"metadata": {"name": "web", "uid": f"u{number}"}}, "a") for number in range(5)]
     async with cloud.provider() as provider, asyncio.timeout(PATIENCE):
         calls = [asyncio.create_task(provider.get_load_balancer(service)) for service in services]
         await until(lambda: log.read_text().count("begin") == 2, "two calls to begin")
+        asked = asyncio.create_task(provider.ask_instances([NODE], {Want.STATE}))
+        await until(lambda: log.read_text().count("begin") == 3, "the call about Nodes to begin, while those two hang")
         go.touch()
         assert await asyncio.gather(*calls) == [LoadBalancerState(False)] * 5
+        assert (await asked)["n1"] == InstanceAnswer(InstanceState.SKIP)
     steps = [1 if line == "begin" else -1 for line in log.read_text().split()]
-    assert (len(steps), max(accumulate(steps))) == (10, 2)
+    assert (len(steps), max(accumulate(steps))) == (12, 3)
 
 
 @pytest.mark.slow
