@@ -36,6 +36,7 @@ from hookrunner.model.addon_status import (
     ObjectReport,
 )
 from hookrunner.model.addons import RECONCILE
+from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
 _ALWAYS = ("healthy", "errors", "observedGeneration")
@@ -121,6 +122,8 @@ def _errors(facts: InstanceFacts, state: AddonObstacle) -> list[str]:
 
 
 def _cut(text: str) -> str:
+    """A message as a status has it. Hooks, charts and API servers write them: a terminal obeys nothing in it."""
+    text = printable_text(text)
     return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 

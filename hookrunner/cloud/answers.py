@@ -90,7 +90,8 @@ class NodeAddress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InstanceMetadata:
-    """What a Node takes over from its machine. Empty means that the cloud did not say."""
+    """What a Node takes over from its machine. Empty means that the cloud did not say. `problems`: why nothing of it
+    can be used, each as a sentence that people may see (`shown_texts.py`); all else is empty then."""
 
     provider_id: str = ""
     instance_type: str = ""
@@ -98,6 +99,7 @@ class InstanceMetadata:
     region: str = ""
     addresses: tuple[NodeAddress, ...] = ()
     additional_labels: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

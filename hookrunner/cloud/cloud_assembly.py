@@ -69,7 +69,8 @@ class Cloud:
         self._provider = ExecutableProvider(program, parts.children, CallMeter(parts.metrics))
         self._nodes = NodeInformer(parts.kube.watches)
         self._services = ServiceInformer(parts.kube.watches)
-        self._events = EventRecorder(parts.kube.patcher)
+        self._mask = program.masked
+        self._events = EventRecorder(parts.kube.patcher, mask=program.masked)
         self._node_writer = NodeWriter(client, self._nodes)
         self._service_writer = ServiceWriter(client)
         self._terms = LeaderTerms(self._provider.follow_capabilities, self._loops_for)
@@ -149,18 +150,18 @@ class Cloud:
         return LifecycleLoop(self._nodes, self._provider, self._node_writer, reports, policy)
 
     def _service_loop(self) -> ServiceLoop:
-        reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics)
+        reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics, self._mask)
         looks_first = is_upstream(self._settings)
         actions = BalancerActions(self._services, self._provider, self._service_writer, reports, looks_first)
         return ServiceLoop(self._services, self._nodes, actions, reports, service_policy(self._settings))
 
     def _route_loop(self) -> RouteLoop:
-        reports = RouteReports(self._events.source(ROUTE_SOURCE), self._metrics)
+        reports = RouteReports(self._events.source(ROUTE_SOURCE), self._metrics, self._mask)
         policy = route_policy(self._settings)
         return RouteLoop(self._nodes, self._provider, self._client, reports, policy)
 
     def _node_reports(self, source: str) -> NodeReports:
-        return NodeReports(self._events.source(source), NodeCounters(self._metrics))
+        return NodeReports(self._events.source(source), NodeCounters(self._metrics), self._mask)
 
     def _sources(self, program: ProviderProgram) -> CloudSources:
         return CloudSources(
@@ -172,6 +173,7 @@ class Cloud:
             terms=self._terms,
             obstacle=self._obstacle,
             watches_services=self._watches_services,
+            mask=self._mask,
         )
 
     def _obstacle(self) -> str:

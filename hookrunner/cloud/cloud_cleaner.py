@@ -161,8 +161,10 @@ async def assemble_cleaner(
         if elector:
             fenced = FencedClient(credentials, meter, lambda: elector.is_leader, writer)
             writer = await stack.enter_async_context(fenced)
-        events, provider = EventRecorder(client), ExecutableProvider(program, children, CallMeter(metrics))
+        events = EventRecorder(client, mask=program.masked)
+        provider = ExecutableProvider(program, children, CallMeter(metrics))
         watches = Watches(client, Discovery(client), metrics, settings.kube.watch_idle_timeout)
-        services, reports = ServiceInformer(watches), ServiceReports(events.source(SERVICE_SOURCE), metrics)
+        services = ServiceInformer(watches)
+        reports = ServiceReports(events.source(SERVICE_SOURCE), metrics, program.masked)
         actions = BalancerActions(services, provider, ServiceWriter(writer), reports, is_upstream(settings))
         yield CloudCleaner(CleanerParts(provider, services, actions, events, elector), settings, with_routes)

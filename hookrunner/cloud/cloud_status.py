@@ -7,7 +7,7 @@ A replica that does not lead is ready: its provider has answered, its watches ar
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from hookrunner.cloud.answers import CloudCapabilities, ListedLoadBalancer, ProviderError
@@ -20,6 +20,7 @@ from hookrunner.cloud.orphan_search import find_orphans
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
+from hookrunner.cloud.shown_texts import Mask
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.cloud import (
@@ -32,6 +33,7 @@ from hookrunner.model.cloud import (
     ProviderDump,
 )
 from hookrunner.model.status import one_line, some
+from hookrunner.printable import printable
 
 LONG = 300.0
 """Seconds for which a Node may be without initialisation before `/readyz` names it."""
@@ -80,7 +82,7 @@ class Leadership(Protocol):
 @dataclass(frozen=True, slots=True)
 class CloudSources:
     """What is shown. `path` is the provider's; `obstacle` why the settings and the provider do not fit together;
-    `watches_services` whether Services are looked at."""
+    `watches_services` whether Services are looked at; `mask` takes the provider's secrets out of texts."""
 
     path: str
     provider: WatchedProvider
@@ -90,6 +92,7 @@ class CloudSources:
     terms: LeaderTerms
     obstacle: Callable[[], str]
     watches_services: Callable[[], bool]
+    mask: Mask = str
 
 
 class CloudReports:
@@ -115,12 +118,12 @@ class CloudReports:
         return CloudDump(
             provider=self._provider(),
             leads=self._of.leadership.is_leader,
-            leader=self._of.leadership.holder,
-            loops=tuple((name, _problem_of(loop)) for name, loop in self._of.terms.loops.items()),
+            leader=self._line(self._of.leadership.holder),
+            loops=tuple((name, self._line(_problem_of(loop))) for name, loop in self._of.terms.loops.items()),
             nodes=tuple(self._node(node) for node in self._of.nodes),
             deletions=self._deletions(),
             services=tuple(self._services()),
-            calls=tuple(_shown_call(call) for call in self._of.provider.calls.recent),
+            calls=tuple(map(self._call, self._of.provider.calls.recent)),
         )
 
     def release(self) -> Sequence[str]:
@@ -129,7 +132,9 @@ class CloudReports:
 
     async def find_orphans(self) -> Sequence[OrphanDump]:
         """Load balancers of the cloud without a Service. Raises HookrunnerError, which says what to do."""
-        return await find_orphans(self._of.provider, self._of.services, self._of.watches_services())
+        found = await find_orphans(self._of.provider, self._of.services, self._of.watches_services())
+        line = self._line
+        return [OrphanDump(line(one.name), line(one.service), line(one.uid), one.reason) for one in found]
 
     def export(self, metrics: CloudMetrics) -> None:
         """Let the gauges be read at each scrape."""
@@ -144,7 +149,7 @@ class CloudReports:
     def _provider_condition(self) -> tuple[bool, str]:
         ready, message = self._of.provider.condition
         obstacle = self._of.obstacle()
-        return ready and not obstacle, one_line("; ".join(filter(None, [obstacle, message])))
+        return ready and not obstacle, self._line("; ".join(filter(None, [obstacle, message])))
 
     def _watches(self) -> tuple[bool, str]:
         informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self._of.nodes}
@@ -156,7 +161,7 @@ class CloudReports:
     def _leader(self) -> str:
         leadership = self._of.leadership
         who = "this replica" if leadership.is_leader else leadership.holder or "no one that is known"
-        return f"{who} leads{f'; {leadership.problem}' if leadership.problem else ''}"
+        return self._line(f"{who} leads{f'; {leadership.problem}' if leadership.problem else ''}")
 
     def _judged_nodes(self) -> Iterable[CloudNode]:
         """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
@@ -165,7 +170,7 @@ class CloudReports:
     def _late_nodes(self) -> list[str]:
         nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
         late = [node for node in nodes if time.time() - node.created_at >= LONG]
-        return [one_line(f"{node.name}: {self._reason_of(node) or 'not initialised'}") for node in late]
+        return [f"{node.name}: {self._reason_of(node) or 'not initialised'}" for node in late]
 
     def _held_text(self) -> str:
         held = self._held()
@@ -188,7 +193,8 @@ class CloudReports:
         return ProviderDump(self._of.path, name, interfaces, paused_until, problem)
 
     def _node(self, node: CloudNode) -> CloudNodeDump:
-        return CloudNodeDump(node.name, self._state_of(node), node.provider_id, node.created_at, self._reason_of(node))
+        provider_id, reason = self._line(node.provider_id), self._reason_of(node)
+        return CloudNodeDump(node.name, self._state_of(node), provider_id, node.created_at, reason)
 
     def _state_of(self, node: CloudNode) -> str:
         try:
@@ -201,11 +207,20 @@ class CloudReports:
         return "skipped" if any(node.name in loop.skipped for loop in self._initialization()) else "uninitialized"
 
     def _reason_of(self, node: CloudNode) -> str:
-        return next(filter(None, (loop.problems.get(node.name) for loop in self._initialization())), "")
+        return self._line(next(filter(None, (loop.problems.get(node.name) for loop in self._initialization())), ""))
 
     def _services(self) -> Iterator[CloudServiceDump]:
         for loop in self._service_loop():
-            yield from loop.describe()
+            for shown in loop.describe():
+                ingress = tuple(map(self._line, shown.ingress))
+                yield replace(shown, ingress=ingress, reason=self._line(shown.reason))
+
+    def _call(self, call: CallRecord) -> CallDump:
+        return CallDump(call.verb.value, call.began_at, call.seconds, call.code, self._line(call.message))
+
+    def _line(self, text: str) -> str:
+        """A text that may be the provider's, as people may see it."""
+        return printable(one_line(self._of.mask(text)))
 
     def _backing_off(self) -> _Samples:
         for name, loop in self._of.terms.loops.items():
@@ -227,9 +242,5 @@ def _counted(states: Iterator[str]) -> _Samples:
         yield (state,), number
 
 
-def _shown_call(call: CallRecord) -> CallDump:
-    return CallDump(call.verb.value, call.began_at, call.seconds, call.code, one_line(call.message))
-
-
 def _problem_of(loop: object) -> str:
-    return one_line(str(getattr(loop, "problem", "")))
+    return str(getattr(loop, "problem", ""))

@@ -18,6 +18,7 @@ import asyncio
 import time
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -30,6 +31,7 @@ from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.resources import ObjectReference, Resource
 from hookrunner.model.status import one_line
 from hookrunner.model.timestamps import rfc3339
+from hookrunner.printable import printable
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 
@@ -121,13 +123,12 @@ class _Thread:
     posted_at: float | None = None
     posted: _Posted | None = None
 
-    def hear(self, event: EventLike, now: float) -> None:
-        """Add a message, as one line: `kubectl get events` shows only the first, and the reason would stand below
-        it."""
+    def hear(self, message: str, is_warning: bool, now: float) -> None:
+        """Add a message."""
         if not self.waiting:
             self.heard_at = now
-        self.waiting[one_line(event.message)] += 1
-        self.is_warning = event.is_warning
+        self.waiting[message] += 1
+        self.is_warning = is_warning
 
     def message(self, topic: str) -> str:
         """All messages in one."""
@@ -149,11 +150,12 @@ _USUAL = EventPace()
 
 
 class EventRecorder:
-    """Takes Events, and writes them while `write` runs."""
+    """Takes Events, and writes them while `write` runs. `mask` takes secrets out of messages."""
 
-    def __init__(self, client: Client, pace: EventPace = _USUAL) -> None:
+    def __init__(self, client: Client, pace: EventPace = _USUAL, mask: Callable[[str], str] = str) -> None:
         self._client = client
         self._pace = pace
+        self._mask = mask
         self._threads: dict[_Key, _Thread] = {}
         """In the order in which they heard something last."""
         self._waiting: dict[_Key, _Thread] = {}
@@ -166,10 +168,14 @@ class EventRecorder:
         return EventSource(self, component)
 
     def record(self, about: ObjectReference, source: str, event: EventLike, topic: str = "") -> None:
-        """Have an Event about an object written. Messages of different topics are written apart."""
+        """Have an Event about an object written. Messages of different topics are written apart.
+
+        A message becomes one line, since `kubectl get events` shows only the first, and printable: hooks, providers and
+        API servers may have written it."""
         key = _Key(about, source, event.reason, topic)
         thread = self._threads.pop(key) if key in self._threads else _Thread()
-        thread.hear(event, asyncio.get_running_loop().time())
+        message = printable(one_line(self._mask(event.message)))
+        thread.hear(message, event.is_warning, asyncio.get_running_loop().time())
         self._threads[key] = self._waiting[key] = thread
         if len(self._threads) > _MOST:
             self._forget_first()

@@ -227,6 +227,15 @@ def test_long_errors_are_cut() -> None:
     assert len(status["conditions"][0]["message"]) <= 2001
 
 
+def test_terminals_obey_nothing_that_hooks_and_objects_report() -> None:
+    hostile = "\x1b[2J\x9b1A\u202e"
+    report = HookCondition("Synced", "False", "Broken", f"hook {hostile}", healthy=False)
+    status = status_of(objects=[ObjectReport("Pod a/b", "Failed", f"pod {hostile}")], hook_conditions=(report,))
+    texts = [*status["errors"], *(condition["message"] for condition in status["conditions"])]
+    assert [text for text in texts if any(code in text for code in "\x1b\x9b\u202e")] == []
+    assert any(r"pod \x1b[2J\x9b1A\u202e" in text for text in texts)
+
+
 def test_times_of_transitions_stay_while_the_status_of_a_condition_does() -> None:
     first = make_status(FINE, {}, THEN)
     assert make_status(FINE, first, NOW) == first

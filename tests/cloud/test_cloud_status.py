@@ -75,6 +75,7 @@ class Shown:
             terms=self.terms,
             obstacle=lambda: self.obstacle,
             watches_services=lambda: keeps_balancers,
+            mask=lambda text: text.replace("hunter22", "***"),
         )
         self.reports = CloudReports(sources)
 
@@ -300,3 +301,20 @@ async def test_gauges_are_read_at_the_scrape() -> None:
             'hookrunner_cloud_nodes{state="initialized"} 1',
             "hookrunner_cloud_provider_paused_until 7",
         ]
+
+
+async def test_texts_of_the_provider_and_of_the_lease_are_shown_without_secrets_and_codes() -> None:
+    shown, hostile = Shown(keeps_balancers=True), "hunter22\x1b[2J"
+    shown.world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, hostile))
+    shown.world.cloud.fail(CloudVerb.LB_ENSURE, ProviderError(ErrorCode.INVALID, hostile))
+    shown.world.api.put(new_node("a"))
+    shown.world.api.put(service("web"))
+    shown.leading.holder = shown.leading.problem = shown.obstacle = hostile
+    shown.calls.recent.append(CallRecord(CloudVerb.LB_GET, 1.0, 1.0, "Unavailable", hostile))
+    shown.balancers = (ListedLoadBalancer(hostile, hostile, hostile),)
+    async with shown.running() as reports:
+        dump, orphans, conditions = reports.dump(), await reports.find_orphans(), reports.conditions()
+    (orphan,), (call,), (web,) = orphans, dump.calls, dump.services
+    texts = [orphan.name, orphan.service, orphan.uid, call.message, dump.leader, dump.provider.problem, web.reason]
+    texts += [one.reason for one in dump.nodes] + [conditions[name][1] for name in ("provider", "leader")]
+    assert [text for text in texts if r"***\x1b[2J" not in text or "hunter22" in text or "\x1b" in text] == []

@@ -154,6 +154,17 @@ async def test_messages_are_one_line_of_bounded_length(server: EventServer) -> N
 
 
 @pytest.mark.looptime
+async def test_message_is_one_line_that_no_terminal_obeys_without_what_is_masked(server: EventServer) -> None:
+    recorder = EventRecorder(server.client, mask=lambda text: text.replace("hunter22", "***"))
+    async with running(recorder.write):
+        recorder.record(NODE, "x", ObjectEvent("Failed", "a\r\n\x1b[2Jhunter22\u202e" + "b" * 1002 + " hunter22"))
+        await asyncio.sleep(1)
+    message = server.bodies[0]["message"]
+    assert message.startswith(r"a; \x1b[2J***\u202eb")
+    assert (len(message), "hunt" in message) == (1024, False)
+
+
+@pytest.mark.looptime
 async def test_what_is_recorded_during_a_slow_write_is_written_after_it() -> None:
     server = EventServer(seconds=5.0)
     recorder = EventRecorder(server.client)

@@ -86,7 +86,7 @@ def _params(verb: CloudVerb, question: Question) -> JSON:
 
 async def _ask(program: ProviderProgram, verb: CloudVerb, params: JSON) -> CallReply:
     runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
-    return await Probe(runner, program.cluster, program.timeout).ask(verb, params)
+    return await Probe(runner, program.cluster, program.timeout, mask=program.masked).ask(verb, params)
 
 
 def _show(program: ProviderProgram, reply: CallReply) -> None:

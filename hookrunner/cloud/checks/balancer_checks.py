@@ -64,7 +64,7 @@ async def _follow_life(subject: CheckSubject, service: JSON) -> list[str]:
     name = balancer_params(service)["name"]
     params = load_balancer_params(LoadBalancerRequest(service, name, subject.nodes), with_nodes=True)
     first, again = await _ensure(subject, params), await _ensure(subject, params)
-    if problem := find_ingress_problem(first):
+    if problem := find_ingress_problem(first, subject.probe.mask):
         return [f"the API server would refuse its address: {problem}"]
     if complete_ingress(first) != complete_ingress(again):
         return [f"ensured twice, it has other addresses: {_shown(first)}, then {_shown(again)}"]

@@ -40,7 +40,7 @@ class CheckSubject:
             batch = nodes[first : first + self.capabilities.max_batch]
             reply = await self.probe.ask(CloudVerb.INSTANCES, instances_params(batch, BOTH))
             try:
-                answers |= read_instances(reply.result(), [node.name for node in batch], BOTH)
+                answers |= read_instances(reply.result(), [node.name for node in batch], BOTH, self.probe.mask)
             except ProviderError as error:
                 raise QuestionFailed(error.reason) from None
         return answers

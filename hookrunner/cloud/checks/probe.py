@@ -14,6 +14,7 @@ from uuid import uuid4
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
 from hookrunner.cloud.provider.wire_requests import CallRequest
+from hookrunner.cloud.shown_texts import Mask
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
@@ -72,13 +73,14 @@ class CallReply:
 @dataclass(frozen=True, slots=True)
 class Probe:
     """Asks one provider. `timeout` are the seconds of a call, `timeouts` those of verbs that have their own; `replies`
-    gets all calls."""
+    gets all calls; `mask` takes secrets out of messages about them."""
 
     runner: ProviderRunner
     cluster: str
     timeout: float
     timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
     replies: list[CallReply] = field(default_factory=list)
+    mask: Mask = str
 
     def request(self, verb: CloudVerb, params: JSON) -> CallRequest:
         """A new question."""
@@ -91,7 +93,7 @@ class Probe:
         request = self.request(verb, params)
         began = time.monotonic()
         printed = await self.runner.run(verb, request.text, request.deadline)
-        reply = read_reply(request, printed, time.monotonic() - began)
+        reply = read_reply(request, printed, time.monotonic() - began, self.mask)
         self.replies.append(reply)
         return reply
 
@@ -106,17 +108,17 @@ class Probe:
         return reply
 
 
-def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0) -> CallReply:
-    """A run of the program as a reply."""
+def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0, mask: Mask = str) -> CallReply:
+    """A run of the program as a reply; `mask` takes secrets out of its messages."""
     if printed.timed_out:
         problem = AnswerProblem("deadline", f"{request.verb} had not ended after {request.deadline:g} s")
         return CallReply(request, printed, seconds, problem)
     if printed.ending:
         last = printed.stderr.strip().rpartition("\n")[2]
-        log = f"; the end of its log: {printable_text(last[:_SHOWN])}" if last else ""
+        log = f"; the end of its log: {printable_text(mask(last)[:_SHOWN])}" if last else ""
         text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error{log}"
         return CallReply(request, printed, seconds, AnswerProblem("exit-code", text))
-    match judge_answer(printed.stdout, request.verb, request.request_id):
+    match judge_answer(printed.stdout, request.verb, request.request_id, mask):
         case AnswerProblem(rule, text):
             return CallReply(request, printed, seconds, AnswerProblem(rule, f"{request.verb}: {text}"))
         case ProviderError() as error:

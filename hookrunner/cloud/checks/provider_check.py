@@ -7,7 +7,7 @@ What a rule asks is in the files beside this one. Rules about the form of answer
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ProviderError
@@ -21,6 +21,7 @@ from hookrunner.cloud.checks.route_checks import ROUTE_RULES
 from hookrunner.cloud.checks.serve_checks import SERVE_RULES
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.shown_texts import Mask
 from kubetypes.json_values import JSON
 
 RULES = (*CAPABILITY_RULES, *INSTANCE_RULES, *BALANCER_RULES, *ROUTE_RULES, *SERVE_RULES)
@@ -64,12 +65,12 @@ class CheckOptions:
 
     nodes: tuple[CloudNode, ...] = ()
     writes: bool = False
-    mask: Callable[[str], str] = field(default=lambda text: text)
+    mask: Mask = str
 
 
 async def check_provider(probe: Probe, options: CheckOptions) -> AsyncIterator[RuleOutcome]:
     """All rules in a fixed order, each as soon as it is checked, those of form at the end. No text shows a secret."""
-    async for outcome in _check_rules(probe, options):
+    async for outcome in _check_rules(replace(probe, mask=options.mask), options):
         yield replace(outcome, texts=tuple(map(options.mask, outcome.texts)))
 
 

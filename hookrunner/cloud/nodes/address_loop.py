@@ -119,6 +119,8 @@ class AddressLoop:
         metadata = answer.metadata
         if metadata is None or answer.state not in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
             return None
+        if metadata.problems and not self._policy.checks_answers:
+            return None
         if self._policy.checks_answers:
             if event := invalid_metadata(metadata, self._provider.capabilities):
                 self._reports.record(node, event)

@@ -10,7 +10,7 @@ providerID cannot be changed once it is set. Functions of values.
 Source: https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-controller
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -23,15 +23,11 @@ from hookrunner.cloud.answers import (
     ProviderError,
 )
 from hookrunner.cloud.cloud_node import UNINITIALIZED, CloudNode
-from hookrunner.cloud.nodes.node_addresses import (
-    address_problem,
-    choose_addresses,
-    has_changed,
-    invalid_addresses,
-    to_documents,
-)
-from hookrunner.cloud.nodes.node_labels import initial_labels, invalid_labels
+from hookrunner.cloud.nodes.node_addresses import address_problem, choose_addresses, has_changed, to_documents
+from hookrunner.cloud.nodes.node_labels import initial_labels
+from hookrunner.cloud.nodes.valid_metadata import invalid_texts
 from hookrunner.controllers.event_recorder import ObjectEvent
+from hookrunner.printable import printable
 from kubetypes.json_values import JSON
 
 UNAUTHENTICATED_PAUSE = 60.0
@@ -150,7 +146,12 @@ def address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) ->
 
 def invalid_metadata(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> ObjectEvent | None:
     """The Event about metadata that must not be written; None if it may."""
-    problems = list(_problems(metadata, capabilities))
+    problems = [*metadata.problems, *_problems(metadata, capabilities)]
+    return refuse_metadata(problems)
+
+
+def refuse_metadata(problems: Sequence[str]) -> ObjectEvent | None:
+    """The Event about these problems of metadata, None without any."""
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     text = "; ".join(problems[:_SHOWN])
     return ObjectEvent("InvalidInstanceMetadata", f"{text}{more}: correct the provider") if problems else None
@@ -186,6 +187,8 @@ def _fail(problem: str) -> TryAgain:
 def _decide_metadata(
     node: CloudNode, metadata: InstanceMetadata, capabilities: CloudCapabilities, policy: InitializationPolicy
 ) -> InitializationDecision:
+    if event := refuse_metadata(metadata.problems):
+        return TryAgain(event.message, event)
     if not (node.provider_id or metadata.provider_id):
         return _fail("neither the Node nor the answer has a providerID")
     if policy.checks_answers and (event := invalid_metadata(metadata, capabilities)):
@@ -200,6 +203,5 @@ def _decide_metadata(
 def _problems(metadata: InstanceMetadata, capabilities: CloudCapabilities) -> Iterator[str]:
     if metadata.provider_id and not capabilities.owns(metadata.provider_id):
         prefixes = " or ".join(capabilities.provider_id_prefixes)
-        yield f"providerID '{metadata.provider_id[:80]}' does not begin with {prefixes}"
-    yield from invalid_labels(metadata)
-    yield from invalid_addresses(metadata.addresses)
+        yield f"providerID '{printable(metadata.provider_id)}' does not begin with {prefixes}"
+    yield from invalid_texts(metadata)

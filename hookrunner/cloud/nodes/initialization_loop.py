@@ -30,6 +30,7 @@ from hookrunner.cloud.nodes.initialization import (
 from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.shown_texts import shortened
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import ApiError, HookrunnerError, KubeError, Unreachable
@@ -172,8 +173,9 @@ class InitializationLoop:
         self._forget(node.name)
         self._reports.meter.node_initialized(seconds)
         self._reports.record(node, _SYNCED)
-        _log.info("node initialized", node=node.name, provider_id=node.provider_id, seconds=round(seconds, 1))
-        if reserved := reserved_labels(decision.metadata):
+        provider_id = self._reports.mask(node.provider_id)
+        _log.info("node initialized", node=node.name, provider_id=provider_id, seconds=round(seconds, 1))
+        if reserved := [shortened(self._reports.mask(key)) for key in reserved_labels(decision.metadata)]:
             _log.warn("labels of Kubernetes dropped from the provider's", node=node.name, labels=reserved)
 
     def _skip(self, node: CloudNode, why: str) -> float | None:

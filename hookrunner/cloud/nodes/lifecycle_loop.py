@@ -144,7 +144,8 @@ class LifecycleLoop:
     async def _delete(self, node: CloudNode) -> None:
         """Delete the Node, unless the view of it is no longer what was decided on."""
         if self._policy.dry_run:
-            _log.warn("node would be deleted (dry run)", node=node.name, provider_id=node.provider_id)
+            provider_id = self._reports.mask(node.provider_id)
+            _log.warn("node would be deleted (dry run)", node=node.name, provider_id=provider_id)
             self._reports.record(node, ObjectEvent("DeletingNode", f"Would delete {_why(node)} (dry run)"))
             self._reports.meter.node_deleted("dry-run")
             return
@@ -159,7 +160,7 @@ class LifecycleLoop:
         except KubeError as error:
             self._fail_deletion(node, error)
         else:
-            _log.warn("node deleted", node=node.name, provider_id=node.provider_id)
+            _log.warn("node deleted", node=node.name, provider_id=self._reports.mask(node.provider_id))
             self._reports.meter.node_deleted("deleted")
 
     def _fail_deletion(self, node: CloudNode, error: KubeError) -> None:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from hookrunner.cloud.answers import NodeAddress
 from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.shown_texts import Mask, quoted
 from kubetypes.json_values import JSON
 
 PROVIDED_NODE_IP = "alpha.kubernetes.io/provided-node-ip"
@@ -25,7 +26,6 @@ MOST_ADDRESSES = 256
 _IP_TYPES = frozenset({"InternalIP", "ExternalIP"})
 _NAME_TYPES = frozenset({"Hostname", "InternalDNS", "ExternalDNS"})
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?\.?")
-_SHOWN = 80
 
 _Ip: TypeAlias = IPv4Address | IPv6Address
 
@@ -37,21 +37,19 @@ def address_problem(node: CloudNode, offered: Sequence[NodeAddress]) -> str:
         return ""
     ips = _read_provided(provided)
     if not ips:
-        return (
-            f"annotation {PROVIDED_NODE_IP}: '{provided[:_SHOWN]}' is neither an IP address nor an IPv4 and an IPv6 one"
-        )
+        return f"annotation {PROVIDED_NODE_IP}: {quoted(provided)} is neither an IP address nor an IPv4 and an IPv6 one"
     known = {_to_ip(address.address) for address in offered}
     missing = [str(ip) for ip in ips if ip not in known]
     return f"the kubelet's --node-ip {', '.join(missing)} is no address of the machine" if missing else ""
 
 
-def invalid_addresses(offered: Sequence[NodeAddress]) -> Iterator[str]:
-    """What is wrong with addresses that must not be written, each as a sentence."""
+def invalid_addresses(offered: Sequence[NodeAddress], mask: Mask = str) -> Iterator[str]:
+    """What is wrong with addresses that must not be written, each as a sentence that people may see."""
     if len(offered) > MOST_ADDRESSES:
         yield f"{len(offered)} addresses, at most {MOST_ADDRESSES} are written"
         return
     for kind, address in offered:
-        shown = f"address '{address[:_SHOWN]}' of type '{kind[:_SHOWN]}'"
+        shown = f"address {quoted(address, mask)} of type {quoted(kind, mask)}"
         if kind in _IP_TYPES and _to_ip(address) is None:
             yield f"{shown} is no IP address"
         elif kind in _NAME_TYPES and not (_HOST_NAME.fullmatch(address) or _to_ip(address)):

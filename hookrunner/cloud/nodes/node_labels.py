@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from hookrunner.cloud.answers import InstanceMetadata
 from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.shown_texts import Mask, quoted
 
 TYPE, ZONE, REGION = (
     "node.kubernetes.io/instance-type",
@@ -33,26 +34,25 @@ _RESERVED = re.compile(r"(^|\.)(kubernetes|k8s)\.io/")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _RULE = "63 letters, digits, '-', '_' or '.' at most, a letter or digit at both ends"
-_SHOWN = 80
 
 
-def invalid_labels(metadata: InstanceMetadata) -> Iterator[str]:
-    """What is wrong with labels that the API server would refuse, each as a sentence. Reserved ones are not looked at,
-    since they are not written."""
+def invalid_labels(metadata: InstanceMetadata, mask: Mask = str) -> Iterator[str]:
+    """What is wrong with labels that the API server would refuse, each as a sentence that people may see. Reserved ones
+    are not looked at, since they are not written."""
     for what, value in {
         "instanceType": metadata.instance_type,
         "zone": metadata.zone,
         "region": metadata.region,
     }.items():
         if not _is_value(value):
-            yield f"{what} '{value[:_SHOWN]}' is no value of a label: {_RULE}"
+            yield f"{what} {quoted(value, mask)} is no value of a label: {_RULE}"
     for key, value in metadata.additional_labels.items():
         if _RESERVED.search(key):
             continue
         if not _is_key(key):
-            yield f"'{key[:_SHOWN]}' is no name of a label"
+            yield f"{quoted(key, mask)} is no name of a label"
         if not _is_value(value):
-            yield f"label '{key[:_SHOWN]}': '{value[:_SHOWN]}' is no value of a label: {_RULE}"
+            yield f"label {quoted(key, mask)}: {quoted(value, mask)} is no value of a label: {_RULE}"
 
 
 def reserved_labels(metadata: InstanceMetadata) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Protocol
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.nodes.pass_answers import Answers, describe_unanswered, refusals_in
+from hookrunner.cloud.shown_texts import Mask
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.log import Logger
 from hookrunner.model.resources import ObjectReference
@@ -32,10 +33,11 @@ class NodeMeter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeReports:
-    """Where a loop of Nodes reports to."""
+    """Where a loop of Nodes reports to. `mask` takes the provider's secrets out of what the loop logs."""
 
     recorder: ComponentRecorder
     meter: NodeMeter
+    mask: Mask = str
 
     def record(self, node: CloudNode, event: EventLike) -> None:
         """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""

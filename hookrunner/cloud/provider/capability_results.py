@@ -17,7 +17,7 @@ from kubetypes.json_values import JSON
 MOST_PARALLEL, MOST_IN_A_BATCH, LONGEST_TIMEOUT = 256, 2500, 3600
 _DEFAULTS = CloudCapabilities("", ())
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]{0,61}[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://\S*")
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://[!-~]*")
 
 
 def read_capabilities(result: Mapping[str, JSON]) -> CloudCapabilities:

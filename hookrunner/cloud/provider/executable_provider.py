@@ -11,7 +11,6 @@ until the next `capabilities`.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import TypeVar
 
 from hookrunner.cloud.answers import (
@@ -45,6 +44,7 @@ from hookrunner.cloud.provider.wire_results import (
     read_nothing,
     read_routes,
 )
+from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
@@ -119,7 +119,7 @@ class ExecutableProvider:
         return await self._call_load_balancer(CloudVerb.LB_GET, request, read_load_balancer)
 
     async def ensure_load_balancer(self, request: LoadBalancerRequest) -> tuple[Ingress, ...]:
-        return await self._call_load_balancer(CloudVerb.LB_ENSURE, request, read_ensured)
+        return await self._call_load_balancer(CloudVerb.LB_ENSURE, request, self._read_ensured)
 
     async def update_load_balancer(self, request: LoadBalancerRequest) -> None:
         await self._call_load_balancer(CloudVerb.LB_UPDATE, request, read_nothing)
@@ -135,7 +135,7 @@ class ExecutableProvider:
 
     async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
         def read(result: Result) -> RouteResults:
-            return read_applied(result, len(create), len(delete))
+            return read_applied(result, len(create), len(delete), self._program.masked)
 
         results = await self._call(CloudVerb.ROUTES_APPLY, routes_params(create, delete), read, _ROUTES)
         self.calls.pause_for((*results.create, *results.delete))
@@ -171,14 +171,16 @@ class ExecutableProvider:
         self, nodes: Sequence[CloudNode], want: AbstractSet[Want], lane: str
     ) -> Mapping[str, InstanceAnswer]:
         def read(result: Result) -> Mapping[str, InstanceAnswer]:
-            answers = read_instances(result, [node.name for node in nodes], want)
-            return {name: self._masked(answer) for name, answer in answers.items()}
+            return read_instances(result, [node.name for node in nodes], want, self._program.masked)
 
         return await self._call(CloudVerb.INSTANCES, instances_params(nodes, want), read, lane)
 
-    def _masked(self, answer: InstanceAnswer) -> InstanceAnswer:
-        """Its message may be shown in an Event."""
-        return replace(answer, message=self._program.masked(answer.message)) if answer.message else answer
+    def _read_ensured(self, result: Result) -> tuple[Ingress, ...]:
+        """The loop judges it as that of any provider, but does not know what is secret in the words about it."""
+        ingress = read_ensured(result)
+        if problem := find_ingress_problem(complete_ingress(ingress), self._program.masked):
+            raise unavailable(f"the answer of lb-ensure cannot be written: {problem}")
+        return ingress
 
     async def _call(self, verb: CloudVerb, params: JSON, read: Callable[[Result], T], lane: str = "") -> T:
         if not self.capabilities.supports(verb):

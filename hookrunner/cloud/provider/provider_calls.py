@@ -107,7 +107,7 @@ class ProviderCalls:
         request = CallRequest(verb, uuid4().hex, deadline, self._program.cluster, params)
         is_served = self._capabilities.serve and verb is not CloudVerb.CAPABILITIES
         transport = self.serve if is_served else self._process
-        return result_of(await transport.exchange(request), verb, request.request_id)
+        return result_of(await transport.exchange(request), verb, request.request_id, self._program.masked)
 
     def _remember(self, verb: CloudVerb, began_at: float, seconds: float, error: ProviderError | None) -> None:
         code, message = (error.code.value, error.reason) if error else (DONE, "")

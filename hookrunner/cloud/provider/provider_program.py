@@ -5,12 +5,14 @@ that `--cloud-env` names; those are masked in all that it prints and answers.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from hookrunner import redaction, safe_files
+from hookrunner.cloud.shown_texts import shortened
 from hookrunner.errors import StartRefused
 from hookrunner.process.child import Command
 from hookrunner.process.children import why_not_startable
@@ -23,6 +25,9 @@ CALL_TIMEOUT = 60.0
 """Seconds of a call, unless the provider has `limits.timeoutSeconds`."""
 _PASSED = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PASSED_IN_BOTH_CASES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_COLOR = re.compile(r"(\x1b\[[0-9;]*[A-Za-z])")
+_LONG = 16
+"""Characters of a secret that is masked wherever it stands. A shorter one may be a part of an unrelated word."""
 ALLOWED = (*_PASSED, *_PASSED_IN_BOTH_CASES, *map(str.lower, _PASSED_IN_BOTH_CASES))
 """The variables that a provider gets as far as they are set."""
 
@@ -44,8 +49,17 @@ class ProviderProgram:
         return self.executable.name
 
     def masked(self, text: str) -> str:
-        """The text without the secrets of its environment."""
-        return redaction.masked(text, self.hidden)
+        """The text without the secrets of its environment; long ones are masked also inside of words."""
+        for word in sorted(self.hidden, key=len, reverse=True):
+            if len(word) >= _LONG:
+                text = text.replace(word, redaction.MASK)
+        parts = _COLOR.split(text)  # the code of a colour ends with a letter, which would be one of the word behind it
+        parts[::2] = [redaction.masked(part, self.hidden) for part in parts[::2]]
+        return "".join(parts)
+
+    def shown(self, text: str) -> str:
+        """The text as people may see it: `cloud/shown_texts.py`."""
+        return shortened(self.masked(text))
 
     def fingerprint(self) -> "FileFingerprint | None":
         """What changes when the file does; None if it is not there."""

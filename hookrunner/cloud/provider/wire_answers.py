@@ -16,7 +16,7 @@ import orjson
 from hookrunner import redaction
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.provider.wire_requests import API_VERSION
-from hookrunner.printable import printable
+from hookrunner.cloud.shown_texts import Mask, shortened
 from kubetypes import json_values
 from kubetypes.bounds import DocumentBounds
 from kubetypes.json_values import JSON
@@ -32,7 +32,6 @@ SHORTEST_RETRY, LONGEST_RETRY = 0.1, 3600.0
 DEFAULT_PAUSE = 30.0
 """Seconds of `Throttled` without `retryAfterSeconds`."""
 _DONE_IF_ABSENT = {CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE}
-_LONGEST_MESSAGE = 1000
 _SHORT = 64 << 10
 """Bytes of an answer that may be parsed twice."""
 
@@ -56,7 +55,7 @@ def read_answer(text: bytes) -> Answer:
     return answer
 
 
-def result_of(answer: Answer, verb: CloudVerb, request_id: str) -> dict[str, JSON]:
+def result_of(answer: Answer, verb: CloudVerb, request_id: str, mask: Mask = str) -> dict[str, JSON]:
     """The `result` of an answer. `NotFound` of the verbs that make something go is an empty one.
 
     Raises ProviderError: the program's own error, or `Unavailable` for an answer that is not as docs/providers.md says.
@@ -66,7 +65,7 @@ def result_of(answer: Answer, verb: CloudVerb, request_id: str) -> dict[str, JSO
     if ("result" in answer) == ("error" in answer):
         raise unavailable(f"the answer to {verb} needs either 'result' or 'error', and has {_which(answer)}")
     if "error" in answer:
-        error = read_error(answer["error"])
+        error = read_error(answer["error"], mask)
         return _absent(error, verb)
     result = answer["result"]
     if not isinstance(result, dict):
@@ -82,14 +81,14 @@ def request_id_of(answer: Answer) -> str:
     return request_id
 
 
-def read_error(error: JSON) -> ProviderError:
+def read_error(error: JSON, mask: Mask = str) -> ProviderError:
     """What `error` says, of an answer or of one entry of a list."""
     code, message = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, None)
     if not isinstance(code, str) or not code:
         return unavailable("an 'error' needs a 'code', for example Unavailable")
-    said = shortened(message) if isinstance(message, str) and message else "without a message"
+    said = shortened(mask(message)) if isinstance(message, str) and message else "without a message"
     if code not in set(ErrorCode):
-        return unavailable(f"{said} (unknown code {shortened(code)})")
+        return unavailable(f"{said} (unknown code {shortened(mask(code))})")
     return _with_retry(ErrorCode(code), said, error.get("retryAfterSeconds"))
 
 
@@ -146,9 +145,3 @@ def _require_same(answer: Mapping[str, JSON], key: str, wanted: str) -> None:
 
 def _which(answer: Mapping[str, JSON]) -> str:
     return "both" if "result" in answer else "neither"
-
-
-def shortened(text: str, longest: int = _LONGEST_MESSAGE) -> str:
-    """What a program says, as one printable line of at most so many characters."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= longest else f"{line[:longest]}…"

@@ -3,6 +3,9 @@
 
 Of a list of instances each entry counts for itself: one that is missing, stands twice or cannot be used makes its Node
 `UNKNOWN`. `NOT_FOUND` comes from the one entry of a Node that says so, and from nowhere else.
+
+Texts that may be written to a Node are judged here: a valid one stays as it is, any other becomes a part of a message
+that people may see (`cloud/shown_texts.py`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,9 +26,11 @@ from hookrunner.cloud.answers import (
     RouteResults,
     Want,
 )
+from hookrunner.cloud.nodes.valid_metadata import invalid_texts
 from hookrunner.cloud.provider import result_fields as fields
 from hookrunner.cloud.provider.result_fields import UnusableField
 from hookrunner.cloud.provider.wire_answers import read_error, unavailable
+from hookrunner.cloud.shown_texts import Mask, shortened
 from kubetypes.json_values import JSON
 
 T = TypeVar("T")
@@ -34,7 +39,9 @@ _STATES = frozenset(InstanceState)
 _WITH_METADATA = {InstanceState.RUNNING, InstanceState.SHUTDOWN}
 
 
-def read_instances(result: Result, names: Iterable[str], want: AbstractSet[Want]) -> dict[str, InstanceAnswer]:
+def read_instances(
+    result: Result, names: Iterable[str], want: AbstractSet[Want], mask: Mask = str
+) -> dict[str, InstanceAnswer]:
     """An answer for each name. Raises ProviderError if there is no list."""
     entries = _whole(lambda: fields.items(result, "instances", is_required=True), CloudVerb.INSTANCES)
     by_name: dict[str, list[Result]] = {name: [] for name in names}
@@ -42,7 +49,7 @@ def read_instances(result: Result, names: Iterable[str], want: AbstractSet[Want]
         name = entry.get("name") if isinstance(entry, dict) else None
         if isinstance(name, str) and name in by_name:
             by_name[name].append(entry)
-    return {name: _instance(found, want) for name, found in by_name.items()}
+    return {name: _instance(found, want, mask) for name, found in by_name.items()}
 
 
 def read_load_balancer(result: Result) -> LoadBalancerState:
@@ -74,19 +81,23 @@ def read_routes(result: Result) -> tuple[CloudRoute, ...]:
     return _listed(result, "routes", CloudVerb.ROUTES_LIST, _route)
 
 
-def read_applied(result: Result, creates: int, deletes: int) -> RouteResults:
+def read_applied(result: Result, creates: int, deletes: int, mask: Mask = str) -> RouteResults:
     """Of `routes-apply`, which was asked for so many. Raises ProviderError."""
-    return RouteResults(_outcomes(result, "create", creates), _outcomes(result, "delete", deletes))
+    create, delete = _answers_to(result, "create", creates), _answers_to(result, "delete", deletes)
+    return RouteResults(
+        tuple(_outcome(entry, f"create[{index}]", mask) for index, entry in enumerate(create)),
+        tuple(_outcome(entry, f"delete[{index}]", mask) for index, entry in enumerate(delete)),
+    )
 
 
-def _instance(entries: Collection[Result], want: AbstractSet[Want]) -> InstanceAnswer:
+def _instance(entries: Collection[Result], want: AbstractSet[Want], mask: Mask) -> InstanceAnswer:
     if len(entries) != 1:
         number = "no entry" if not entries else f"{len(entries)} entries"
         return InstanceAnswer(InstanceState.UNKNOWN, message=f"the provider's answer has {number} for this Node")
     (entry,) = entries
     try:
-        state, message = _state(entry), fields.text(entry, "message")
-        metadata = _metadata(entry)
+        state, message = _state(entry), shortened(mask(fields.text(entry, "message")))
+        metadata = _valid(_metadata(entry), mask)
     except UnusableField as error:
         return InstanceAnswer(InstanceState.UNKNOWN, message=f"the provider's entry for this Node is unusable: {error}")
     return InstanceAnswer(state, metadata if Want.METADATA in want and state in _WITH_METADATA else None, message)
@@ -110,6 +121,12 @@ def _metadata(entry: Result) -> InstanceMetadata:
     )
 
 
+def _valid(metadata: InstanceMetadata, mask: Mask) -> InstanceMetadata:
+    """The metadata if all of it may be written to a Node; else nothing but why not."""
+    problems = tuple(invalid_texts(metadata, mask))
+    return InstanceMetadata(problems=problems) if problems else metadata
+
+
 def _load_balancer(entry: Result) -> ListedLoadBalancer:
     return ListedLoadBalancer(
         fields.required_text(entry, "name"), fields.text(entry, "service"), fields.text(entry, "uid")
@@ -131,21 +148,21 @@ def _listed(result: Result, key: str, verb: CloudVerb, read: Callable[[Result], 
     return tuple(fields.usable(entries, read, key))
 
 
-def _outcomes(result: Result, key: str, number: int) -> tuple[ProviderError | None, ...]:
+def _answers_to(result: Result, key: str, number: int) -> list[JSON]:
     entries = _whole(lambda: fields.items(result, key), CloudVerb.ROUTES_APPLY)
     if len(entries) != number:
         raise unavailable(
             f"the result of routes-apply has {len(entries)} entries in '{key}' for {number} in the request; answer"
             " each, in the same order"
         )
-    return tuple(_outcome(entry, f"{key}[{index}]") for index, entry in enumerate(entries))
+    return entries
 
 
-def _outcome(entry: JSON, path: str) -> ProviderError | None:
+def _outcome(entry: JSON, path: str, mask: Mask) -> ProviderError | None:
     if isinstance(entry, dict) and entry.get("ok") is True and "error" not in entry:
         return None
     if isinstance(entry, dict) and "error" in entry and not entry.get("ok"):
-        return read_error(entry["error"])
+        return read_error(entry["error"], mask)
     return unavailable(
         f"{path} of routes-apply must be {{'ok': true}} or {{'error': …}}, and is {redaction.kind(entry)}"
     )

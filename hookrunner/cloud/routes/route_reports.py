@@ -11,6 +11,7 @@ from hookrunner.cloud.answers import CloudRoute, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.routes.route_plan import DuplicateNetwork
+from hookrunner.cloud.shown_texts import Mask, shortened
 from hookrunner.controllers.event_recorder import ComponentRecorder, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
@@ -23,10 +24,11 @@ _log = log.get("cloud.routes")
 
 @dataclass(frozen=True, slots=True)
 class RouteReports:
-    """Where the loop of routes reports to."""
+    """Where the loop of routes reports to. `mask` takes the provider's secrets out of what is logged."""
 
     recorder: ComponentRecorder
     metrics: CloudMetrics
+    mask: Mask = str
 
     def report_creation(self, route: CloudRoute, error: ProviderError | None) -> None:
         """A route was created, or could not be. Equal messages are counted in one Event, so they have no times."""
@@ -41,9 +43,9 @@ class RouteReports:
         """A route was deleted, or could not be: the next pass tries that again."""
         self._count("delete", error)
         if error is None:
-            _log.info("route deleted", route=route.name, destination=route.destination_cidr, node=route.target_node)
+            _log.info("route deleted", destination=route.destination_cidr, **self._shown(route))
         else:
-            _log.warn("route cannot be deleted", route=route.name, destination=route.destination_cidr, error=error)
+            _log.warn("route cannot be deleted", destination=route.destination_cidr, error=error, **self._shown(route))
 
     def report_duplicate(self, duplicate: DuplicateNetwork) -> None:
         """Two Nodes have one Pod network."""
@@ -59,6 +61,10 @@ class RouteReports:
         if about:
             text = f"routes of the nodes are neither created nor deleted, the cloud does not list them: {error}"
             self._record(about.name, about.uid, ObjectEvent("FailedToCreateRoute", text))
+
+    def _shown(self, route: CloudRoute) -> dict[str, str]:
+        """What the provider calls the route and its Node; its destination is a network."""
+        return {"route": shortened(self.mask(route.name)), "node": shortened(self.mask(route.target_node))}
 
     def _count(self, action: str, error: ProviderError | None) -> None:
         self.metrics.cloud_routes.inc(action, "failed" if error else "ok")

@@ -69,7 +69,7 @@ class BalancerActions:
         if problem := find_ingress_problem(ingress):
             raise ProviderError(ErrorCode.UNAVAILABLE, f"the answer of lb-ensure cannot be written: {problem}")
         self._reports.record(service, ENSURED)
-        addresses = [entry.ip or entry.hostname for entry in ingress]
+        addresses = [self._reports.mask(entry.ip or entry.hostname) for entry in ingress]
         _log.info("load balancer ensured", service=service.key, nodes=len(nodes), addresses=addresses)
         latest = self._services.get(service.key)
         if latest and latest.uid == service.uid and latest.is_load_balancer and latest.ingress != ingress:

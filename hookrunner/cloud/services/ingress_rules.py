@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 
+from hookrunner import redaction
 from hookrunner.cloud.answers import Ingress
+from hookrunner.cloud.shown_texts import Mask, quoted
 from kubetypes.json_values import JSON
 
 _DEFAULT_MODE, _MODES = "VIP", ("VIP", "Proxy")
@@ -31,10 +33,11 @@ def complete_ingress(ingress: Iterable[Ingress]) -> tuple[Ingress, ...]:
     )
 
 
-def find_ingress_problem(ingress: Iterable[Ingress]) -> str:
-    """What the API server, or a reader of the status, could not use; empty if there is nothing."""
+def find_ingress_problem(ingress: Iterable[Ingress], mask: Mask = str) -> str:
+    """What the API server, or a reader of the status, could not use, in words that people may see; empty if there is
+    nothing."""
     for number, entry in enumerate(ingress):
-        for problem in _problems(entry):
+        for problem in _problems(entry, mask):
             return f"ingress[{number}]: {problem}"
     return ""
 
@@ -56,20 +59,21 @@ def to_documents(ingress: Iterable[Ingress]) -> list[JSON]:
     ]
 
 
-def _problems(entry: Ingress) -> Iterator[str]:
+def _problems(entry: Ingress, mask: Mask) -> Iterator[str]:
     if not (entry.ip or entry.hostname):
         yield "it has neither an ip nor a hostname"
     if entry.ip and not _is_ip(entry.ip):
-        yield f"the ip {entry.ip!r} is no IP address"
+        yield f"the ip {quoted(entry.ip, mask)} is no IP address"
     if entry.hostname and (_is_ip(entry.hostname) or not _is_dns_name(entry.hostname)):
-        yield f"the hostname {entry.hostname!r} is no DNS name of lowercase letters, digits, '-' and '.'"
+        yield f"the hostname {quoted(entry.hostname, mask)} is no DNS name of lowercase letters, digits, '-' and '.'"
     if entry.ip_mode and not entry.ip:
-        yield f"the ipMode {entry.ip_mode!r} needs an ip"
+        yield f"the ipMode {quoted(entry.ip_mode, mask)} needs an ip"
     if entry.ip_mode not in ("", *_MODES):
-        yield f"the ipMode {entry.ip_mode!r} is neither of {' and '.join(_MODES)}"
+        yield f"the ipMode {quoted(entry.ip_mode, mask)} is neither of {' and '.join(_MODES)}"
     for port in entry.ports:
         if not _is_port_status(port):
-            yield f"the port {port!r} needs a port of 1 to {_HIGHEST_PORT} and a protocol of {', '.join(_PROTOCOLS)}"
+            rule = f"a port of 1 to {_HIGHEST_PORT} and a protocol of {', '.join(_PROTOCOLS)}"
+            yield f"{redaction.described(port)} in 'ports' needs {rule}"
 
 
 def _is_ip(text: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.service_informer import SERVICES
+from hookrunner.cloud.shown_texts import Mask
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
@@ -70,10 +71,11 @@ class NodeSyncTimer:
 
 @dataclass(frozen=True, slots=True)
 class ServiceReports:
-    """Where the loop of load balancers reports to."""
+    """Where the loop of load balancers reports to. `mask` takes the provider's secrets out of what the loop logs."""
 
     recorder: ComponentRecorder
     metrics: CloudMetrics
+    mask: Mask = str
 
     def record(self, service: CloudService, event: EventLike) -> None:
         """Record an Event about a Service, also if it is gone by now or another has its name."""

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, NodeAddress, ProviderError
+from hookrunner.cloud.answers import (
+    CloudVerb,
+    ErrorCode,
+    InstanceAnswer,
+    InstanceMetadata,
+    InstanceState,
+    NodeAddress,
+    ProviderError,
+)
 from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
@@ -131,6 +139,17 @@ async def test_address_that_is_not_the_kubelets_is_not_written(world: World) -> 
     world.cloud.add("a", NodeAddress("InternalIP", "10.0.0.2"))
     await asyncio.sleep(10)
     assert world.api.calls == []
+
+
+@pytest.mark.parametrize("policy", [AddressPolicy(syncs_labels=True), replace(UPSTREAM_ADDRESSES, syncs_labels=True)])
+async def test_metadata_that_could_not_be_read_changes_nothing(policy: AddressPolicy) -> None:
+    world = World(policy=policy)
+    async with world.running(world.loop.run):
+        world.add("a")
+        unusable = InstanceMetadata(problems=("address '***' of type 'InternalIP' is no IP address",))
+        world.cloud.instances["a"] = InstanceAnswer(InstanceState.RUNNING, unusable)
+        await asyncio.sleep(310)
+        assert world.api.written() == []
 
 
 async def test_failed_write_is_named_and_repeated_by_the_next_pass(world: World) -> None:

@@ -160,6 +160,23 @@ def test_empty_place_is_not_written_and_the_taint_goes() -> None:
     assert patch == {"metadata": {}, "spec": {"taints": [NOT_READY_TAINT], "providerID": "sim://a"}}
 
 
+def test_metadata_that_could_not_be_read_keeps_the_taint_in_both_modes() -> None:
+    """The provider's texts are not in it any more: nothing could be written."""
+    unusable = InstanceAnswer(
+        InstanceState.RUNNING, InstanceMetadata(problems=("zone 'x ***' is no value of a label",))
+    )
+    for policy in (DEFAULT, UPSTREAM_INITIALIZATION):
+        decision = decide(unusable, new_node(provider_id="sim://a"), policy)
+        assert isinstance(decision, TryAgain)
+        assert decision.problem == "zone 'x ***' is no value of a label: correct the provider"
+
+
+def test_provider_id_with_codes_of_a_terminal_is_never_written() -> None:
+    decision = decide(said(provider_id="sim://\x1b[2Ja"))
+    assert isinstance(decision, TryAgain)
+    assert r"providerID 'sim://\x1b[2Ja'" in decision.problem
+
+
 def test_many_problems_are_named_in_part() -> None:
     decision = decide(said(additional_labels={f"a b {number}": "v" for number in range(9)}))
     assert isinstance(decision, TryAgain)

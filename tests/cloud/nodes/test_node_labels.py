@@ -99,7 +99,7 @@ def test_synced_label_stays_when_the_one_of_old_is_looked_at() -> None:
         (replace(METADATA, additional_labels={"a b": "v"}), "'a b' is no name of a label"),
         (replace(METADATA, additional_labels={"A.b/c": "v"}), "'A.b/c' is no name of a label"),
         (replace(METADATA, additional_labels={"a/": "v"}), "'a/' is no name of a label"),
-        (replace(METADATA, additional_labels={"a": "v\n"}), "label 'a': 'v\n' is no value"),
+        (replace(METADATA, additional_labels={"a": "v\n"}), r"label 'a': 'v\n' is no value"),
         (replace(METADATA, additional_labels={"kubernetes.io/a b": "v v"}), ""),
     ],
 )

@@ -73,7 +73,7 @@ def _names(number: int) -> list[str]:
     return [f"worker-{index}" for index in range(number)]
 
 
-NAMES = _names(MOST_IN_A_BATCH)
+NAMES: list[str] = _names(MOST_IN_A_BATCH)
 
 
 def seconds(work: Callable[[], object]) -> float:
