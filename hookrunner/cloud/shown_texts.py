@@ -26,7 +26,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def quoted(text: str, mask: Mask = str) -> str:
-    """The text in quotes, for a message that says what is wrong with it: its ends of lines are to be seen."""
+    """The text in quotes, for a message about what is wrong with it: ends of lines are visible."""
     line = mask(text).replace("\n", r"\n").replace("\t", r"\t")
     return f"'{_cut(printable(line), _QUOTED)}'"
 

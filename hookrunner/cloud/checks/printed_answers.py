@@ -79,7 +79,7 @@ def _part(text: str, mask: Mask) -> str:
 
 
 def _end_of_document(text: str) -> int:
-    """Where the JSON document ends that the text begins with; the end of the text if there is none."""
+    """Where the JSON document ends that the text begins with; the end of the text without one."""
     try:
         return json.JSONDecoder().raw_decode(text)[1]
     except (ValueError, RecursionError):
