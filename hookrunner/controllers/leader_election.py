@@ -11,6 +11,8 @@ Where we differ from client-go:
 - The deadline begins with the request, not with its answer plus a retry period: a slow answer does not extend it.
 - A leader that sees another holder stops at once; client-go tries on until its deadline. So `take_over` works.
 - A candidate looks again within a retry period, and when the Lease runs out; client-go waits up to 2.2 periods.
+- A candidate that has seen the Lease waits for its duration when it is deleted, or its holder taken out: the
+  holder, which does not know that yet, creates or takes it again. With client-go both lead until its deadline.
 
 Give it a client of its own without a rate limit: requests that wait behind others would cost the leadership. It needs
 the rights `get` and `update` on the Lease, and `create` on Leases in its namespace.
@@ -66,6 +68,8 @@ class LeaderElector:
         self._client = client
         self._reserve = reserve
         self._seen: SeenLease | None = None
+        self._left_until = 0.0
+        """Until when another may lead that does not know that it has lost the Lease."""
         self._leads_until = 0.0
         self._options = WriteOptions(timeout=timing.renew_deadline / 2)
 
@@ -123,7 +127,8 @@ class LeaderElector:
         while not await self._attempt(self._take):
             if self.holder != announced and not self.problem:
                 announced = self.holder
-                _log.info("waiting for the lease", lease=self._name, holder=announced)
+                seconds = max(0.0, self._seen.expires - _now()) if self._seen else 0.0
+                _log.info("waiting for the lease", lease=self._name, holder=announced, free_in_seconds=round(seconds))
             await asyncio.sleep(self._pause())
 
     def _pause(self) -> float:
@@ -169,6 +174,8 @@ class LeaderElector:
     async def _take(self) -> bool:
         """Take the Lease if it is free or ours. Is it ours now?"""
         await self._look()
+        if _now() < self._left_until:
+            return False
         if self._seen and self.holder != self.lock.identity and not self._seen.is_free(_now()):
             return False
         await self._claim()
@@ -177,7 +184,7 @@ class LeaderElector:
     async def _renew(self) -> bool:
         """Renew the Lease that is ours: one request, unless another client has written to it. Raises LeaseLost if it is
         not ours any more, though it may be free: another may have led meanwhile."""
-        with suppress(Conflict, NotFound):
+        with suppress(Conflict, NotFound, AlreadyExists):
             await self._claim()
             return True
         await self._look()
@@ -192,6 +199,8 @@ class LeaderElector:
         try:
             document = await writes.read(self._client, self.lock.ref, self._options.timeout)
         except NotFound:
+            if self._seen:
+                self._left_until = _now() + self._seen.caution
             self._seen = None
         else:
             self._see(document)
@@ -206,12 +215,14 @@ class LeaderElector:
         else:
             answer = await writes.create(self._client, ObjectRef(LEASES, self.lock.namespace), document, self._options)
         self._see(answer.json)
-        self._leads_until = began + self.timing.renew_deadline
+        self._leads_until, self._left_until = began + self.timing.renew_deadline, 0.0
         self.problem = ""
 
     def _see(self, document: JSON) -> None:
-        now = _now()
-        self._seen = self._seen.seen_again(document, now) if self._seen else SeenLease(document, now)
+        now, before = _now(), self._seen
+        self._seen = before.seen_again(document, now) if before else SeenLease(document, now)
+        if before and before.holder and not self._seen.holder and not self._seen.is_given_back:
+            self._left_until = now + before.caution
 
     def _note(self, error: KubeError) -> None:
         """Keep and log why the Lease cannot be read or written, once for each reason."""

@@ -18,6 +18,10 @@ from kubetypes.json_values import JSON
 
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases", True)
 _DEFAULT_DURATION = 15.0
+_LONGEST_DURATION = 300.0
+"""Seconds. OpenShift's managers, which are the most patient, have 137."""
+_MOST_TRANSITIONS = 2**31 - 1
+"""The API server takes no larger number, and anyone who may write the Lease can set this one."""
 _RELEASED_DURATION = 1
 """Seconds that a Lease without holder is written to last, as client-go does: older readers look at the duration
 alone."""
@@ -71,12 +75,30 @@ class SeenLease:
     @property
     def expires(self) -> float:
         """When others may take it. The duration is that of its holder, whose settings may be others than ours; none at
-        all is read as the default, for the holder may be in the middle of its work."""
-        return self.since + (self.spec.get("leaseDurationSeconds") or _DEFAULT_DURATION)
+        all, or nonsense, is read as the default, for the holder may be in the middle of its work."""
+        return self.since + self.duration
+
+    @property
+    def duration(self) -> float:
+        """Seconds, see `expires`."""
+        seconds = self.spec.get("leaseDurationSeconds")
+        is_duration = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        return seconds if is_duration else _DEFAULT_DURATION
+
+    @property
+    def is_given_back(self) -> bool:
+        """Has its last holder written that it leads no more? If only the holder is empty, another has written that."""
+        return not self.holder and self.duration == _RELEASED_DURATION
 
     def is_free(self, now: float) -> bool:
         """May any candidate take it?"""
         return not self.holder or self.expires <= now
+
+    @property
+    def caution(self) -> float:
+        """Seconds in which its holder may go on that does not know yet that another has deleted or emptied it. It may
+        have renewed it just before. A duration that no manager has does not count."""
+        return min(self.duration, _LONGEST_DURATION)
 
     def seen_again(self, document: JSON, now: float) -> Self:
         """The Lease as it is now: one whose record is the same runs out as before."""
@@ -98,12 +120,17 @@ def claimed(seen: SeenLease | None, lock: LeaseLock, timing: LeaseTimes, epoch_s
     if seen is None:
         metadata = {"namespace": lock.namespace, "name": lock.name}
         return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": record}
-    transitions = seen.spec.get("leaseTransitions") or 0
+    transitions = _count_transitions(seen)
     if seen.holder == lock.identity:
         record |= {"acquireTime": seen.spec.get("acquireTime") or now, "leaseTransitions": transitions}
     else:
-        record |= {"leaseTransitions": transitions + 1}
+        record |= {"leaseTransitions": min(transitions + 1, _MOST_TRANSITIONS)}
     return seen.document | {"spec": seen.spec | record}
+
+
+def _count_transitions(seen: SeenLease) -> int:
+    transitions = seen.spec.get("leaseTransitions")
+    return transitions if isinstance(transitions, int) and not isinstance(transitions, bool) else 0
 
 
 def released(seen: SeenLease, epoch_seconds: float) -> JSON:

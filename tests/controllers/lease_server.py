@@ -37,7 +37,7 @@ class LeaseServer:
         """A client with a network of its own: `trouble` is awaited on each way, and may wait or raise."""
         return cast(Client, _Connection(self, trouble))
 
-    def put(self, holder: str, seconds: int = 15, **spec: Any) -> None:
+    def put(self, holder: str | None, seconds: int = 15, **spec: Any) -> None:
         """Another manager's write, at a time of its own: a record that is equal to an old one was never renewed."""
         record = {"holderIdentity": holder, "leaseDurationSeconds": seconds, "leaseTransitions": 4}
         record |= {"renewTime": f"2026-01-01T00:00:00.{self.version:06}Z"} | spec

@@ -225,6 +225,70 @@ async def test_deleted_lease_is_created_again_by_the_leader(server: LeaseServer)
     assert (len(first.led), second.led) == (1, [])
 
 
+async def test_deleted_lease_is_left_to_its_holder_by_those_who_have_seen_it(server: LeaseServer) -> None:
+    """Also if another client creates it first: then the holder stops at once."""
+    first, second = Replica(server, "a"), Replica(server, "b")
+    async with running(first, second):
+        for _ in range(20):
+            await asyncio.sleep(10.7)
+            server.lease = None
+        await asyncio.sleep(60)
+        assert (len(first.led), second.led, server.holder) == (1, [], "a")
+        server.lease = None
+        server.put("upstream")
+        await asyncio.sleep(2.5)
+        assert not first.leads
+
+
+async def test_deleted_lease_of_a_dead_holder_is_created_again_after_a_while(server: LeaseServer) -> None:
+    for seconds, most in ((15, 19), (2**31 - 1, 304)):
+        server.put("dead", seconds)
+        replica, began = Replica(server, "a"), now()
+        async with running(replica):
+            await asyncio.sleep(1)
+            server.lease = None
+            await asyncio.sleep(400)
+        assert most - 4 < replica.led[0][0] - began <= most
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"leaseTransitions": 2**31 - 1},
+        {"leaseTransitions": "many", "leaseDurationSeconds": "15"},
+        {"leaseDurationSeconds": None, "renewTime": "yesterday", "acquireTime": "9999-12-31T23:59:59.000000Z"},
+        {"leaseDurationSeconds": -(2**31)},
+        {"leaseDurationSeconds": True, "strategy": "OldestEmulationVersion"},
+    ],
+)
+async def test_what_others_write_into_the_lease_stops_neither_leader_nor_candidate(
+    server: LeaseServer, nonsense: dict[str, object]
+) -> None:
+    first, second = Replica(server, "a"), Replica(server, "b")
+    async with running(first, second):
+        await asyncio.sleep(5)
+        server.put("a", **nonsense)
+        await asyncio.sleep(30)
+        assert (len(first.led), second.led) == (1, [])
+        server.put("\x1b[2J", **nonsense)
+        await asyncio.sleep(20)
+        assert [replica.leads for replica in (first, second)].count(True) == 1
+        assert all(0 <= record["leaseTransitions"] < 2**31 for record in server.written[-3:])
+        assert not first.elector.problem
+
+
+async def test_holder_that_is_cleared_stops_and_one_of_all_leads_again(server: LeaseServer) -> None:
+    first, second = Replica(server, "a"), Replica(server, "b")
+    async with running(first, second):
+        for holder in ("", None, "\x1b[2J"):
+            await asyncio.sleep(30)
+            server.put(holder, 15)
+            await asyncio.sleep(20)
+            assert [replica.leads for replica in (first, second)].count(True) == 1
+    times = sorted(first.led + second.led)
+    assert all(before[1] <= after[0] for before, after in pairwise(times)), times
+
+
 async def test_missing_rights_are_explained_and_logged_once(
     server: LeaseServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,9 +328,11 @@ class BadNetwork:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("deletes", [False, True])
 @pytest.mark.parametrize("seed", range(several(40)))
-async def test_two_replicas_never_lead_at_once(seed: int) -> None:
-    """At times another manager takes the lease over. Requests that a replica has given up may arrive later."""
+async def test_two_replicas_never_lead_at_once(seed: int, deletes: bool) -> None:
+    """At times another manager takes the lease over, or a person deletes it. Requests that a replica has given up may
+    arrive later."""
     chance, server = random.Random(seed), LeaseServer()
     networks = [BadNetwork(chance) for _ in range(3)]
     replicas = [Replica(server, str(number), network.trouble) for number, network in enumerate(networks)]
@@ -276,6 +342,8 @@ async def test_two_replicas_never_lead_at_once(seed: int) -> None:
             chance.choice(networks).is_cut ^= True
             if chance.random() < 0.05:
                 server.put("upstream")
+            if deletes and chance.random() < 0.2 and all(replica.elector.holder for replica in replicas):
+                server.lease = None
     times = sorted(led for replica in replicas for led in replica.led)
     assert all(before[1] <= after[0] for before, after in pairwise(times)), times
 
