@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -262,7 +263,7 @@ async def test_deleted_lease_of_a_dead_holder_is_created_again_after_a_while(ser
     ],
 )
 async def test_what_others_write_into_the_lease_stops_neither_leader_nor_candidate(
-    server: LeaseServer, nonsense: dict[str, object]
+    server: LeaseServer, nonsense: dict[str, Any]
 ) -> None:
     first, second = Replica(server, "a"), Replica(server, "b")
     async with running(first, second):

@@ -189,7 +189,7 @@ class InitializationLoop:
             return None
         waited = time.time() - node.created_at
         if waited < self._policy.skipped_after:
-            return self._policy.skipped_after - waited
+            return min(self._policy.skipped_after - waited, self._policy.skipped_after)  # a clock may be set back
         self._reports.record(node, ObjectEvent("NodeSkipped", f"not initialised: {why}"))
         return self._policy.skipped_after
 

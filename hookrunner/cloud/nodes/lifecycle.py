@@ -1,6 +1,6 @@
 """What becomes of Nodes that are not ready, decided from what the cloud says of their machines.
 
-    decision = decide_lifecycle(nodes, answers, claims, now, policy)
+    decision = decide_lifecycle(nodes, answers, claims, PassTime(now, ages), policy)
     decision.delete, decision.held, decision.taints
 
 Only the state `notFound` counts towards a deletion, never an error or a missing answer; and a deletion needs all of:
@@ -70,6 +70,14 @@ UPSTREAM_LIFECYCLE = LifecyclePolicy(
 
 
 @dataclass(frozen=True, slots=True)
+class PassTime:
+    """When a pass decides: seconds of the event loop's clock, and how many each Node exists, by uid."""
+
+    now: float
+    ages: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class DeletionClaim:
     """What the cloud has said in a row about one object: how often that its machine is gone, or is off. `since`: the
     time of the first; `failures`: deletions that were refused; `is_released`: a person lets it go."""
@@ -115,17 +123,16 @@ def decide_lifecycle(
     nodes: Collection[CloudNode],
     answers: Mapping[str, InstanceAnswer | ProviderError],
     claims: Mapping[str, DeletionClaim],
-    now: float,
+    time: PassTime,
     policy: LifecyclePolicy,
 ) -> LifecycleDecision:
-    """What a pass does. `nodes` are all that it was about, as they are now; `answers` are by uid; `now` are epoch
-    seconds."""
+    """What a pass does. `nodes` are all that it was about, as they are now; `answers` are by uid."""
     states = {node.uid: _state_of(answers.get(node.uid)) for node in nodes}
-    counted = {node.uid: claim for node in nodes if (claim := _count(node, states[node.uid], claims, now))}
+    counted = {node.uid: claim for node in nodes if (claim := _count(node, states[node.uid], claims, time.now))}
     gone = [node for node in nodes if node.uid in counted and counted[node.uid].gone and not node.is_deleting]
     gone.sort(key=lambda node: (counted[node.uid].failures, counted[node.uid].since, node.name))
     general = _general_obstacle(nodes, states, counted, policy)
-    candidates = tuple(_judge(node, counted[node.uid], general, now, policy) for node in gone)
+    candidates = tuple(_judge(node, counted[node.uid], general, time.ages[node.uid], policy) for node in gone)
     return LifecycleDecision(counted, _limit(candidates, policy.max_per_pass), tuple(_taints(nodes, counted, policy)))
 
 
@@ -202,12 +209,12 @@ def _general_obstacle(
 
 
 def _judge(
-    node: CloudNode, claim: DeletionClaim, general: tuple[str, bool], now: float, policy: LifecyclePolicy
+    node: CloudNode, claim: DeletionClaim, general: tuple[str, bool], age: float, policy: LifecyclePolicy
 ) -> DeletionCandidate:
     obstacle, too_many = general
     if claim.gone < policy.confirmations:
         return DeletionCandidate(node, claim, f"said to be gone {claim.gone} of {policy.confirmations} times in a row")
-    if policy.min_age and now - node.created_at < policy.min_age:
+    if policy.min_age and age < policy.min_age:
         return DeletionCandidate(node, claim, f"younger than {policy.min_age:g} s")
     if too_many and claim.is_released:
         return DeletionCandidate(node, claim)

@@ -12,7 +12,7 @@ every count anew. One without any answer is repeated when the provider says. Wha
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -25,12 +25,14 @@ from hookrunner.cloud.nodes.lifecycle import (
     DeletionCandidate,
     LifecycleDecision,
     LifecyclePolicy,
+    PassTime,
     decide_lifecycle,
     note_failure,
     ready_patch,
     release_held,
     taint_patch,
 )
+from hookrunner.cloud.nodes.node_ages import NodeAges
 from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
@@ -68,6 +70,7 @@ class LifecycleLoop:
         self._reports = reports
         self._policy = policy
         self._decision = _NOTHING
+        self._ages: NodeAges | None = None
         self._pass_log = PassLog(_log)
         self._clock = PassClock(policy.period)
         self._slots = asyncio.Semaphore(_TAINTED_AT_ONCE)
@@ -107,6 +110,7 @@ class LifecycleLoop:
 
     async def make_pass(self) -> None:
         """Ask about the Nodes, if any of them is not ready, and do what follows."""
+        self._read_ages(self._nodes)
         asked = self._choose_nodes()
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
         self._decision = self._decide(asked, answers)
@@ -139,7 +143,13 @@ class LifecycleLoop:
             return _NOTHING
         nodes = [live for node in asked if (live := self._writer.latest(node.name)) and live.uid == node.uid]
         by_uid = {node.uid: answers[node.name] for node in nodes if node.name in answers}
-        return decide_lifecycle(nodes, by_uid, self._decision.claims, time.time(), self._policy)
+        now = PassTime(asyncio.get_running_loop().time(), self._read_ages([*self._nodes, *nodes]))
+        return decide_lifecycle(nodes, by_uid, self._decision.claims, now, self._policy)
+
+    def _read_ages(self, nodes: Iterable[CloudNode]) -> Mapping[str, float]:
+        now, epoch_seconds = asyncio.get_running_loop().time(), time.time()
+        self._ages = self._ages or NodeAges(now, epoch_seconds)
+        return self._ages.of(nodes, now, epoch_seconds)
 
     async def _delete(self, node: CloudNode) -> None:
         """Delete the Node, unless the view of it is no longer what was decided on."""

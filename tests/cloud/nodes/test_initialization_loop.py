@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -135,6 +135,14 @@ async def test_skipped_node_is_reported_after_five_minutes(world: World) -> None
     world.cloud.say("b", InstanceState.SKIP)
     await settle()
     assert world.reasons("b") == ["NodeSkipped"]
+
+
+async def test_skipped_node_is_asked_about_every_five_minutes_also_if_the_clock_was_set_back(world: World) -> None:
+    world.cloud.add("a")
+    world.cloud.say("a", InstanceState.SKIP)
+    world.api.put(new_node("a", created=(datetime.now(UTC) + timedelta(hours=5)).isoformat()))
+    await asyncio.sleep(1000)
+    assert len(world.cloud.calls) == 4
 
 
 async def test_node_of_another_cloud_is_not_asked_about(world: World) -> None:

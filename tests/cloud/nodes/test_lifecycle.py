@@ -18,6 +18,7 @@ from hookrunner.cloud.nodes.lifecycle import (
     DeletionClaim,
     LifecycleDecision,
     LifecyclePolicy,
+    PassTime,
     decide_lifecycle,
     note_failure,
     ready_patch,
@@ -56,7 +57,8 @@ def decide(
         f"uid-{name}": InstanceAnswer(state) if isinstance(state, InstanceState) else state
         for name, state in said.items()
     }
-    return decide_lifecycle(nodes, answers, CONFIRMED if claims is None else claims, now, policy)
+    time = PassTime(now, {node.uid: now - node.created_at for node in nodes})
+    return decide_lifecycle(nodes, answers, CONFIRMED if claims is None else claims, time, policy)
 
 
 def deleted(decision: LifecycleDecision) -> str:

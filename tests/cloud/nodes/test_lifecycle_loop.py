@@ -250,6 +250,15 @@ async def test_young_node_stays(world: World) -> None:
     assert world.left() == "ab"
 
 
+async def test_young_node_stays_also_if_the_clock_is_set_forward(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.add("b")
+    world.api.put(node("a", None, "sim://a", created=datetime.now(UTC).isoformat()))
+    await asyncio.sleep(5)
+    monkeypatch.setattr("time.time", lambda: datetime.now(UTC).timestamp() + 5 * 3600)
+    await asyncio.sleep(200)
+    assert world.left() == "ab"
+
+
 async def test_dry_run_only_says_what_would_go() -> None:
     world = World(policy=replace(LifecyclePolicy(), dry_run=True))
     async with world.running(world.loop.run):
