@@ -118,7 +118,7 @@ class LeaderElector:
                     raise
             else:
                 is_held = seen and seen.holder not in ("", self.lock.identity)
-                return seen.expires - seen.since if seen and is_held else 0.0
+                return seen.caution if seen and is_held else 0.0
         raise AssertionError("the last attempt returns or raises")
 
     async def _acquire(self) -> None:

@@ -6,6 +6,9 @@
 
 The run of the instance restores the last healthy revision, so that nothing else is written at the same time. What is
 given up is in memory only: another process comes to the same result from the status and the objects.
+
+A rollout that began is measured by the clock of the event loop: a wall clock that is set forward by hours makes no
+rollout late, and so rolls none back. Another process can only compare the wall clock with the status.
 """
 
 import asyncio
@@ -17,11 +20,11 @@ from hookrunner import log
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import deadline_of, failure_of
-from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addon_status import Installed, InstanceFacts
 from kubetypes.timers import timeout_at
 
 _LEAST = 0.1
-"""Seconds between two looks at the clock, which need not agree with the loop's."""
+"""Seconds between two looks at the deadlines."""
 
 _log = log.get("addons.instances")
 
@@ -40,14 +43,26 @@ class RolloutWatch:
         self._wake = wake
         self._clock = clock
         self._deadlines: dict[str, float] = {}
+        """Epoch seconds."""
+        self._offsets: dict[str, tuple[str, float]] = {}
+        """Of each such unit: when its rollout began, and the wall clock's time less the loop's when it was seen first."""
         self._changed = Notifier()
+
+    def now(self, unit: str, installed: Installed | None) -> float:
+        """The time that counts for a rollout, in epoch seconds: since it is watched, that of the event loop."""
+        began, offset = self._offsets.get(unit, ("", 0.0))
+        if installed is None or began != installed.started_at:
+            return self._clock()
+        return asyncio.get_running_loop().time() + offset
 
     def judge(self, live: LiveUnit, facts: InstanceFacts) -> None:
         """Note until when its rollout may take, and give it up if it has failed."""
-        deadline = deadline_of(facts)
-        if deadline is None or deadline <= self._clock():
-            self._deadlines.pop(live.unit, None)
+        deadline, installed = deadline_of(facts), facts.installed
+        if installed is None or deadline is None or deadline <= self.now(live.unit, installed):
+            self._forget(live.unit)
         elif self._deadlines.get(live.unit) != deadline:
+            offset = self.now(live.unit, installed) - asyncio.get_running_loop().time()
+            self._offsets[live.unit] = installed.started_at, offset
             self._deadlines[live.unit] = deadline
             self._changed.notify()
         revision, reason = facts.installed.revision if facts.installed else 0, failure_of(facts)
@@ -58,12 +73,16 @@ class RolloutWatch:
     async def keep(self) -> None:
         """Wake others at each deadline, until cancelled."""
         while True:
-            now, loop = self._clock(), asyncio.get_running_loop().time()
-            passed = [unit for unit, deadline in self._deadlines.items() if deadline <= now]
-            for unit in passed:
-                del self._deadlines[unit]
+            now = asyncio.get_running_loop().time()
+            ends = {unit: deadline - self._offsets[unit][1] for unit, deadline in self._deadlines.items()}
+            for unit in [unit for unit, end in ends.items() if end <= now]:
+                del ends[unit], self._deadlines[unit]
                 self._wake(unit)
-            rest = min(self._deadlines.values(), default=None)
+            rest = min(ends.values(), default=None)
             with suppress(TimeoutError):
-                async with timeout_at(None if rest is None else loop + max(rest - now, _LEAST), loop):
+                async with timeout_at(None if rest is None else max(rest, now + _LEAST), now):
                     await self._changed.next()
+
+    def _forget(self, unit: str) -> None:
+        self._deadlines.pop(unit, None)
+        self._offsets.pop(unit, None)

@@ -76,11 +76,12 @@ class StatusReports:
             return
         status = self.writer.status_of(instance.unit) or instance.status
         facts = facts_of(live.state, live.blueprint, status, self.clock())
+        now = self.rollouts.now(live.unit, facts.installed)
         if facts.installed:
-            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), self.clock())
+            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), now)
         if _is_health_pending(facts, status):
             return
-        facts = replace(facts, timed_out=is_overdue(facts, self.clock()))
+        facts = replace(facts, timed_out=is_overdue(facts, now))
         self.rollouts.judge(live, facts)
         was_current = known.state.is_current
         self.reported.take_in(instance, facts)

@@ -193,6 +193,11 @@ async def test_leader_that_was_replaced_does_not_lead_while_its_tasks_clean_up(s
         assert led == [(False, "clean")]
 
 
+async def test_take_over_does_not_wait_for_years(server: LeaseServer) -> None:
+    server.put("upstream", 2**31 - 1)
+    assert await Replica(server, "clean").elector.take_over() == 300
+
+
 async def test_lease_can_be_reserved_after_the_end(server: LeaseServer) -> None:
     """So that no other replica makes anew what was just taken away."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from hookrunner.convergence.state import ModuleState
 from hookrunner.instances.instance_registry import LiveUnit
+from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
@@ -30,8 +31,9 @@ class Watched:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
         self.woken: list[tuple[float, str]] = []
+        self.jump = 0.0
         self._now = asyncio.get_running_loop().time
-        self.rollouts = RolloutWatch(self._request, self._wake, self._now)
+        self.rollouts = RolloutWatch(self._request, self._wake, lambda: self._now() + self.jump)
 
     def _request(self, live: LiveUnit, cause: str) -> None:
         self.requests.append((live.unit, cause))
@@ -83,3 +85,34 @@ async def test_rollout_under_way_is_left_alone() -> None:
     watched.rollouts.judge(unit, FACTS)
     watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN, fields=CommonFields(timeout=60)))
     assert (watched.requests, unit.blueprint.given_up.revision) == ([], 0)
+
+
+@pytest.mark.parametrize("jump", [5 * 3600.0, -5 * 3600.0])
+async def test_wall_clock_that_is_set_makes_no_rollout_late_or_endless(jump: float) -> None:
+    watched, unit = Watched(), live()
+    keeping = asyncio.create_task(watched.rollouts.keep())
+    watched.rollouts.judge(unit, FACTS)
+    await asyncio.sleep(10)
+    watched.jump = jump
+    for timeout in (60, 90):
+        facts = replace(FACTS, fields=replace(FACTS.fields, timeout=timeout))
+        assert not is_overdue(facts, watched.rollouts.now(unit.unit, SECOND))
+        watched.rollouts.judge(unit, facts)
+    await asyncio.sleep(81)
+    assert watched.woken == [(90, unit.unit)]
+    assert is_overdue(facts, watched.rollouts.now(unit.unit, SECOND))
+    keeping.cancel()
+
+
+async def test_next_rollout_is_measured_from_its_own_beginning() -> None:
+    watched, unit = Watched(), live()
+    keeping = asyncio.create_task(watched.rollouts.keep())
+    watched.rollouts.judge(unit, FACTS)
+    await asyncio.sleep(10)
+    watched.jump = -3600.0
+    third = replace(SECOND, revision=3, started_at="1969-12-31T23:00:10Z")
+    assert not is_overdue(replace(FACTS, installed=third), watched.rollouts.now(unit.unit, third))
+    watched.rollouts.judge(unit, replace(FACTS, installed=third))
+    await asyncio.sleep(100)
+    assert watched.woken == [(70, unit.unit)]
+    keeping.cancel()
