@@ -45,7 +45,7 @@ class RolloutWatch:
         self._deadlines: dict[str, float] = {}
         """Epoch seconds."""
         self._offsets: dict[str, tuple[str, float]] = {}
-        """Of each such unit: when its rollout began, and the wall clock's time less the loop's when it was seen first."""
+        """Of each such unit: when its rollout began, and what the wall clock was ahead of the loop's then."""
         self._changed = Notifier()
 
     def now(self, unit: str, installed: Installed | None) -> float:
