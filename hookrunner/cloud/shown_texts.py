@@ -22,6 +22,8 @@ _QUOTED = 80
 
 def shortened(text: str, longest: int = LONGEST) -> str:
     """The text as one printable line of at most so many characters."""
+    if len(text) <= longest and text.isprintable() and "  " not in text:
+        return text.strip()  # as most are, and an answer may have thousands
     return _cut(printable(" ".join(text.split())), longest)
 
 

@@ -31,6 +31,7 @@ SHORTEST_RETRY, LONGEST_RETRY = 0.1, 3600.0
 """Seconds that `retryAfterSeconds` may mean."""
 DEFAULT_PAUSE = 30.0
 """Seconds of `Throttled` without `retryAfterSeconds`."""
+_CODES = frozenset(ErrorCode)
 _DONE_IF_ABSENT = {CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE}
 _SHORT = 64 << 10
 """Bytes of an answer that may be parsed twice."""
@@ -87,7 +88,7 @@ def read_error(error: JSON, mask: Mask = str) -> ProviderError:
     if not isinstance(code, str) or not code:
         return unavailable("an 'error' needs a 'code', for example Unavailable")
     said = shortened(mask(message)) if isinstance(message, str) and message else "without a message"
-    if code not in set(ErrorCode):
+    if code not in _CODES:
         return unavailable(f"{said} (unknown code {shortened(mask(code))})")
     return _with_retry(ErrorCode(code), said, error.get("retryAfterSeconds"))
 

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.slow
 _FACTOR = 3
 """By how much a size may cost more than its share: small ones are measured in microseconds."""
 _STEP = 10
-"""A step of the loop may take so many times as long as `orjson.loads` of 1 MiB."""
+"""A step of the loop may take so many times as long as `orjson.loads` of 1 MiB, or this:"""
+_SHORT = 0.06
+"""Seconds: what the parser takes for 1 MiB differs from 3 to 8 ms with what else the process holds."""
 
 
 def filled(begin: str, part: Callable[[int], str], end: str, number: int) -> bytes:
@@ -95,6 +97,11 @@ def unit() -> float:
     return seconds(lambda: orjson.loads(text))
 
 
+def longest_step() -> float:
+    """Seconds."""
+    return max(_STEP * unit(), _SHORT)
+
+
 def too_slow(times: Iterable[tuple[str, float]], most: float) -> dict[str, str]:
     return {name: f"{taken * 1000:.0f} ms of {most * 1000:.0f}" for name, taken in times if taken > most}
 
@@ -103,12 +110,12 @@ def test_an_answer_of_the_allowed_size_is_parsed_in_one_short_step() -> None:
     texts = {name: make(ANSWER.values - 10) for name, make in SHAPES.items()}
     assert {name for name, text in texts.items() if len(text) > ANSWER.size} == set()
     times = [(name, seconds(lambda text=text: read_answer(text))) for name, text in texts.items()]  # type: ignore[misc]
-    assert too_slow(times, _STEP * unit()) == {}
+    assert too_slow(times, longest_step()) == {}
 
 
 def test_a_result_of_the_allowed_length_is_read_in_one_short_step() -> None:
     times = [(name, reading(name, number)) for name in LISTS for number in (MOST_ITEMS, 50_000)]
-    assert too_slow(times, _STEP * unit()) == {}
+    assert too_slow(times, longest_step()) == {}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
