@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hookrunner import redaction, safe_files
-from hookrunner.cloud.shown_texts import shortened
 from hookrunner.errors import StartRefused
 from hookrunner.process.child import Command
 from hookrunner.process.children import why_not_startable
@@ -56,10 +55,6 @@ class ProviderProgram:
         parts = _COLOR.split(text)  # the code of a colour ends with a letter, which would be one of the word behind it
         parts[::2] = [redaction.masked(part, self.hidden) for part in parts[::2]]
         return "".join(parts)
-
-    def shown(self, text: str) -> str:
-        """The text as people may see it: `cloud/shown_texts.py`."""
-        return shortened(self.masked(text))
 
     def fingerprint(self) -> "FileFingerprint | None":
         """What changes when the file does; None if it is not there."""
