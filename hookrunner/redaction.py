@@ -7,7 +7,6 @@ write them (Helm, the API server, a webhook), the values that the other was give
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import reduce
 
 import orjson
 
@@ -15,11 +14,18 @@ from kubetypes.json_values import JSON
 
 MASK = "***"
 
+LONGEST_EXCERPT = 1000
+"""Characters of a message that repeats a document: they name its beginning."""
+
 _SHORTEST = 4
 """Characters. Shorter values would blank out parts of unrelated words in a message."""
 _MOST_KEYS = 10
 _KINDS = {dict: "a map", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 _NAME = re.compile(r"[\w./-]{1,100}", re.ASCII)
+_ESCAPED = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
+"""What JSON writes in another form."""
+_START = re.compile(rf"(?<!\w)(?=(.{{{_SHORTEST}}}))", re.DOTALL)
+"""Where a word of `_SHORTEST` characters or more may begin, with these."""
 
 
 def kind(value: JSON) -> str:
@@ -49,14 +55,36 @@ def key(name: str) -> str:
 def words(document: JSON) -> frozenset[str]:
     """The values in a document as they may stand in a message: texts, their lines, numbers, also as JSON escapes them.
     Keys of the document are no secret, nor are its kind, name and namespace as an object."""
-    known = set(_names(document))
-    return frozenset(word for leaf in _leaves(document) for word in _forms(leaf) if len(word) >= _SHORTEST) - known
+    known: set[str] = set()
+    leaves: list[str] = []
+    for value in _inner_values(document):
+        if isinstance(value, dict):
+            known.update(value, _names(value))
+        elif isinstance(value, str):
+            leaves.append(value)
+        elif not isinstance(value, list | bool | None):
+            leaves.append(str(value))
+    escaped = (form for leaf in leaves if _ESCAPED.search(leaf) for form in _forms(leaf))
+    return frozenset(word for word in (*leaves, *escaped) if len(word) >= _SHORTEST) - known
+
+
+def maps(document: JSON) -> Iterator[dict[str, JSON]]:
+    """All maps in a document, also the innermost, in no order."""
+    return (value for value in _inner_values(document) if isinstance(value, dict))
 
 
 def masked(message: str, hidden: Iterable[str]) -> str:
-    """The message without any of these where they are whole words; the longest first, since one may be in another."""
-    present = sorted((word for word in hidden if word in message), key=len, reverse=True)
-    return reduce(_without, present, message)
+    """The message without any of these, which are results of `words`, where they are whole words. Words that overlap
+    are one mask. The text is searched once, however many words there are."""
+    return _masked(message, len(message), frozenset(hidden))
+
+
+def excerpt(message: str, hidden: Iterable[str], most: int = LONGEST_EXCERPT) -> str:
+    """At most `most` characters of the message, masked; for messages that may repeat a whole document. It is cut before
+    it is searched, and a word that the cut divides is masked, too."""
+    if len(message) <= most:
+        return masked(message, hidden)
+    return _masked(message[: 2 * most], most, frozenset(word[:most] for word in hidden)) + "…"
 
 
 def _keys(document: dict[str, JSON]) -> str:
@@ -67,32 +95,56 @@ def _keys(document: dict[str, JSON]) -> str:
     return f"the key{'s' * (len(document) > 1)} {', '.join(names)}" + (f" and {more:,} more" if more else "")
 
 
-def _without(message: str, word: str) -> str:
-    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", MASK, message)
+def _masked(message: str, most: int, hidden: frozenset[str]) -> str:
+    """The first `most` characters, masked. No word is longer; one that is as long may be the start of a longer one."""
+    places = [match for match in _START.finditer(message) if match.start() < most]
+    heads = {match[1] for match in places}
+    lengths = _lengths_by_head(word for word in hidden if word[:_SHORTEST] in heads)
+    kept, at = [], 0
+    for match in places:
+        start = match.start()
+        ends = (start + length for length in lengths.get(match[1], ()))
+        end = next((end for end in ends if _is_end(message, end, start + most) and message[start:end] in hidden), 0)
+        if end and start >= at:
+            kept += [message[at:start], MASK]
+        at = max(at, end)
+    return "".join([*kept, message[at:most]])
+
+
+def _lengths_by_head(hidden: Iterable[str]) -> dict[str, list[int]]:
+    """The lengths of words that begin alike, the longest first: a place in a message is compared with these alone."""
+    lengths: dict[str, set[int]] = {}
+    for word in hidden:
+        lengths.setdefault(word[:_SHORTEST], set()).add(len(word))
+    return {head: sorted(several, reverse=True) for head, several in lengths.items()}
+
+
+def _is_end(message: str, end: int, cut: int) -> bool:
+    """Can a word end here: before something that does not continue it, or where words were cut?"""
+    if end >= len(message):
+        return end == len(message)
+    return end == cut or not (message[end].isalnum() or message[end] == "_")
+
+
+def _inner_values(document: JSON) -> list[JSON]:
+    """A document and all values in it. A list, because generators in one another would take five times as long."""
+    values = [document]
+    for value in values:
+        if isinstance(value, dict):
+            values.extend(value.values())
+        elif isinstance(value, list):
+            values.extend(value)
+    return values
+
+
+def _names(value: dict[str, JSON]) -> list[str]:
+    """The name, namespace and kind of an object, if a map is one."""
+    metadata = value.get("metadata")
+    named = [value.get("apiVersion"), value.get("kind")]
+    named += [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
+    return [name for name in named if isinstance(name, str)]
 
 
 def _forms(leaf: str) -> Iterator[str]:
-    yield leaf
     yield from leaf.split("\n")
     yield orjson.dumps(leaf.encode(errors="replace").decode())[1:-1].decode()
-
-
-def _leaves(value: JSON) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
-    elif not isinstance(value, bool | None):
-        yield str(value)
-
-
-def _names(document: JSON) -> Iterator[str]:
-    """Keys at any depth, and the name, namespace and kind of an object."""
-    if isinstance(document, dict):
-        yield from document
-        metadata = document.get("metadata")
-        named = [document.get("apiVersion"), document.get("kind")]
-        named += [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
-        yield from (name for name in named if isinstance(name, str))
-    if isinstance(document, dict | list):
-        for inner in document.values() if isinstance(document, dict) else document:
-            yield from _names(inner)

@@ -46,3 +46,26 @@ def test_a_document_is_described_by_its_kind_size_and_keys(value: JSON, words: s
 )
 def test_the_values_of_a_document_are_masked_in_a_message(document: JSON, message: str, told: str) -> None:
     assert redaction.masked(message, redaction.words(document)) == told
+
+
+@each(
+    ("message", "told"),
+    [
+        ("hunter2 and tail", "*** a…"),
+        ("key: hunter2", "key: ***…"),
+        ("the a-hunter b", "the ***…"),
+        ("the a-hunter2 b", "the a-***…"),
+        ("the xhunter2 b", "the xhunt…"),
+    ],
+)
+def test_a_long_message_is_cut_and_no_part_of_a_value_is_left(message: str, told: str) -> None:
+    assert redaction.excerpt(message, {"hunter2", "a-hunter", "longer than the excerpt"}, most=9) == told
+
+
+def test_words_that_overlap_are_one_mask() -> None:
+    assert redaction.masked("a-bcd-efgh-i", {"a-bcd", "bcd-efgh"}) == "***-i"
+
+
+def test_a_word_longer_than_the_excerpt_is_masked() -> None:
+    assert redaction.excerpt("no long secret text here", {"long secret text here"}, most=10) == "no ***…"
+    assert redaction.excerpt("no long secret text here", {"long sector"}, most=10) == "no long se…"

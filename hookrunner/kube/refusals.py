@@ -18,7 +18,7 @@ https://github.com/kubernetes/apimachinery/blob/master/pkg/util/validation/field
 import os
 import re
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -158,6 +158,8 @@ def _distrust(error: Exception, connection: Connection) -> str:
     return f"{problem}: is certificate-authority the CA of this server? ({connection.origin})"
 
 
+_MOST_READ, _MOST_SHOWN = 64_000, 4_000
+"""Characters of a message, before and after the values are taken out that it names as wrong."""
 _REFUSED = re.compile(
     r"\b(?:(?:Invalid|Unsupported|Duplicate) value|Not found)(?P<before>: )|(?P<got>, got )(?=[&{\[\"\d-])"
 )
@@ -173,22 +175,14 @@ _ELEMENT = re.compile(r'(?<=\[=)(?:"(?:[^"\\]|\\.)*"(?=\])|[^\]]*)')
 
 def without_values(message: str, body: JSON) -> str:
     """The message without the values in it: those that the server names as wrong, and those of the request's body."""
-    hidden = redaction.words(body) - set(_names(body))
-    return redaction.masked(without_elements(_without_wrong(message)), hidden)
+    names = {fields["name"] for fields in redaction.maps(body) if isinstance(fields.get("name"), str)}
+    hidden = redaction.words(body) - names  # what containers, ports and volumes are called
+    return redaction.excerpt(without_elements(_without_wrong(message[:_MOST_READ])), hidden, _MOST_SHOWN)
 
 
 def without_elements(path: str) -> str:
     """A path as the API server writes it, `.spec.ports[port=80].name`, without values that are items themselves."""
     return _ELEMENT.sub("…", path)
-
-
-def _names(body: JSON) -> Iterator[str]:
-    """What things in an object are called: containers, ports, volumes."""
-    if isinstance(body, dict) and isinstance(body.get("name"), str):
-        yield body["name"]
-    if isinstance(body, dict | list):
-        for inner in body.values() if isinstance(body, dict) else body:
-            yield from _names(inner)
 
 
 def _without_wrong(message: str) -> str:

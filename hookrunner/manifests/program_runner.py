@@ -76,7 +76,7 @@ class ProgramRunner:
             (directory / "stdin").write_bytes(text)
             outcome = await self._execute(program, directory / "stdin")
         if not outcome.ok:
-            reason = redaction.masked(self._last_words(outcome), hidden)
+            reason = self._last_words(outcome, hidden)
             raise RenderFailed(f"{program.name}: {outcome}{': ' if reason else ''}{reason}")
         if len(outcome.stdout) > self._limits.output:  # the kept output says how much is missing
             raise RenderFailed(f"{program.name}: printed more than {self._limits.output >> 20} MiB")
@@ -102,9 +102,11 @@ class ProgramRunner:
             raise RenderFailed(f"{program.name}: {error}") from None
 
     @staticmethod
-    def _last_words(outcome: Exit) -> str:
-        """The end of what it wrote to stderr, on one line, without times and process ids."""
-        text = " ".join(_KLOG.sub("", outcome.stderr.decode(errors="replace")).split())
+    def _last_words(outcome: Exit, hidden: frozenset[str]) -> str:
+        """The end of what it wrote to stderr, on one line, without times and process ids. It is masked before it is
+        cut, which could leave half a word."""
+        line = " ".join(_KLOG.sub("", outcome.stderr.decode(errors="replace")).split())
+        text = redaction.masked(line, hidden)
         return text if len(text) <= _SHOWN else f"… {text[-_SHOWN:]}"
 
 
