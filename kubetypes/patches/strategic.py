@@ -5,13 +5,14 @@ the directives. A patch that contradicts the schema (an element without its merg
 with 500 by a real API server, and refused here. Only built-in kinds have such patches.
 """
 
+from collections import deque
 from dataclasses import dataclass, replace
 
 import orjson
 
 from kubetypes.json_values import JSON
 from kubetypes.openapi.schemas import Schema
-from kubetypes.patches.ordering import identity, in_order, not_a
+from kubetypes.patches.ordering import Identity, first_places, identity, in_order, not_a
 from kubetypes.patches.printed import LIST, OBJECT, as_text, printed, wrong_type
 from kubetypes.patches.refusals import contradiction, malformed
 
@@ -70,9 +71,10 @@ def _retained(original: Fields, patch: Fields) -> Fields:
         return dict(original)
     keys = patch.pop(RETAIN)
     given = {key for key, value in patch.items() if value is not None and not key.startswith((DELETE_FROM, ORDER))}
-    if not isinstance(keys, list) or any(key not in keys for key in given):
+    kept = {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else set()
+    if not isinstance(keys, list) or not given <= kept:
         raise malformed("invalid patch format of retainKeys")
-    return {key: value for key, value in original.items() if key in keys}
+    return {key: value for key, value in original.items() if key in kept}
 
 
 def _merge_ordered(result: Fields, patch: Fields, schema: Schema) -> None:
@@ -148,10 +150,12 @@ def _directives_done(live: list[JSON], patch: list[JSON], merge_key: str) -> tup
 def _merged_elements(live: list[JSON], patch: list[JSON], merging: MergeRule) -> list[JSON]:
     """Each element merged into the first that has its key, or added."""
     merged = list(live)
+    places: dict[Identity, int] = {}
     for element in patch:
         wanted = identity(element, merging.key)
-        place = next((at for at, one in enumerate(merged) if identity(one, merging.key) == wanted), None)
-        if place is None:
+        places = places or first_places(live, merging.key)
+        place = places.setdefault(wanted, len(merged))
+        if place == len(merged):
             merged.append(element)
         else:
             merged[place] = _merged(merged[place], element, merging.items)
@@ -164,12 +168,12 @@ def _check_order(given: list[JSON], order: list[JSON], merge_key: str) -> None:
         return
     if wrong := [one for one in given if merge_key and not isinstance(one, dict)]:
         raise not_a(OBJECT, wrong[0])
-    waiting = [one for one in given if not _directed(one) or one[DIRECTIVE] != "delete"]
+    waiting = deque(one for one in given if not _directed(one) or one[DIRECTIVE] != "delete")
     for one in order:
         while waiting and _directed(waiting[0]):
-            waiting.pop(0)
+            waiting.popleft()
         if waiting and identity(waiting[0], merge_key) == identity(one, merge_key):
-            waiting.pop(0)
+            waiting.popleft()
     if waiting:
         shown = f"{printed(given)}\n doesn't match {ORDER} list:\n{printed(order)}\n"
         raise contradiction(f"The order in patch list:\n{shown}")
@@ -220,7 +224,8 @@ def _without(live: list[JSON], deleted: list[JSON], merging: MergeRule) -> list[
     """A list of plain values without some. A list of objects merges as if it were not to be deleted from."""
     if (live or deleted) and _element_type(live, deleted) is dict:
         return _merged_lists(live, deleted, replace(merging, merge=True))
-    return [one for one in live if one not in deleted]
+    excluded = set(deleted)
+    return [one for one in live if one not in excluded]
 
 
 def _unique(elements: list[JSON]) -> list[JSON]:
