@@ -1,0 +1,74 @@
+"""The process that `pure_calls.py` starts for one call: reads a function and its arguments, writes the result, ends.
+
+Both have 4 bytes of length before them and are pickled; the result is a pair: whether the function returned, and what
+it returned or raised. When the CPU time is over, the kernel ends the process by SIGPROF, also if the parent is gone.
+"""
+
+import io
+import os
+import pickle
+import resource
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+LENGTH = struct.Struct("!I")  # as in process/worker.py, which would load asyncio here
+OUT_OF_MEMORY = 71
+"""The exit status."""
+
+
+def main() -> None:
+    """The arguments are the socket's descriptor, the seconds of CPU time, the bytes of memory."""
+    channel, seconds, memory = socket.socket(fileno=int(sys.argv[1])), float(sys.argv[2]), int(sys.argv[3])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    _limit_memory(memory)
+    with channel, channel.makefile("rb") as requests:
+        request = requests.read(LENGTH.unpack(requests.read(LENGTH.size))[0])
+        try:
+            answer = _answer(request)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
+        channel.sendall(LENGTH.pack(len(answer)) + answer)
+
+
+def packed(value: Any) -> bytes:
+    """The value as pickled bytes. Errors keep their attributes, whatever their constructors expect."""
+    written = io.BytesIO()
+    _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
+    return written.getvalue()
+
+
+def _answer(request: bytes) -> bytes:
+    function, args, kwargs = pickle.loads(request)  # noqa: S301  # written by pure_calls.py
+    try:
+        return packed((True, function(*args, **kwargs)))
+    except MemoryError:
+        raise
+    except Exception as error:
+        return packed((False, error))
+
+
+def _limit_memory(memory: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":  # macOS does not count data
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
+        most = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, BaseException):
+            return _rebuilt, (type(value), value.args, value.__dict__)
+        return NotImplemented
+
+
+def _rebuilt(kind: type[BaseException], args: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
