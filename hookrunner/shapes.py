@@ -44,10 +44,11 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list of `item`."""
+    """A list of `item`. With `at_most`, a longer list is one problem: its items are not looked at."""
 
     item: "Shape"
     at_least: int = 1
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,9 @@ def _bounds(value: JSON, low: int | None, high: int | None, path: str) -> Iterat
 def _many(value: list[JSON], shape: Many, path: str) -> Iterator[Problem]:
     if len(value) < shape.at_least:
         yield Problem(path, f"should have at least {shape.at_least} items; add one, or leave the key out")
+    if shape.at_most is not None and len(value) > shape.at_most:
+        yield Problem(path, f"should have at most {shape.at_most} items, and has {len(value)}; leave some out")
+        return
     for index, item in enumerate(value):
         yield from check(item, shape.item, f"{path}[{index}]")
 

@@ -20,12 +20,18 @@ from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, Instanc
 from hookrunner.options import duration
 from hookrunner.packages.names import LONGEST_NAME, is_channel, is_version, shown
 from hookrunner.shapes import FLAG, TEXT, Many, Problem, Shape, Table, Text, check
+from kubetypes.bounds import in_units
 from kubetypes.json_values import JSON
+
+MOST_PATCHES = 100
+MOST_PATCH_BYTES = 256 << 10
+"""Of all patches together, as JSON. They are read by people who look for what differs, and are worked through once for
+each object that they change."""
 
 SHAPES: Mapping[str, Shape] = {
     "version": TEXT,
     "channel": TEXT,
-    "patches": Many(Table({}, open=True), at_least=0),
+    "patches": Many(Table({}, open=True), at_least=0, at_most=MOST_PATCHES),
     "updatePolicy": Text(get_args(UpdatePolicy)),
     "rollbackOnFailure": FLAG,
     "timeout": TEXT,
@@ -56,6 +62,7 @@ def field_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
     for name, shape in SHAPES.items():
         if name in document:
             yield from check(document[name], shape, name)
+    yield from _size_problems(document.get("patches"))
     yield from text_problems(document)
 
 
@@ -66,6 +73,18 @@ def text_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
         text = document.get(name)
         if isinstance(text, str) and text and not is_usable(text):
             yield Problem(name, f"cannot be {shown(text)}; use {allowed}")
+
+
+def _size_problems(patches: JSON) -> Iterator[Problem]:
+    """The API server bounds the number of patches by the definition, their size only by that of the whole object."""
+    try:
+        size = len(orjson.dumps(patches))
+    except orjson.JSONEncodeError as error:
+        yield Problem("patches", f"cannot be written as JSON: {error}")
+        return
+    if size > MOST_PATCH_BYTES:
+        text = f"should have at most {in_units(MOST_PATCH_BYTES)}, and has {size:,} bytes"
+        yield Problem("patches", f"{text}; leave some out, or change the package")
 
 
 def _is_timeout(text: str) -> bool:

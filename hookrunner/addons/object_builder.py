@@ -31,7 +31,7 @@ from hookrunner.manifests.object_metadata import (
 )
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered, unselected_namespaces
 from hookrunner.manifests.patch_policy import PatchPolicy, require_allowed, require_patches_on
-from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
+from hookrunner.manifests.patches import PatchedObjects, patch_objects, require_patches
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId, read_objects, split_lists
@@ -96,7 +96,7 @@ class ObjectBuilder:
         if paths := [request.addon.directory / path for path in request.addon.post_render]:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
             objects = fill_namespaces(printed, request.namespace, await _read_scopes(printed, request))
-        patched = _patched(_described(objects, request), request)
+        patched = await _patch(_described(objects, request), request)
         if not (patched.objects or rendered.hooks):
             raise BadManifest(_EMPTY)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
@@ -205,11 +205,11 @@ def _described(objects: Objects, request: BuildRequest) -> Objects:
     return fill_application(objects, _instance_label(request), request.package.version)
 
 
-def _patched(objects: Objects, request: BuildRequest) -> PatchedObjects:
-    """The objects with the instance's patches. Raises BadPatch."""
+async def _patch(objects: Objects, request: BuildRequest) -> PatchedObjects:
+    """The objects with the instance's patches. Raises BadPatch, RenderFailed."""
     policy = PatchPolicy(request.terms.patches, request.addon.patches)
     require_patches_on(policy, request.instance.fields.patches)
-    patched = apply_patches(objects, request.instance.fields.patches)
+    patched = await patch_objects(objects, request.instance.fields.patches)
     require_patches(patched, unmatched=request.addon.unmatched_patches == "warn")
     require_allowed(objects, patched.objects, policy)
     return patched

@@ -8,15 +8,22 @@ Whether a patch that fits no object refuses the whole change is the addon's deci
 reported and not raised: before anything is written, and upstream ignores it silently. A patch is written once and meets
 new versions of a package, in which names, namespaces and versions of APIs change; so the report names the closest
 object that the package has instead.
+
+Patches are written by users, and each may be for the largest object. What is more than a few milliseconds of work is
+done in a process of its own, with a deadline (`patch_objects`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+import orjson
+
 from hookrunner import redaction
-from hookrunner.errors import BadPatch
+from hookrunner.errors import BadPatch, RenderFailed
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
+from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
@@ -28,6 +35,16 @@ from kubetypes.patches.refusals import PatchRefused
 _MOST_DEPTH = 100
 """Levels of an object; JSON patches can nest it deeper with each step."""
 _MOST_NAMES = 5
+_MOST_COMPARED = 500
+"""Names of objects that are compared with one that is not there; a comparison takes some 20 µs."""
+_MOST_SHOWN = 300
+"""Characters of a target."""
+_IN_PLACE = 256 << 10
+"""Bytes of patches and of the objects that they are for, each as often as it is patched: 10 to 20 ms of work."""
+_LIMITS = CallLimits()
+"""For what is not."""
+_LOOKED_AT = 32
+"""Bytes that take as long as to look at an object: a patch that fits none looks at all, for the closest."""
 _WRITTEN = ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 """Fields of `metadata` that an object has from the API server alone."""
 _METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -49,13 +66,6 @@ class PatchTarget:
         """`apps/v1 Deployment kube-system/coredns`."""
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.api_version} {self.kind} {place}{self.name}"
-
-    def fits(self, source: SourcedObject) -> bool:
-        """Is this the object? The version counts, since fields may have moved between two."""
-        return (
-            (source.api_version, source.kind, source.name) == (self.api_version, self.kind, self.name)
-            and self.namespace in ("", source.namespace)
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +89,54 @@ class PatchedObjects:
     problems: tuple[BadPatch, ...]
 
 
+async def patch_objects(
+    sources: Sequence[SourcedObject], patches: Sequence[JSON], limits: CallLimits = _LIMITS
+) -> PatchedObjects:
+    """The same as `apply_patches`, in another process if it is much work. Raises BadPatch `MergeFailed` if it exceeds
+    the limits there, RenderFailed if there can be no process."""
+    if _work(sources, patches) <= _IN_PLACE:
+        return apply_patches(sources, patches)
+    try:
+        return await call_within(limits, apply_patches, tuple(sources), tuple(patches))
+    except CallLost as lost:
+        if lost.is_expensive:
+            advice = "combine those of one object, or leave some out"
+            raise BadPatch("MergeFailed", f"spec.patches: too much work, {lost}; {advice}") from None
+        raise RenderFailed(f"spec.patches cannot be applied: {lost}") from None
+
+
+def _work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
+    """Bytes to work through, about: those of the patches, and of each object as often as a patch has its name."""
+    if not patches:
+        return 0
+    times = Counter(_name(item) for item in patches)
+    named = [source for source in sources if source.name in times]
+    looked_at = len(sources) * len(patches) * _LOOKED_AT
+    return _size(patches) + sum(_size(source.obj) * times[source.name] for source in named) + looked_at
+
+
+def _name(item: JSON) -> str:
+    """The name of the object that an item of the list is for, "" if it has none."""
+    named = item.get("target", item.get("metadata")) if isinstance(item, dict) else None
+    return _text(named, "name")
+
+
+def _size(value: JSON) -> int:
+    """Bytes as JSON."""
+    try:
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError:  # nested too deep, or an integer of more than 64 bits: refused when it is patched
+        return 0
+
+
 def apply_patches(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> PatchedObjects:
     """Put the items of `spec.patches` on objects whose namespaces are filled in."""
     objects, changed, problems = list(sources), set(), []
+    places = _places(sources)
     for index, item in enumerate(patches):
         try:
             patch = parse_patch(item, f"spec.patches[{index}]")
-            position = match(objects, patch.target, patch.place)
+            position = match(objects, places, patch)
             patched = _apply(objects[position], patch)
         except BadPatch as error:
             problems.append(error)
@@ -139,8 +190,10 @@ def _apply(source: SourcedObject, patch: InstancePatch) -> SourcedObject:
     except PatchRefused as refused:
         # A JSON patch is refused without its values; operations and paths, which its author needs, are shown.
         hidden = redaction.words(patch.fields) | redaction.words(source.obj) if patch.operations is None else ()
-        raise BadPatch("MergeFailed", f"{patch.place}: {source}: {redaction.masked(_why(refused), hidden)}") from None
-    if problem := next(_spoilt(source, obj), ""):
+        raise BadPatch("MergeFailed", f"{patch.place}: {source}: {redaction.excerpt(_why(refused), hidden)}") from None
+    except orjson.JSONEncodeError as error:  # nested too deep, or an integer of more than 64 bits
+        raise BadPatch("MergeFailed", f"{patch.place}: {source}: cannot be written as JSON: {error}") from None
+    if problem := next(_spoilt(source, obj, patch), ""):
         raise BadPatch("MergeFailed", f"{patch.place}: {source}: the patch {problem}")
     return SourcedObject(source.path, obj)
 
@@ -178,7 +231,7 @@ def _why(refused: PatchRefused) -> str:
     return refused.detail if refused.message == json_patch.REJECTED else refused.message
 
 
-def _spoilt(source: SourcedObject, obj: JSON) -> Iterator[str]:
+def _spoilt(source: SourcedObject, obj: JSON, patch: InstancePatch) -> Iterator[str]:
     """Why a patched document cannot take the place of the object."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
@@ -192,7 +245,8 @@ def _spoilt(source: SourcedObject, obj: JSON) -> Iterator[str]:
         yield f"sets metadata.{written[0]}, which only the API server writes"
     if wrong := [key for key in ("labels", "annotations") if not isinstance(metadata.get(key) or {}, dict)]:
         yield f"makes metadata.{wrong[0]} {redaction.described(metadata[wrong[0]])}, not a map"
-    if _depth(obj) > _MOST_DEPTH:
+    # A part of an object is merged at the depth that it has itself; only a JSON patch moves what is there.
+    if _depth(patch.fields if patch.operations is None else obj) > _MOST_DEPTH:
         yield f"nests the object deeper than {_MOST_DEPTH} levels"
 
 
@@ -214,17 +268,33 @@ def _inner(value: JSON) -> Sequence[JSON]:
     return value if isinstance(value, list) else ()
 
 
-def match(sources: Sequence[SourcedObject], target: PatchTarget, place: str) -> int:
-    """The position of the target among the objects; `place` names the patch in messages.
+Places = Mapping[tuple[str, str, str], Sequence[int]]
+"""The positions of objects by version, kind and name, which no patch changes."""
+
+
+def _places(sources: Sequence[SourcedObject]) -> Places:
+    places: dict[tuple[str, str, str], list[int]] = {}
+    for position, source in enumerate(sources):
+        places.setdefault((source.api_version, source.kind, source.name), []).append(position)
+    return places
+
+
+def match(sources: Sequence[SourcedObject], places: Places, patch: InstancePatch) -> int:
+    """The position of the patch's object. The version counts, since fields may have moved between two.
 
     Raises BadPatch: NoMatch with the closest object, Ambiguous with the namespaces.
     """
-    positions = [position for position, source in enumerate(sources) if target.fits(source)]
+    target = patch.target
+    named = places.get((target.api_version, target.kind, target.name), ())
+    positions = [position for position in named if target.namespace in ("", sources[position].namespace)]
+    shown = redaction.excerpt(str(target), (), _MOST_SHOWN)
     if len(positions) > 1:
         namespaces = sorted(sources[position].namespace for position in positions)
-        raise BadPatch("Ambiguous", f"{place}: {target} is in the namespaces {', '.join(namespaces)}; name one of them")
+        raise BadPatch(
+            "Ambiguous", f"{patch.place}: {shown} is in the namespaces {_shortened(namespaces)}; name one of them"
+        )
     if not positions:
-        raise BadPatch("NoMatch", f"{place}: the package has no {target}{next(_hints(sources, target), '')}")
+        raise BadPatch("NoMatch", f"{patch.place}: the package has no {shown}{next(_hints(sources, target), '')}")
     return positions[0]
 
 
@@ -237,13 +307,13 @@ def _hints(sources: Sequence[SourcedObject], target: PatchTarget) -> Iterator[st
     for source in (source for source in named if source.kind == target.kind):
         yield f": it is {source.api_version}"
     names = sorted({source.name for source in of_kind})
-    if close := suggestion(target.name, names):
+    if close := suggestion(target.name, names[:_MOST_COMPARED]):
         yield close
     if of_kind:
         yield f": its objects of this kind are {_shortened(names)}"
     for source in named:
         yield f", but {source.api_version} {source.identity}"
-    kinds = sorted({source.kind for source in sources} - {target.kind})
+    kinds = sorted({source.kind for source in sources} - {target.kind})[:_MOST_COMPARED]
     for kind in get_close_matches(target.kind, kinds, n=1, cutoff=_CLOSE):
         yield f"; did you mean '{kind}'?"
 

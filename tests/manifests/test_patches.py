@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadPatch
-from hookrunner.manifests.patches import PatchedObjects, apply_patches, require_patches
+from hookrunner.manifests.patches import PatchedObjects, apply_patches, patch_objects, require_patches
 from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.process.pure_calls import CallLimits
 from kubetypes.json_values import JSON
 from tests.manifests.conftest import sourced
 from tests.tables import each
@@ -211,3 +212,39 @@ def test_any_patch_of_any_object_is_applied_or_refused(fields: JSON, given_field
     whole = {**given_fields, **deployment()}
     found = apply_patches(objects, [whole, steps(*operations)])
     assert {error.reason for error in found.problems} <= {"MergeFailed"}
+
+
+LARGE = [{"name": f"E{number}", "value": "x" * 200} for number in range(1_000)]
+"""More than is patched in place."""
+
+
+def of_container(**fields: JSON) -> JSON:
+    return deployment(spec={"template": {"spec": {"containers": [{"name": "coredns", **fields}]}}})
+
+
+async def test_large_patches_lead_to_the_same_in_another_process() -> None:
+    patches = [of_container(env=LARGE), of_container(env=[{"name": "E1", "value": "1"}]), patch("Secret", "s"), {}]
+    found, here = await patch_objects(OBJECTS, patches), apply_patches(OBJECTS, patches)
+    assert (found.objects, found.changed) == (here.objects, here.changed)
+    assert [(error.reason, str(error)) for error in found.problems] == [
+        (error.reason, str(error)) for error in here.problems
+    ]
+
+
+async def test_patches_that_take_too_long_are_refused() -> None:
+    with pytest.raises(BadPatch, match=r"too much work, no result within 0\.001 s of CPU time; combine") as refused:
+        await patch_objects(OBJECTS, [of_container(env=LARGE)] * 2, CallLimits(seconds=0.001))
+    assert refused.value.reason == "MergeFailed"
+
+
+def test_refusal_shows_the_beginning_of_the_lists() -> None:
+    order = [{"name": element["name"]} for element in reversed(LARGE)]
+    _reason, text = problem(of_container(**{"env": LARGE, "$setElementOrder/env": order}))
+    assert "The order in patch list" in text
+    assert len(text) < 1_200
+
+
+def test_object_that_cannot_be_written_as_json_is_refused() -> None:
+    large = sourced("Thing", "t", "a", "example.com/v1", spec={"number": 10**30})
+    [error] = apply_patches([large], [patch("Thing", "t", "example.com/v1", spec={"a": 1})]).problems
+    assert "cannot be written as JSON: Integer exceeds 64-bit range" in str(error)

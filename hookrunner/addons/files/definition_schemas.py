@@ -10,7 +10,7 @@ Sources: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cus
 from collections.abc import Mapping
 from typing import get_args
 
-from hookrunner.addons.instance_fields import TIMEOUT
+from hookrunner.addons.instance_fields import MOST_PATCHES, TIMEOUT
 from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
 from kubetypes.json_values import JSON
@@ -19,7 +19,6 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _TEXT: JSON = {"type": "string"}
 _NUMBER: JSON = {"type": "integer", "format": "int64"}
 _TIME: JSON = {"type": "string", "format": "date-time"}
-_MOST_PATCHES = 200
 
 _PATCH_RULES = [
     {
@@ -95,7 +94,7 @@ def _lifecycle_fields(addon: Addon) -> dict[str, JSON]:
 def _patches() -> JSON:
     return {
         "type": "array",
-        "maxItems": _MOST_PATCHES,
+        "maxItems": MOST_PATCHES,
         "items": _PATCH,
         "description": "Changes of the package's objects: partial objects with apiVersion, kind and metadata.name, "
         "or target and jsonPatch (RFC 6902). A patch that fits no object refuses the whole change.",
