@@ -11,6 +11,7 @@ Own code because importing `jsonschema` alone takes 90 ms of a start whose budge
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import islice
 from typing import TypeAlias
 
 from hookrunner import redaction
@@ -72,6 +73,9 @@ class Table:
 class AnyValue:
     """Any value: what it may be is known elsewhere."""
 
+
+MOST_PROBLEMS = 100
+"""A message names no more: what comes from outside may have a hundred thousand."""
 
 Shape: TypeAlias = Text | Flag | Integer | Number | Many | Texts | Table | AnyValue
 
@@ -135,7 +139,14 @@ def lenient(value: JSON, shape: Shape) -> JSON:
 
 
 def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
-    """Every way in which the value is not what the shape says."""
+    """Every way in which the value is not what the shape says; of very many the first ones, and that there are more."""
+    found = _check(value, shape, path)
+    yield from islice(found, MOST_PROBLEMS)
+    if next(found, None) is not None:
+        yield Problem("", "has more problems than these; correct these first")
+
+
+def _check(value: JSON, shape: Shape, path: str) -> Iterator[Problem]:
     if not _is(value, shape):
         wanted, actual = _WANTED[type(shape)], _TYPES.get(type(value), "object")
         text = f'must be of type {wanted}: "{actual}"; {_type_advice(value, shape)}'
@@ -150,7 +161,7 @@ def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
             yield from _many(value, shape, path)
         case Texts():
             for key, item in value.items():
-                yield from check(item, TEXT, f"{path}.{redaction.key(key)}")
+                yield from _check(item, TEXT, f"{path}.{redaction.key(key)}")
         case Table():
             yield from _table(value, shape, path)
 
@@ -168,8 +179,14 @@ def unknown_keys(value: JSON, shape: Shape, path: str = "") -> Iterator[str]:
             yield from unknown_keys(value[key], shape.keys[key], prefix + key)
 
 
+_LONGEST_WORD = 100
+"""A longer one is no name that was misspelled."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if a known word is close, else nothing."""
+    if len(word) > _LONGEST_WORD:
+        return ""
     words = list(known)
     near = get_close_matches(word.lower(), [item.lower() for item in words], n=1)
     match = next((item for item in words if near and item.lower() == near[0]), None)
@@ -224,14 +241,14 @@ def _many(value: list[JSON], shape: Many, path: str) -> Iterator[Problem]:
         yield Problem(path, f"should have at most {shape.at_most} items, and has {len(value)}; leave some out")
         return
     for index, item in enumerate(value):
-        yield from check(item, shape.item, f"{path}[{index}]")
+        yield from _check(item, shape.item, f"{path}[{index}]")
 
 
 def _table(value: dict[str, JSON], shape: Table, path: str) -> Iterator[Problem]:
     prefix = f"{path}." if path else ""
     for key, item in value.items():
         if key in shape.keys:
-            yield from check(item, shape.keys[key], prefix + key)
+            yield from _check(item, shape.keys[key], prefix + key)
         elif not shape.open:
             yield Problem(prefix + redaction.key(key), f"is a forbidden property; {_advice(key, shape)}")
     for key, example in shape.required.items():

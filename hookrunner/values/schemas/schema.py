@@ -11,6 +11,7 @@ the root through `properties` and `items` is *closed*: keys that it does not nam
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from hookrunner import redaction
@@ -20,6 +21,8 @@ from hookrunner.values.schemas.node import KINDS, Allowed, Node, filled
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2
 
+_MOST_COUNTED = 200
+"""Lines; the others are not looked for. A section may have a hundred thousand keys that its schema forbids."""
 _WORDS = re.compile(r"[\w-]+")
 
 
@@ -179,7 +182,7 @@ def _combined(node: Node, value: JSON, path: str) -> Iterator[str]:
 
 def _chosen(node: Node, keyword: str, ways: Sequence[Node], value: JSON, path: str) -> Iterator[str]:
     """At least one alternative must fit, with `oneOf` exactly one. If none fits, the nearest one is explained."""
-    complaints = [list(problems(way, value, path, _AS_WRITTEN)) for way in ways]
+    complaints = [list(islice(problems(way, value, path, _AS_WRITTEN), _MOST_COUNTED)) for way in ways]
     fitting = [str(number) for number, wrong in enumerate(complaints, 1) if not wrong]
     if not fitting:
         number, nearest = min(
@@ -212,11 +215,12 @@ class SectionSchema:
         `old` is the previous section, for rules about changes. Rules in CEL are checked only if the rest is valid.
         """
         try:
-            lines = list(problems(self.node, value, "", self.mode))
+            lines = list(islice(problems(self.node, value, "", self.mode), _MOST_COUNTED))
             lines = lines or list(expressions.problems(self.node, value, old))
         except RecursionError:
             return ["the section is nested too deep"]
-        more = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+        at_least = "at least " * (len(lines) == _MOST_COUNTED)
+        more = [f"and {at_least}{len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
         return [" ".join(line.split()) for line in lines[:_MOST_LINES]] + more
 
     def defaults(self, value: JSON) -> JSON:
