@@ -50,8 +50,9 @@ def written(value: JSON, option: int = 0) -> bytes:
 
 
 def equal(one: JSON, other: JSON) -> bool:
-    """Are they one JSON value? To Python `1` and `true` are equal."""
-    return one is other or canonical(one) == canonical(other)
+    """Are they one JSON value? To Python `1` and `true` are equal, too; what it tells apart always differs, and that is
+    found without a look at the rest."""
+    return one is other or (one == other and canonical(one) == canonical(other))
 
 
 def canonical(value: JSON) -> bytes:

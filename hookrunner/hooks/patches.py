@@ -173,6 +173,8 @@ def _name(value: JSON) -> str:
     return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
 
 
+MOST_VALUE_OPERATIONS = 5_000
+"""Of one file: some 50 ms of the event loop, in which they are carried out."""
 _VALUE_OPERATIONS = ("add", "remove", "test")
 _UNSUPPORTED = ("replace", "move", "copy")
 """Operations of RFC 6902 that neither the predecessor nor hookrunner supports in values."""
@@ -186,7 +188,13 @@ def parse_values_patch(text: bytes) -> tuple[ValuesOperation, ...]:
     except BadDocument as error:
         raise BadOutput(f"the patch of values is {error}") from None
     lists = (item if isinstance(item, list) else [item] for item in items if isinstance(item, list | dict))
-    return tuple(_value_operation(item) for items in lists for item in items)
+    operations = [item for items in lists for item in items]
+    if len(operations) > MOST_VALUE_OPERATIONS:
+        raise BadOutput(
+            f"the patch of values has {len(operations):,} operations, and {MOST_VALUE_OPERATIONS:,} are permitted; add "
+            "a map or a list as a whole"
+        )
+    return tuple(map(_value_operation, operations))
 
 
 def _value_operation(item: JSON) -> ValuesOperation:

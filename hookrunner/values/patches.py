@@ -17,7 +17,7 @@ from hookrunner.errors import BadValues
 from hookrunner.model.modules import ENABLED, GLOBAL
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.values import pointers
-from hookrunner.values.pointers import Misfit, Pointer
+from hookrunner.values.pointers import Draft, Misfit, Pointer
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
@@ -44,24 +44,28 @@ def values_operations(operations: Iterable[ValuesOperation]) -> tuple[ValuesOper
 
 def applied(document: JSON, operations: Iterable[ValuesOperation], key: str) -> JSON:
     """The document `{key: …}` after all operations. Raises BadValues naming the first that does not fit."""
+    draft = Draft(document)
     for operation in operations:
-        try:
-            document = changed(document, operation)
-        except Misfit as error:
-            raise BadValues(key, [f"{operation.op} {operation.path} does not fit: {error}"]) from None
-    return document
+        _apply_fitting(draft, operation, key)
+    return draft.document
 
 
-def changed(document: JSON, operation: ValuesOperation) -> JSON:
-    """The document after one operation. Raises Misfit."""
-    pointer = pointers.tokens(operation.path)
+def _apply_fitting(draft: Draft, operation: ValuesOperation, key: str) -> None:
+    """Raises BadValues."""
+    try:
+        _apply(draft, operation, pointers.tokens(operation.path))
+    except Misfit as error:
+        raise BadValues(key, [f"{operation.op} {operation.path} does not fit: {error}"]) from None
+
+
+def _apply(draft: Draft, operation: ValuesOperation, pointer: Pointer) -> None:
+    """Raises Misfit."""
     if operation.op == "add":
-        return pointers.added(document, pointer, operation.value)
-    if operation.op == "remove":
-        return pointers.removed(document, pointer)
-    if not json_values.equal(pointers.found(document, pointer), operation.value):
+        draft.add(pointer, operation.value)
+    elif operation.op == "remove":
+        draft.remove(pointer)
+    elif not json_values.equal(pointers.found(draft.document, pointer), operation.value):
         raise Misfit(f"{operation.path} has another value")
-    return document
 
 
 def document_of(operation: ValuesOperation) -> JSON:
@@ -143,86 +147,118 @@ class Patches:
     def then(self, document: JSON, operations: Iterable[ValuesOperation], key: str) -> tuple[JSON, "Patches"]:
         """Apply further operations and remember them. `document` is the result of the operations remembered so far.
         Raises BadValues if an operation does not fit."""
-        draft = _Draft(dict(self.settled), list(self.in_lists))
+        draft, memory = Draft(document), _Memory(self)
         for operation in operations:
-            before, document = document, applied(document, (operation,), key)
+            _apply_fitting(draft, operation, key)
             if operation.op != "test":
-                draft.remember(operation, before)
-        if len(draft.in_lists) > MOST_IN_LISTS:
-            whole = pointers.text(draft.in_lists[-1].place)
+                memory.remember(operation, draft.document)
+        if len(memory.in_lists) > MOST_IN_LISTS:
+            whole = pointers.text(next(reversed(memory.in_lists.values())).place)
             raise BadValues(
                 key, [f"more than {MOST_IN_LISTS:,} changes inside of lists; add {whole} as a whole instead"]
             )
-        return document, Patches(draft.settled, tuple(draft.in_lists))
+        return draft.document, memory.patches()
 
     def reapplied(self, document: JSON) -> tuple[JSON, list[str]]:
         """Apply all operations that fit to a document of lower layers; the result, and the problems of the others. A
         `remove` of an absent place is no problem."""
-        misfits = []
+        draft, misfits = Draft(document), []
         for operation in self.operations():
             try:
-                document = changed(document, operation)
+                _apply(draft, operation, pointers.tokens(operation.path))
             except Misfit as error:
                 if operation.op != "remove":
                     misfits.append(f"{operation.op} {operation.path}: {error}")
-        return document, misfits
+        return draft.document, misfits
 
 
-class _Draft:
-    """Patches that are being put together."""
+class _Memory:
+    """Patches that are being put together. Whatever one operation replaces is looked up, and removed once: a hook may
+    write a hundred thousand operations."""
 
-    def __init__(self, settled: dict[Pointer, ValuesOperation], in_lists: list[InList]) -> None:
-        self.settled = settled
-        self.in_lists = in_lists
-        self._above = {above for place in settled for above in _above(place)}
-        self._above.update(above for entry in in_lists for above in _above(entry.pointer))
+    def __init__(self, patches: Patches) -> None:
+        self.in_lists: dict[int, InList] = {}
+        """By number, in their order."""
+        self._settled = dict(patches.settled)
+        self._values: dict[Pointer, Draft] = {}
+        """The values of added places in which something was changed since."""
+        self._inside: dict[Pointer, set[Pointer]] = {}
+        """The settled places and the lists inside of each place."""
+        self._numbers: dict[Pointer, set[int]] = {}
+        """The operations inside each list."""
+        self._unmoved: dict[Pointer, dict[Pointer, set[int]]] = {}
+        """For each list: the operations at or inside of each place, since its elements last moved."""
+        self._count = 0
+        for place in self._settled:
+            self._note(place)
+        for entry in patches.in_lists:
+            self._append(entry)
 
-    def remember(self, operation: ValuesOperation, before: JSON) -> None:
-        """Add an operation; `before` is the document to which it was applied."""
+    def patches(self) -> Patches:
+        """What is remembered."""
+        changed = {place: replace(self._settled[place], value=draft.document) for place, draft in self._values.items()}
+        return Patches({**self._settled, **changed}, tuple(self.in_lists.values()))
+
+    def remember(self, operation: ValuesOperation, after: JSON) -> None:
+        """Add an operation; `after` is the document to which it was applied."""
         pointer = pointers.tokens(operation.path)
         if self._fold_into_value(pointer, operation):
             return
-        depth = pointers.way_to_list(before, pointer)
+        depth = pointers.way_to_list(after, pointer)
         if depth is not None:
-            moves = isinstance(pointers.found(before, pointer[:-1]), list)
+            moves = isinstance(pointers.found(after, pointer[:-1]), list)
             self._add_in_list(InList(pointer[:depth], pointer, moves, operation))
         else:
-            if pointer in self._above:
-                self._drop_below(pointer)
-            self.settled[pointer] = operation
-        self._above.update(_above(pointer))
+            self._drop_inside(pointer)
+            self._settled[pointer] = operation
+            self._note(pointer)
 
     def _fold_into_value(self, pointer: Pointer, operation: ValuesOperation) -> bool:
         """Make the change in the value of the remembered `add` that contains the place; False without one."""
         for place in _above(pointer):
-            around = self.settled.get(place)
+            around = self._settled.get(place)
             if around is not None and around.op == "add":
-                inner = replace(operation, path=pointers.text(pointer[len(place) :]))
-                self.settled[place] = replace(around, value=changed(around.value, inner))
+                draft = self._values.setdefault(place, Draft(around.value))
+                _apply(draft, operation, pointer[len(place) :])
                 return True
         return False
 
     def _add_in_list(self, new: InList) -> None:
         """Add an operation inside a list. It replaces those on the same place since the list's elements last moved."""
         if not new.moves:
-            moves = [
-                number for number, entry in enumerate(self.in_lists, 1) if entry.moves and entry.place == new.place
-            ]
-            start = max(moves, default=0)
-            stay = [entry for entry in self.in_lists[start:] if not _below(entry.pointer, new.pointer)]
-            self.in_lists[start:] = stay
-        self.in_lists.append(new)
+            for number in self._unmoved.get(new.place, {}).pop(new.pointer, ()):
+                if self.in_lists.pop(number, None):
+                    self._numbers[new.place].discard(number)
+        self._append(new)
 
-    def _drop_below(self, pointer: Pointer) -> None:
-        self.settled = {place: entry for place, entry in self.settled.items() if not _below(place, pointer)}
-        self.in_lists = [entry for entry in self.in_lists if not _below(entry.place, pointer)]
+    def _append(self, new: InList) -> None:
+        number = self._count = self._count + 1
+        self.in_lists[number] = new
+        self._numbers.setdefault(new.place, set()).add(number)
+        self._note(new.place)
+        if new.moves:
+            self._unmoved.pop(new.place, None)
+            return
+        unmoved = self._unmoved.setdefault(new.place, {})
+        for depth in range(len(new.place) + 1, len(new.pointer) + 1):
+            unmoved.setdefault(new.pointer[:depth], set()).add(number)
+
+    def _note(self, place: Pointer) -> None:
+        for above in _above(place):
+            self._inside.setdefault(above, set()).add(place)
+
+    def _drop_inside(self, pointer: Pointer) -> None:
+        """Forget what is remembered of a place and of all below it."""
+        for place in (pointer, *self._inside.pop(pointer, ())):
+            self._settled.pop(place, None)
+            self._values.pop(place, None)
+            self._unmoved.pop(place, None)
+            for number in self._numbers.pop(place, ()):
+                del self.in_lists[number]
+            for above in _above(place):
+                self._inside.get(above, set()).discard(place)
 
 
 def _above(pointer: Pointer) -> Iterator[Pointer]:
     """The places that contain it, the outermost first."""
     return (pointer[:depth] for depth in range(1, len(pointer)))
-
-
-def _below(place: Pointer, pointer: Pointer) -> bool:
-    """Is `place` the same as `pointer`, or inside of it?"""
-    return place[: len(pointer)] == pointer

@@ -1,12 +1,11 @@
 """JSON pointers (RFC 6901) into values, and the changes of RFC 6902 that hooks may make there.
 
-Documents are never changed: a change gives a new one that shares with the old everything off the pointer's path.
-That makes it cheap to keep the last good state and to drop a refused change. Positions in lists are read as
+Documents are never changed: changes give a new one that shares with the old everything off the pointers' paths.
+That makes it cheap to keep the last good state and to drop refused changes. Positions in lists are read as
 addon-operator reads them: `-` is the end for `add`, a negative number counts from the end.
 """
 
 import re
-from collections.abc import Callable
 from typing import TypeAlias
 
 from hookrunner import redaction
@@ -39,29 +38,47 @@ def found(document: JSON, pointer: Pointer) -> JSON:
     return document
 
 
-def added(document: JSON, pointer: Pointer, value: JSON) -> JSON:
-    """The document with a member set, or an element inserted before the one at this position. Raises Misfit."""
+class Draft:
+    """A document that is changed step by step. A map or list of the original, or of an added value, is copied before
+    its first change and is our own from then on, so that a thousand changes of one map do not copy it a thousand
+    times."""
 
-    def change(held: JSON) -> JSON:
+    def __init__(self, document: JSON) -> None:
+        self.document = document
+        self._own: dict[int, JSON] = {}
+        """By `id`; held here, so that no other value gets the `id` of one that was removed."""
+
+    def add(self, pointer: Pointer, value: JSON) -> None:
+        """Set a member, or insert an element before the one at this position. Raises Misfit, and changes nothing."""
+        held = self._container(pointer)
         if isinstance(held, dict):
-            return held | {pointer[-1]: value}
-        index = len(held) if pointer[-1] == "-" else _index(pointer, len(held) + 1)
-        return [*held[:index], value, *held[index:]]
+            held[pointer[-1]] = value
+        else:
+            held.insert(len(held) if pointer[-1] == "-" else _index(pointer, len(held) + 1), value)
 
-    return _changed(document, pointer, change)
-
-
-def removed(document: JSON, pointer: Pointer) -> JSON:
-    """The document without a member or an element. Raises Misfit."""
-
-    def change(held: JSON) -> JSON:
+    def remove(self, pointer: Pointer) -> None:
+        """Remove a member or an element. Raises Misfit, and changes nothing."""
+        held = self._container(pointer)
         _child(held, pointer)
-        if isinstance(held, dict):
-            return {key: value for key, value in held.items() if key != pointer[-1]}
-        index = _index(pointer, len(held))
-        return [*held[:index], *held[index + 1 :]]
+        del held[pointer[-1] if isinstance(held, dict) else _index(pointer, len(held))]
 
-    return _changed(document, pointer, change)
+    def _container(self, pointer: Pointer) -> JSON:
+        """The map or list in which the pointer ends, our own as all around it."""
+        held = self.document = self._owned(self.document)
+        for depth in range(1, len(pointer)):
+            child = self._owned(_child(held, pointer[:depth]))
+            held[pointer[depth - 1] if isinstance(held, dict) else _index(pointer[:depth], len(held))] = child
+            held = child
+        if not isinstance(held, dict | list):
+            raise Misfit(f"{text(pointer[:-1])} is {redaction.kind(held)}, so nothing can be in it")
+        return held
+
+    def _owned(self, value: JSON) -> JSON:
+        if not isinstance(value, dict | list) or id(value) in self._own:
+            return value
+        copied = value.copy()
+        self._own[id(copied)] = copied
+        return copied
 
 
 def way_to_list(document: JSON, pointer: Pointer) -> int | None:
@@ -71,24 +88,6 @@ def way_to_list(document: JSON, pointer: Pointer) -> int | None:
             return depth
         document = document.get(token) if isinstance(document, dict) else None
     return None
-
-
-def _changed(document: JSON, pointer: Pointer, change: Callable[[JSON], JSON]) -> JSON:
-    """The document with the container at the end of the path replaced, and all containers around it."""
-    held = [document]
-    for depth in range(1, len(pointer)):
-        held.append(_child(held[-1], pointer[:depth]))
-    if not isinstance(held[-1], dict | list):
-        raise Misfit(f"{text(pointer[:-1])} is {redaction.kind(held[-1])}, so nothing can be in it")
-    made = change(held.pop())
-    for depth in range(len(pointer) - 1, 0, -1):
-        container = held.pop()
-        if isinstance(container, dict):
-            made = container | {pointer[depth - 1]: made}
-        else:
-            index = _index(pointer[:depth], len(container))
-            made = [*container[:index], made, *container[index + 1 :]]
-    return made
 
 
 def _child(container: JSON, pointer: Pointer) -> JSON:
