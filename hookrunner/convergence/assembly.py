@@ -94,6 +94,7 @@ class Convergence:
             if await self.releases.has_releases():  # an earlier process may have seen what is missing now
                 for source in sources:
                     source.expect()
+        await self._decisions.configuration.read_ahead()
         self._decisions.configuration.adopt()
 
     async def wait_for_converge(self) -> None:

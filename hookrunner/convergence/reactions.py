@@ -100,14 +100,15 @@ class ConfigReactions:
     async def follow_config(self, source: ConfigObject) -> None:
         """Adopt what is in one of the two objects that users write."""
         async for _ in source.states():
-            self._adopt()
+            await self._adopt()
 
     async def follow_grace(self, source: ConfigObject) -> None:
         """Adopt that one of them is missing for longer than its grace."""
         async for _ in source.ends():
-            self._adopt()
+            await self._adopt()
 
-    def _adopt(self) -> None:
+    async def _adopt(self) -> None:
+        await self._configuration.read_ahead()
         edit = self._configuration.adopt()
         if edit.is_first:
             self._requests.converge.wake_hooks()

@@ -15,6 +15,7 @@ import yaml
 
 from hookrunner import redaction
 from hookrunner.model.modules import ENABLED, GLOBAL, camel, kebab
+from hookrunner.process.pure_calls import CallLost, call_apart
 from hookrunner.values import pointers
 from kubetypes import yaml_values
 from kubetypes.bounds import SECTIONS, Tally
@@ -85,6 +86,28 @@ def dialect(key: str, as_addon: bool) -> re.Pattern[str]:
     if key == GLOBAL:
         return yaml_values.YAML_1_1
     return yaml_values.GO_YAML_3 if as_addon else yaml_values.YAML_1_2
+
+
+READ_IN_PLACE, WRITTEN_IN_PLACE = 48 << 10, 16 << 10
+"""Bytes of texts, and of a section as JSON, that take less than 50 ms to read and to write."""
+
+
+async def parse_apart(data: Mapping[str, str], as_addon: bool) -> tuple[Config, tuple[str, ...]]:
+    """What `parse` and `old_words` find, in a process of its own. Raises CallLost."""
+    return await call_apart(parse_with_words, dict(data), as_addon)
+
+
+def parse_with_words(data: Mapping[str, str], as_addon: bool) -> tuple[Config, tuple[str, ...]]:
+    """What `parse` and `old_words` find."""
+    return parse(data, as_addon), tuple(old_words(data))
+
+
+async def write_section(section: JSON) -> str:
+    """The YAML text of one section; that of a large one is made in a process of its own, if there can be one."""
+    if len(orjson.dumps(section)) > WRITTEN_IN_PLACE:
+        with suppress(CallLost):
+            return await call_apart(written, section)
+    return written(section)
 
 
 def written(section: JSON) -> str:

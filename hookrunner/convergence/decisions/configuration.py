@@ -6,6 +6,7 @@ Each section counts by itself. One that is refused leaves the last good one in f
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
@@ -18,7 +19,8 @@ from hookrunner.model.status import some
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, contradicts, flagged, uncertain
 from hookrunner.modules.shelf import StaticFlag
-from hookrunner.values.config_sections import Config, old_words, parse
+from hookrunner.process.pure_calls import CallLost
+from hookrunner.values.config_sections import READ_IN_PLACE, Config, parse_apart, parse_with_words
 from hookrunner.values.section_store import SectionStore
 
 TROUBLE_EVERY = 5.0
@@ -65,6 +67,7 @@ class UserConfiguration:
         self._missing = MissingSources(states.notices)
         self._remarks = ConfigRemarks(states, extenders.as_addon)
         self._config, self._secret = Config(), Config()
+        self._ahead: list[tuple[Contents, Config, Sequence[str]]] = []
 
     @property
     def bad(self) -> frozenset[str]:
@@ -75,6 +78,16 @@ class UserConfiguration:
         """Should the objects of this module be left alone?"""
         return bool(self._config.maintenance.get(key))
 
+    async def read_ahead(self) -> None:
+        """Parse what the cluster holds in another process, if that would hold up the event loop: `adopt` uses it then.
+        What changes meanwhile, or cannot be parsed there, is parsed by `adopt`."""
+        held = [contents for contents in self._sources.contents if _is_large(contents)]
+        self._ahead = [entry for entry in self._ahead if any(entry[0] is contents for contents in held)]
+        for contents in held:
+            if not any(entry[0] is contents for entry in self._ahead):
+                with suppress(CallLost):
+                    self._ahead.append((contents, *await parse_apart(contents.data, self.extenders.as_addon)))
+
     def adopt(self) -> Edit:
         """Adopt what the cluster holds, unless something was never read. Flags are judged once for all that follows."""
         bad, before = self.bad, self._config.maintenance
@@ -83,7 +96,6 @@ class UserConfiguration:
             self._store.note_unread(self.unseen)
             return Edit(is_decisive=self._is_decisive(bad, self.flags()))
         self._config, self._secret = self._parse()
-        self._remarks.report((self._config, self._secret), self._sources.contents)
         flags = self.flags()
         self._hold_values(flags)
         changed = self.adopt_sections(flags) | _differences(before, self._config.maintenance)
@@ -144,9 +156,13 @@ class UserConfiguration:
         return adopted.changed
 
     def _parse(self) -> tuple[Config, Config]:
-        config, secret = self._sources.contents
-        as_addon = self.extenders.as_addon
-        return parse(config.data, as_addon), parse(secret.data, as_addon)
+        (config, words), (secret, secret_words) = map(self._parsed, self._sources.contents)
+        self._remarks.report((config, secret), {*words, *secret_words})
+        return config, secret
+
+    def _parsed(self, contents: Contents) -> tuple[Config, Sequence[str]]:
+        ahead = next((entry for entry in self._ahead if entry[0] is contents), None)
+        return ahead[1:] if ahead else parse_with_words(contents.data, self.extenders.as_addon)
 
     def _is_decisive(self, bad: frozenset[str], flags: Mapping[str, Decision]) -> bool:
         """What was bad and is good again may decide about its module, as flags and global values do about any."""
@@ -213,6 +229,10 @@ class UserConfiguration:
         return [s for s in self._states if s.live and flagged(s.module, chain, facts).choice is Choice.OFF]
 
 
+def _is_large(contents: Contents) -> bool:
+    return sum(map(len, contents.data.values())) > READ_IN_PLACE
+
+
 def _differences(before: Mapping[str, bool], after: Mapping[str, bool]) -> frozenset[str]:
     return frozenset(key for key in {*before, *after} if bool(before.get(key)) != bool(after.get(key)))
 
@@ -269,10 +289,10 @@ class ConfigRemarks:
         self._unknown: frozenset[str] = frozenset()
         self._words: frozenset[str] = frozenset()
 
-    def report(self, configs: Sequence[Config], contents: Sequence[Contents]) -> None:
-        """Report what is new in the ConfigMap and the Secret."""
+    def report(self, configs: Sequence[Config], words: Collection[str]) -> None:
+        """Report what is new: sections, and the paths of words that are read differently."""
         self._report_unknown(configs)
-        self._report_words(contents)
+        self._report_words(words)
 
     def _report_unknown(self, configs: Sequence[Config]) -> None:
         known = {GLOBAL, *(state.module.key for state in self._states)}
@@ -285,8 +305,8 @@ class ConfigRemarks:
             message = f"{key}: there is no module of this name"
             self._states.notices.publish(Notice(key, "UnknownModule", message))
 
-    def _report_words(self, contents: Sequence[Contents]) -> None:
-        before, self._words = self._words, frozenset(path for part in contents for path in old_words(part.data))
+    def _report_words(self, words: Collection[str]) -> None:
+        before, self._words = self._words, frozenset(words)
         new = sorted(self._words - before)
         shared = [path for path in new if path.startswith(f"/{GLOBAL}/")]
         others = [path for path in new if path not in shared]

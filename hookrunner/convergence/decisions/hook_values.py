@@ -99,7 +99,7 @@ class HookValues:
         async with self._config_map.writing:
             section = self._store.patched_config(key, operations)
             if section is not None:
-                await self._config_map.write(key, config_sections.written(section))
+                await self._config_map.write(key, await config_sections.write_section(section))
                 self._store.keep_config(key, section)
 
     def _set_flags(self, operations: tuple[ValuesOperation, ...]) -> None:
