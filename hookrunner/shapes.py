@@ -166,17 +166,22 @@ def _check(value: JSON, shape: Shape, path: str) -> Iterator[Problem]:
             yield from _table(value, shape, path)
 
 
-def unknown_keys(value: JSON, shape: Shape, path: str = "") -> Iterator[str]:
-    """The keys that tables with known keys let pass, as paths, each with what may have been meant."""
+def unknown_keys(value: JSON, shape: Shape) -> Iterator[str]:
+    """The keys that tables with known keys let pass, as paths, each with what may have been meant; of very many the
+    first ones."""
+    return islice(_unknown_keys(value, shape, ""), MOST_PROBLEMS)
+
+
+def _unknown_keys(value: JSON, shape: Shape, path: str) -> Iterator[str]:
     if isinstance(shape, Many) and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from unknown_keys(item, shape.item, f"{path}[{index}]")
+            yield from _unknown_keys(item, shape.item, f"{path}[{index}]")
     if isinstance(shape, Table) and shape.keys and isinstance(value, dict):
         prefix = f"{path}." if path else ""
         for key in (key for key in value if key not in shape.keys):
             yield f"{prefix}{redaction.key(key)}{suggestion(key, shape.keys)}"
         for key in (key for key in value if key in shape.keys):
-            yield from unknown_keys(value[key], shape.keys[key], prefix + key)
+            yield from _unknown_keys(value[key], shape.keys[key], prefix + key)
 
 
 _LONGEST_WORD = 100

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hookrunner.charts import characters
+from hookrunner.manifests.object_set import ordered
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.releases import HelmHook
@@ -64,15 +65,20 @@ def object_texts(texts: Mapping[str, str]) -> dict[str, str]:
 def assemble(plain: Iterable[SourcedObject], hooks: Iterable[SourcedObject], notes: str = "") -> Manifests:
     """Objects, of which no one is a List, and Helm hooks as a release takes them: in Helm's order of kinds, and within
     a kind in the order in which they came."""
-    ordered = sorted(plain, key=lambda source: source.order)
+    by_kind = sorted(plain, key=lambda source: source.order)
     found = [(source, _events(source)) for source in sorted(hooks, key=lambda source: source.order)]
     return Manifests(
-        manifest="".join(f"---\n# Source: {source.path}\n{dump(source.obj)}" for source in ordered),
-        objects=tuple(source.obj for source in ordered),
+        manifest="".join(f"---\n# Source: {source.path}\n{dump(source.obj)}" for source in by_kind),
+        objects=tuple(source.obj for source in by_kind),
         hooks=tuple(_hook(source, events) for source, events in found if events),
         notes=notes,
         ignored=tuple(f"{source.path}: {_name(source)}" for source, events in found if not events),
     )
+
+
+def assemble_sorted(plain: Iterable[SourcedObject], hooks: Iterable[SourcedObject], notes: str = "") -> Manifests:
+    """The same, for objects in any order and with keys in any order."""
+    return assemble(ordered(plain), hooks, notes)
 
 
 def _has_objects(name: str) -> bool:

@@ -72,7 +72,7 @@ def _condition(report: JSON) -> HookCondition:
 
 
 def _problems(reports: Sequence[JSON]) -> Iterator[tuple[int, Problem]]:
-    types = Counter(report.get("type") for report in reports if isinstance(report, dict))
+    types = Counter(str(report.get("type")) for report in reports if isinstance(report, dict))
     for number, report in enumerate(reports[:_MOST], 1):
         wrong = list(check(report, _DOCUMENT)) or list(_wrong_texts(report))
         yield from ((number, problem) for problem in wrong)

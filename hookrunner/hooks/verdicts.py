@@ -42,6 +42,7 @@ ADMISSION: Mapping[str, Shape] = {
     "patch": ANY_VALUE,
 }
 CONVERSION: Mapping[str, Shape] = {"failedMessage": TEXT, "convertedObjects": ANY_VALUE}
+_MOST_WARNINGS = 20
 _OBJECTS = Many(Table({}, open=True), at_least=0)
 
 _log = log.get("hooks.verdicts")
@@ -109,9 +110,12 @@ def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
         raise BadOutput(f"got bad {kind} response: an object is expected, not {redaction.described(response)}")
     if wrong := list(check(response, Table(keys, open=True))):
         raise _bad(kind, wrong)
-    for key in response.keys() - keys.keys():
+    unknown = sorted(response.keys() - keys.keys())
+    for key in unknown[:_MOST_WARNINGS]:
         mend = suggestion(key, keys) or f"; known are {', '.join(keys)}"
-        _log.warn(f"key '{key}' of the {kind} response is unknown and ignored{mend}")
+        _log.warn(f"key '{redaction.key(key)}' of the {kind} response is unknown and ignored{mend}")
+    if len(unknown) > _MOST_WARNINGS:
+        _log.warn(f"unknown keys of the {kind} response are ignored", more=len(unknown) - _MOST_WARNINGS)
     return response
 
 

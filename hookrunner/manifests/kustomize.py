@@ -9,7 +9,6 @@ here the message names what to use instead (see `kustomization_files.py`).
 https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/
 """
 
-import asyncio
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from hookrunner.manifests.kustomization_files import (
     is_kustomization,
     read_as_yaml,
 )
+from hookrunner.manifests.large_texts import size_of, work_on
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
@@ -59,7 +59,7 @@ async def build_kustomization(
     Raises RenderFailed: for what is not in the package, and with kustomize's message, in which the words in `hidden` do
     not stand.
     """
-    await asyncio.to_thread(check_kustomizations, files)
+    await work_on(size_of(files), check_kustomizations, files)
     return await run_kustomize(files, runner, hidden)
 
 
@@ -75,7 +75,7 @@ async def run_kustomize(
             text = await runner.run(program, hidden=hidden)
         except RenderFailed as error:
             raise RenderFailed(str(error).replace(f"{directory}/", "").replace(str(directory), ".")) from None
-    return read_objects({NAME: text})
+    return await work_on(len(text), read_objects, {NAME: text})
 
 
 def find_kubectl() -> Path:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadManifest, HookFailed, RenderFailed
+from hookrunner.manifests.large_texts import work_on
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.process.child import Command, Exit
@@ -143,7 +144,7 @@ async def post_render(
         _require_executable(executable, name)
         program = Program(name, (str(executable),), executable.parent, env)
         text = await runner.run(program, _stream(objects), hidden)
-        objects = _printed_objects(name, text)
+        objects = await work_on(len(text), _printed_objects, name, text)
     return tuple(SourcedObject(paths.get(source.identity, source.path), source.obj) for source in objects)
 
 
