@@ -12,10 +12,12 @@ from contextlib import suppress
 import orjson
 
 from kubetypes import json_values, yaml_values
-from kubetypes.bounds import TOO_DEEP, TooLarge
+from kubetypes.bounds import TOO_DEEP, TooLarge, in_units
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
+AT_ONCE = 8 << 20
+"""Bytes of JSON that may be one call of a parser, which lets no other thread run meanwhile: not even the event loop."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -39,6 +41,8 @@ def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple
     try:
         return every_json(text), True
     except BadDocument as error:
+        if len(text) > AT_ONCE and _begins_as_json(text):
+            raise
         try:
             return list(yaml_values.documents(text, dialect)), False
         except BadDocument as other:
@@ -48,11 +52,13 @@ def every(text: bytes, dialect: re.Pattern[str] = yaml_values.YAML_1_2) -> tuple
 def every_json(text: bytes) -> list[JSON]:
     """Concatenated JSON values. Raises BadDocument."""
     _check(text)
-    for way in (_whole, _lines):
+    for way in (_whole, _lines) if len(text) <= AT_ONCE else (_lines,):
         try:
             return way(text)
         except orjson.JSONDecodeError:
             continue
+    if len(text) > AT_ONCE:
+        raise BadDocument(1, f"not one JSON value a line, as `jq -c` writes them, in more than {in_units(AT_ONCE)}")
     return list(_scan(text))
 
 
@@ -88,7 +94,10 @@ def _whole(text: bytes) -> list[JSON]:
 
 def _lines(text: bytes) -> list[JSON]:
     """One value a line, as `jq -c` writes them."""
-    lines = filter(bytes.strip, text.split(b"\n"))
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    for number, line in enumerate(lines, start=1):
+        if len(line) > AT_ONCE:
+            raise BadDocument(number, f"a JSON value of more than {in_units(AT_ONCE)}; divide it")
     return [_load(line, number) for number, line in enumerate(lines, start=1)]
 
 
@@ -117,7 +126,11 @@ def _after_space(text: str, position: int) -> int:
 
 def _nearer(text: bytes, json_error: BadDocument, yaml_error: BadDocument) -> BadDocument:
     """The error about the language that the writer meant."""
-    return json_error if text.lstrip()[:1] in (b"{", b"[") else yaml_error
+    return json_error if _begins_as_json(text) else yaml_error
+
+
+def _begins_as_json(text: bytes) -> bool:
+    return text.lstrip()[:1] in (b"{", b"[")
 
 
 def folded(document: JSON, keys: Mapping[str, object], was_json: bool, nullable: Collection[str] = ()) -> JSON:
