@@ -77,8 +77,10 @@ class Applier:
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
         await self.carry_out(answer.objects, previous)
-        for refusal in self._hook_metrics.apply(hook.label, answer.metrics, hook.module):
-            _apply_log.error("A metric was refused.", error=refusal)
+        for refusals in self._hook_metrics.apply_in_steps(hook.label, answer.metrics, hook.module):
+            for refusal in refusals:
+                _apply_log.error("A metric was refused.", error=refusal)
+            await asyncio.sleep(0)
 
     def forget_module(self, module: str) -> None:
         """Drop what its hooks have exported."""

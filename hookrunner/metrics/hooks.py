@@ -38,6 +38,8 @@ _KINDS: dict[MetricAction, _Kind] = {
 }
 
 
+_STEP = 2000
+"""Operations that take 20 to 60 ms."""
 _REPORTED = 20
 """Refusals of one run that are reported one by one."""
 _OURS = "hookrunner itself"
@@ -138,15 +140,26 @@ class HookMetrics:
         """Apply what one run of `hook` wrote; that of a module's hook is shown with its
         module, and hooks of one name in two modules have nothing to do with each other. Returns why operations were
         refused, each reason once."""
+        *_, refusals = self.apply_in_steps(hook, operations, module)
+        return refusals
+
+    def apply_in_steps(
+        self, hook: str, operations: Sequence[MetricOperation], module: str = ""
+    ) -> Iterator[tuple[str, ...]]:
+        """The same with a pause after every few thousand operations, for other work in the event loop; the last result
+        has the reasons. A scrape meanwhile finds a part of them."""
         for group in {operation.group for operation in operations if operation.group}:
             self._expire((group, ""))
-        reasons = Counter(self._refusals((hook, module), operations))
+        reasons = Counter[str]()
+        for start in range(0, len(operations), _STEP):
+            reasons.update(self._refusals((hook, module), operations[start : start + _STEP]))
+            yield ()
         if reasons:
             self.refused[hook, module] += reasons.total()
         refusals = [f"{reason} ({times} times)" if times > 1 else reason for reason, times in reasons.items()]
         if len(refusals) > _REPORTED:
             refusals[_REPORTED:] = [f"{len(refusals) - _REPORTED} more refusals, of other metrics or for other reasons"]
-        return tuple(refusals)
+        yield tuple(refusals)
 
     def forget_module(self, module: str) -> None:
         """Drop all series that its hooks made, in groups too, and how much of these hooks was refused: the module will
