@@ -27,15 +27,18 @@ less of an object (`kubesandbox/verbs/bodies.py`)."""
 DIGITS = 1000
 """Characters of a number that is not in quotes."""
 
-SECTIONS = DocumentBounds("all sections of a ConfigMap or Secret with values", 4 << 20, 200_000)
-"""Written by users who may edit the ConfigMap. A ConfigMap holds 1 MiB; the rest is for aliases."""
+SECTIONS = DocumentBounds("all sections of a ConfigMap or Secret with values", 4 << 20, 25_000)
+"""Written by users who may edit the ConfigMap. A ConfigMap holds 1 MiB; the rest is for aliases. So many values are
+compared with their schema in less than 0.1 s, which is done in the event loop."""
+INSTANCE = DocumentBounds("the spec of an instance of an addon, without its patches", 1 << 20, 5_000)
+"""Written by users who may create instances; compared with its schema several times."""
 DOCUMENT = DocumentBounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
 """Patches and manifests of 10,000 objects fit well."""
 OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
 PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 20_000)
 """Read in the event loop, and perhaps written by a stranger: this takes a tenth of a second at most."""
-EVERY = (SECTIONS, DOCUMENT, OBJECT, PACKAGE_TEXT)
+EVERY = (SECTIONS, INSTANCE, DOCUMENT, OBJECT, PACKAGE_TEXT)
 
 
 class TooLarge(ValueError):

@@ -20,7 +20,8 @@ from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, Instanc
 from hookrunner.options import duration
 from hookrunner.packages.names import LONGEST_NAME, is_channel, is_version, shown
 from hookrunner.shapes import FLAG, TEXT, Many, Problem, Shape, Table, Text, check
-from kubetypes.bounds import in_units
+from kubetypes import json_values
+from kubetypes.bounds import INSTANCE, TooLarge, in_units
 from kubetypes.json_values import JSON
 
 MOST_PATCHES = 100
@@ -73,6 +74,16 @@ def text_problems(document: Mapping[str, JSON]) -> Iterator[Problem]:
         text = document.get(name)
         if isinstance(text, str) and text and not is_usable(text):
             yield Problem(name, f"cannot be {shown(text)}; use {allowed}")
+
+
+def _spec_problems(spec: Mapping[str, JSON]) -> Iterator[Problem]:
+    """Whether a spec is larger than may be looked at. Patches have bounds of their own."""
+    try:
+        json_values.check(orjson.dumps({name: value for name, value in spec.items() if name != "patches"}), INSTANCE)
+    except TooLarge as error:
+        yield Problem("", f"has {error}")
+    except orjson.JSONEncodeError as error:
+        yield Problem("", f"cannot be written as JSON: {error}")
 
 
 def _size_problems(patches: JSON) -> Iterator[Problem]:
@@ -129,6 +140,8 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
     wrong = [] if spec is None or isinstance(spec, dict) else [_not_a_map(spec)]
     wrong += [Problem(name, f"is nested too deep: make it flatter than {MOST_LEVELS} maps and lists") for name in deep]
     fields = spec if isinstance(spec, dict) else {}
+    if too_large := list(_spec_problems(fields)):
+        wrong, fields = too_large, {}
     common = {name: fields[name] for name in SHAPES if fields.get(name) is not None}
     wrong += [*field_problems(common), *_refused_adoption(addon, common)]
     refused = {_field(problem) for problem in wrong}

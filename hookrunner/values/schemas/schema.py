@@ -23,6 +23,7 @@ from kubetypes.yaml_values import YAML_1_2
 
 _MOST_COUNTED = 200
 """Lines; the others are not looked for. A section may have a hundred thousand keys that its schema forbids."""
+_NOT_SCALAR = frozenset((dict, list, type(None)))
 _WORDS = re.compile(r"[\w-]+")
 
 
@@ -71,6 +72,17 @@ def _fits(node: Node, value: JSON) -> bool:
     return not node.types or kind in node.types or whole or (kind == "integer" and "number" in node.types)
 
 
+def _is_valid_scalar(node: Allowed, value: JSON) -> bool:
+    """Whether a value is one of those that are found valid at once; most are, and need no path and no line."""
+    kind = type(value)
+    if not isinstance(node, Node) or kind in _NOT_SCALAR or node.any_of or node.one_of or node.all_of or node.refused:
+        return False
+    if node.types and KINDS[kind] not in node.types:
+        return False
+    tests = node.tests.get(kind)
+    return not tests or not any(complaint(value) for _keyword, complaint in tests)
+
+
 def _hint(node: Node, value: JSON) -> str:
     if not set(node.types) & set(KINDS.values()):
         return "; that is not a type: correct the schema"
@@ -95,8 +107,10 @@ def _wider(types: Sequence[str]) -> Sequence[str]:
 
 def _object(node: Node, value: Mapping[str, JSON], path: str, mode: CheckMode) -> Iterator[str]:
     for key, inner in value.items():
-        below = _child_path(path, key)
         property_ = node.properties.get(key)
+        if not node.patterns and _is_valid_scalar(node.additional if property_ is None else property_, inner):
+            continue
+        below = _child_path(path, key)
         if property_ is not None:
             yield from problems(property_, inner, below, _inside(property_, mode))
         yield from _undeclared(node, key, inner, below, mode)
@@ -153,7 +167,8 @@ def _list(node: Node, value: Sequence[JSON], path: str, mode: CheckMode) -> Iter
     items, inside = node.items, CheckMode(mode.closed)
     first = items if isinstance(items, tuple) else (items,) * len(value) if items else ()
     for index, (inner, item) in enumerate(zip(first, value, strict=False)):
-        yield from problems(inner, item, f"{path}[{index}]", inside)
+        if not _is_valid_scalar(inner, item):
+            yield from problems(inner, item, f"{path}[{index}]", inside)
     if isinstance(items, tuple):
         rest = ((f"{path}[{index}]", value[index]) for index in range(len(items), len(value)))
         yield from (line for item_path, item in rest for line in _extra(node, node.more_items, item, item_path))
