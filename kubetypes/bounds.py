@@ -34,11 +34,13 @@ INSTANCE = DocumentBounds("the spec of an instance of an addon, without its patc
 """Written by users who may create instances; compared with its schema several times."""
 DOCUMENT = DocumentBounds("one file or answer: of a hook, a module, a chart, a user, a client", 64 << 20, 2_000_000)
 """Patches and manifests of 10,000 objects fit well."""
+CONFIG = DocumentBounds("the configuration that a hook prints", 1 << 20, 20_000)
+"""Read in the event loop when hooks are loaded."""
 OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
 PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 20_000)
 """Read in the event loop, and perhaps written by a stranger: this takes a tenth of a second at most."""
-EVERY = (SECTIONS, INSTANCE, DOCUMENT, OBJECT, PACKAGE_TEXT)
+EVERY = (SECTIONS, INSTANCE, CONFIG, DOCUMENT, OBJECT, PACKAGE_TEXT)
 
 
 class TooLarge(ValueError):

@@ -12,7 +12,7 @@ from contextlib import suppress
 import orjson
 
 from kubetypes import json_values, yaml_values
-from kubetypes.bounds import TOO_DEEP, TooLarge, in_units
+from kubetypes.bounds import CONFIG, DOCUMENT, TOO_DEEP, DocumentBounds, TooLarge, in_units
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -24,12 +24,12 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 def first(text: bytes) -> JSON:
     """The first document of a hook's configuration, None for an empty text. Raises BadDocument."""
     text = text.removeprefix(BOM_UTF8)
-    _check(text)
+    _check(text, CONFIG)
     try:
         return _load(text)
     except orjson.JSONDecodeError as error:
         try:
-            return next(yaml_values.documents(text, yaml_values.YAML_1_1), None)
+            return next(yaml_values.documents(text, yaml_values.YAML_1_1, CONFIG), None)
         except BadDocument as other:
             raise _nearer(text, BadDocument(1, f"not JSON: {error}"), other) from None
 
@@ -72,10 +72,10 @@ def first_json(text: bytes) -> JSON:
     raise BadDocument(1, "not JSON: nothing but white space")
 
 
-def _check(text: bytes) -> None:
+def _check(text: bytes, bounds: DocumentBounds = DOCUMENT) -> None:
     """A text that is too large is neither read as JSON nor as YAML. Raises BadDocument."""
     try:
-        json_values.check(text)
+        json_values.check(text, bounds)
     except TooLarge as error:
         raise BadDocument(1, str(error)) from None
 

@@ -24,7 +24,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from hookrunner.settings import HooksSettings
 
-_MANY_OBJECTS, _MANY_BYTES = 1000, 128 * 1024
+_MANY_OBJECTS, _MANY_BYTES = 1000, 64 * 1024
 """From here on writing or reading takes more than a few milliseconds and is done in a thread, so that other hooks go
 on."""
 

@@ -6,6 +6,7 @@ meant: an omitted `event` means all three, and a selector that the API server wo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from hookrunner import redaction, shapes
 from hookrunner.errors import BadHookConfig
@@ -23,7 +24,7 @@ from hookrunner.model.bindings import (
     Schedule,
 )
 from hookrunner.options import duration
-from hookrunner.shapes import Problem, check
+from hookrunner.shapes import MOST_PROBLEMS, Problem, check
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -33,7 +34,7 @@ _KEY = "configVersion"
 def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConfig:
     """The configuration of the hook named `hook`. jq filters are not compiled here.
 
-    Raises BadHookConfig with every problem that can be found.
+    Raises BadHookConfig with every problem that can be found, of very many with the first ones.
     """
     try:
         raw = _mapping(output)
@@ -41,7 +42,8 @@ def parse(hook: str, output: bytes, kind: HookKind = HookKind.PLAIN) -> HookConf
         raw = raw if is_v1 else lenient_v0(raw)
     except ValueError as error:
         raise BadHookConfig(hook, [str(error)]) from None
-    if problems := list(rules.problems(raw, kind) if is_v1 else v0_problems(raw, kind)):
+    found = rules.problems(raw, kind) if is_v1 else v0_problems(raw, kind)
+    if problems := list(islice(found, MOST_PROBLEMS)):
         raise BadHookConfig(hook, [*map(str, problems)], values=[problem.value for problem in problems])
     return _read_v1(raw) if is_v1 else read_v0(raw)
 

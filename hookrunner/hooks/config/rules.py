@@ -12,7 +12,6 @@ Source of the rules: https://kubernetes.io/docs/reference/access-authn-authz/ext
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
@@ -25,6 +24,8 @@ from hookrunner.shapes import Problem, check, suggestion
 from kubetypes.json_values import JSON
 
 _MOST_CONDITIONS = 64
+_MOST_NAMES = 50
+"""Of bindings, with which one that is missing is compared."""
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL}){{2,}}")
 
@@ -41,11 +42,12 @@ def problems(raw: JSON, kind: HookKind = HookKind.PLAIN) -> Iterator[Problem]:
     yield from _settings(_sound("settings", settings, wrong) if isinstance(settings, dict) else {})
     kubernetes = [item for _, item in items(raw, "kubernetes", wrong)]
     # A name that cannot be read may be the very one that a binding includes.
+    names = binding_names(kubernetes)
     named = not any(re.fullmatch(r"kubernetes(\[\d+](\.name)?)?", problem.path) for problem in wrong)
     for key, rule in _RULES.items():
         for path, item in items(raw, key, wrong):
             yield from rule(path, item)
-            yield from include_problems(path, item, kubernetes) if named else ()
+            yield from include_problems(path, item, names) if named else ()
     yield from ambiguous_includes(kubernetes) if named else ()
     for key in ("kubernetesValidating", "kubernetesMutating"):
         yield from repeated_names(key, [item.get("name", "") for _, item in items(raw, key, wrong)])
@@ -182,11 +184,13 @@ def _resources(resources: Sequence[str]) -> Iterator[str]:
         yield "'*/*' must stand alone; drop it or the others"
     if "*" in resources and any("/" not in item and item != "*" for item in resources):
         yield "'*' already means every resource without a subresource; drop it or the others"
-    for index, item in enumerate(resources):
+    earlier = set[str]()
+    for item in resources:
         resource, slash, subresource = item.partition("/")
         for wild in (f"{resource}/*", f"*/{subresource}"):
-            if slash and item != "*/*" and wild in resources[:index]:
+            if slash and item != "*/*" and wild in earlier:
                 yield f"'{wild}' already covers '{item}'; drop one of them"
+        earlier.add(item)
 
 
 _RULES: dict[str, Callable[[str, JSON], Iterator[Problem]]] = {
@@ -202,28 +206,33 @@ UNNAMED = "kubernetes"
 """The name of a kubernetes binding that gives itself none."""
 
 
-def snapshot_groups(bindings: Sequence[JSON]) -> dict[str, list[str]]:
-    """Names of the kubernetes bindings of each group, in config order."""
-    groups: dict[str, list[str]] = {}
+def snapshot_groups(bindings: Sequence[JSON]) -> dict[str, tuple[str, ...]]:
+    """Names of the kubernetes bindings of each group, in config order, each once."""
+    groups: dict[str, dict[str, None]] = {}
     for item in bindings:
         if group := item.get("group"):
-            groups.setdefault(group, []).append(item.get("name") or UNNAMED)
-    return groups
+            groups.setdefault(group, {})[item.get("name") or UNNAMED] = None
+    return {group: tuple(names) for group, names in groups.items()}
 
 
 def effective_includes(binding: JSON, members: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """What the binding includes by name, then the rest of its group, each name once."""
-    own = binding.get("includeSnapshotsFrom", [])
-    return tuple(dict.fromkeys([*own, *members.get(binding.get("group", ""), [])]))
+    own, group = binding.get("includeSnapshotsFrom", []), members.get(binding.get("group", ""), ())
+    return tuple(dict.fromkeys([*own, *group])) if own else tuple(group)
 
 
-def include_problems(path: str, binding: JSON, kubernetes: Sequence[JSON]) -> Iterator[Problem]:
+def binding_names(kubernetes: Sequence[JSON]) -> Counter[str]:
+    """The names of kubernetes bindings, and how many have each."""
+    return Counter(item.get("name") or UNNAMED for item in kubernetes)
+
+
+def include_problems(path: str, binding: JSON, names: Counter[str]) -> Iterator[Problem]:
     """Included names that are not the name of exactly one kubernetes binding."""
-    names = [item.get("name") or UNNAMED for item in kubernetes]
     for name in binding.get("includeSnapshotsFrom", []):
-        count = names.count(name)
+        count = names[name]
         if count == 0:
-            mend = suggestion(name, names) or f"; kubernetes bindings are named {sorted(set(names))}"
+            known = sorted(names)[:_MOST_NAMES]
+            mend = suggestion(name, known) or f"; kubernetes bindings are named {known}"
             yield Problem(f"{path}.includeSnapshotsFrom", f"is invalid: '{name}' binding name not found{mend}")
         elif count > 1:
             text = f"is invalid: there are {count} '{name}' binding names; give each a name of its own"
@@ -232,8 +241,10 @@ def include_problems(path: str, binding: JSON, kubernetes: Sequence[JSON]) -> It
 
 def ambiguous_includes(kubernetes: Sequence[JSON]) -> Iterator[Problem]:
     """Different bindings of one group under one name: which of them is `snapshots.<name>`?"""
-    for (first, binding), (second, other) in combinations(enumerate(kubernetes), 2):
-        group, name = other.get("group"), other.get("name") or UNNAMED
-        if group and group == binding.get("group") and name == (binding.get("name") or UNNAMED) and binding != other:
+    first_of: dict[tuple[str, str], int] = {}
+    for index, binding in enumerate(kubernetes):
+        group, name = binding.get("group"), binding.get("name") or UNNAMED
+        first = first_of.setdefault((group, name), index) if group else index
+        if binding != kubernetes[first]:
             text = f"'{name}' is also the name of kubernetes[{first}] in group '{group}'; give each a name of its own"
-            yield Problem(f"kubernetes[{second}].name", text)
+            yield Problem(f"kubernetes[{index}].name", text)

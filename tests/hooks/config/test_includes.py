@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from hookrunner.hooks.config.rules import ambiguous_includes, effective_includes, include_problems, snapshot_groups
+from hookrunner.hooks.config.rules import (
+    ambiguous_includes,
+    binding_names,
+    effective_includes,
+    include_problems,
+    snapshot_groups,
+)
 from tests.tables import each
 
 
@@ -31,9 +37,8 @@ def test_a_group_of_other_bindings_only_includes_nothing() -> None:
 
 
 def lines(*included: str, among: list[dict[str, Any]]) -> list[str]:
-    return [
-        str(problem) for problem in include_problems("schedule[0]", {"includeSnapshotsFrom": list(included)}, among)
-    ]
+    binding, names = {"includeSnapshotsFrom": list(included)}, binding_names(among)
+    return [str(problem) for problem in include_problems("schedule[0]", binding, names)]
 
 
 def test_an_included_name_must_be_there() -> None:
