@@ -230,7 +230,7 @@ class WebhookSettings:
         Option(
             "webhook-admission-body",
             SIZE_FROM_1,
-            "8Mi",
+            "5Mi",
             "Webhooks: the largest admission review; above it, or if parsing it would take more than four times as "
             "much, the answer is 413.",
         )

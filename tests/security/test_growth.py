@@ -1,0 +1,38 @@
+"""Work on documents from outside grows as they do, and no step of the event loop takes long at their bounds.
+
+CPU time and memory are compared with those of a smaller document in the same run, so that a busy machine changes
+neither ratio: linear work takes ten times as much for ten times the items, quadratic work a hundred times.
+"""
+
+import pytest
+
+from tests.security.growth import ENTRIES, Entry, unit
+from tests.tables import each
+
+LINEAR = 30
+SHORTEST = 0.0005
+"""Seconds; shorter times say nothing."""
+FEW_BYTES = 100_000
+STEP = 10
+"""Times as long as `orjson.loads` of 1 MiB: tens of milliseconds."""
+
+
+@pytest.mark.slow
+@each("entry", ENTRIES)
+def test_time_grows_as_the_document_does(entry: Entry) -> None:
+    small, large = (entry.seconds(entry.first * times) for times in (10, 100))
+    assert large < LINEAR * max(small, SHORTEST), f"{entry.name}: {small:.4f} s, then {large:.4f} s"
+
+
+@pytest.mark.slow
+@each("entry", ENTRIES)
+def test_memory_grows_as_the_document_does(entry: Entry) -> None:
+    small, large = (entry.memory(entry.first * times) for times in (10, 100))
+    assert large < LINEAR * max(small, FEW_BYTES), f"{entry.name}: {small:,} bytes, then {large:,}"
+
+
+@pytest.mark.slow
+@each("entry", ENTRIES)
+def test_a_step_of_the_event_loop_is_short_at_the_largest_document(entry: Entry) -> None:
+    seconds, of_a_megabyte = entry.seconds(entry.most), unit()
+    assert seconds < STEP * of_a_megabyte, f"{entry.name}: {seconds:.4f} s, and {of_a_megabyte:.4f} s for 1 MiB"
