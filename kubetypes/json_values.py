@@ -50,8 +50,8 @@ def written(value: JSON, option: int = 0) -> bytes:
 
 
 def equal(one: JSON, other: JSON) -> bool:
-    """Are they one JSON value? To Python `1` and `true` are equal, too; what it tells apart always differs, and that is
-    found without a look at the rest."""
+    """Are they one JSON value? To Python `1` and `true` are equal, too; values that differ for it always do, and the
+    first difference ends the comparison."""
     return one is other or (one == other and canonical(one) == canonical(other))
 
 

@@ -7,6 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
+from hookrunner.addons.instance_fields import MOST_PATCH_BYTES, MOST_PATCHES
+from hookrunner.cloud.provider.wire_answers import ANSWER
+from hookrunner.hooks.documents import AT_ONCE
+from hookrunner.hooks.patches import MOST_VALUE_OPERATIONS
+from hookrunner.manifests import large_texts
+from hookrunner.manifests.patches import IN_PLACE
+from hookrunner.packages.names import LARGEST_FILE, LARGEST_PACKAGE
+from hookrunner.releases.records.record import MOST_UNPACKED
+from hookrunner.settings.webhooks import WebhookSettings
+from hookrunner.values.config_sections import READ_IN_PLACE, WRITTEN_IN_PLACE
+from kubetypes.bounds import CONFIG, DOCUMENT, INSTANCE, PACKAGE_TEXT, SECTIONS, DocumentBounds, in_units
 from tests.controlplane.cluster import Cluster
 from tests.fakes.chart import ROOT, Render, objects, render
 
@@ -128,3 +139,32 @@ def test_every_section_that_the_page_promises_is_there() -> None:
     titles = ("Who may do what", "Ports", "Rights", "The Pod", "Assumptions", "Making it tighter", "How to report")
     assert [title for title in titles if not section(title).strip()] == []
     assert Path(ROOT / "docs" / "security.md").exists()
+
+
+def test_bounds_are_those_of_the_code() -> None:
+    bounds = {row[0]: (row[1], row[2]) for row in rows("Bounds")}
+    assert bounds["`spec` of an instance, without patches"][0] == of(INSTANCE)
+    assert bounds["its `patches`"] == (
+        f"{MOST_PATCHES}, {in_units(MOST_PATCH_BYTES)}",
+        f"{in_units(IN_PLACE)} of patches and patched objects",
+    )
+    assert bounds["sections of the ConfigMap and the Secret"] == (of(SECTIONS), in_units(READ_IN_PLACE))
+    assert bounds["a section that a hook has patched, to be written"][1] == in_units(WRITTEN_IN_PLACE)
+    assert bounds["files that a hook writes"][0] == f"{of(DOCUMENT)}; of JSON, {in_units(AT_ONCE)} a value"
+    assert bounds["its patches of values"][0] == f"{MOST_VALUE_OPERATIONS:,} operations"
+    assert bounds["its `--config`"][0] == of(CONFIG)
+    assert bounds["files of a package"] == (
+        f"{in_units(LARGEST_FILE)} each, {in_units(LARGEST_PACKAGE)}",
+        in_units(large_texts.IN_PLACE),
+    )
+    assert bounds["a channel, `package.yaml`"][0] == of(PACKAGE_TEXT)
+    assert bounds["templates of a chart (exception)"][0] == of(DOCUMENT)
+    assert (
+        bounds["an admission review"][0] == f"`--webhook-admission-body`, {in_units(WebhookSettings().admission_body)}"
+    )
+    assert bounds["a record of a release (exception)"][0] == in_units(MOST_UNPACKED)
+    assert bounds["an answer of a cloud's program"][0] == of(ANSWER)
+
+
+def of(bounds: DocumentBounds) -> str:
+    return f"{in_units(bounds.size)}, {bounds.values:,} values"

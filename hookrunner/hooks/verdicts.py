@@ -112,8 +112,8 @@ def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
         raise _bad(kind, wrong)
     unknown = sorted(response.keys() - keys.keys())
     for key in unknown[:_MOST_WARNINGS]:
-        mend = suggestion(key, keys) or f"; known are {', '.join(keys)}"
-        _log.warn(f"key '{redaction.key(key)}' of the {kind} response is unknown and ignored{mend}")
+        advice = suggestion(key, keys) or f"; known are {', '.join(keys)}"
+        _log.warn(f"key '{redaction.key(key)}' of the {kind} response is unknown and ignored{advice}")
     if len(unknown) > _MOST_WARNINGS:
         _log.warn(f"unknown keys of the {kind} response are ignored", more=len(unknown) - _MOST_WARNINGS)
     return response

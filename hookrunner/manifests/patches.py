@@ -39,7 +39,7 @@ _MOST_COMPARED = 500
 """Names of objects that are compared with one that is not there; a comparison takes some 20 µs."""
 _MOST_SHOWN = 300
 """Characters of a target."""
-_IN_PLACE = 256 << 10
+IN_PLACE = 256 << 10
 """Bytes of patches and of the objects that they are for, each as often as it is patched: 10 to 20 ms of work."""
 _LIMITS = CallLimits()
 """For what is not."""
@@ -94,7 +94,7 @@ async def patch_objects(
 ) -> PatchedObjects:
     """The same as `apply_patches`, in another process if it is much work. Raises BadPatch `MergeFailed` if it exceeds
     the limits there, RenderFailed if there can be no process."""
-    if _work(sources, patches) <= _IN_PLACE:
+    if _work(sources, patches) <= IN_PLACE:
         return apply_patches(sources, patches)
     try:
         return await call_within(limits, apply_patches, tuple(sources), tuple(patches))

@@ -1,7 +1,7 @@
 """The process that `pure_calls.py` starts for one call: reads a function and its arguments, writes the result, ends.
 
 Both have 4 bytes of length before them and are pickled; the result is a pair: whether the function returned, and what
-it returned or raised. When the CPU time is over, the kernel ends the process by SIGPROF, also if the parent is gone.
+it returned or raised. When the CPU time is over, the kernel ends the process by SIGPROF, also without the parent.
 """
 
 import io
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def packed(value: Any) -> bytes:
-    """The value as pickled bytes. Errors keep their attributes, whatever their constructors expect."""
+    """The value as pickled bytes. Errors keep their attributes, and no constructor is called."""
     written = io.BytesIO()
     _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
     return written.getvalue()

@@ -162,6 +162,8 @@ class Patches:
     def reapplied(self, document: JSON) -> tuple[JSON, list[str]]:
         """Apply all operations that fit to a document of lower layers; the result, and the problems of the others. A
         `remove` of an absent place is no problem."""
+        if not (self.settled or self.in_lists):
+            return document, []
         draft, misfits = Draft(document), []
         for operation in self.operations():
             try:

@@ -217,8 +217,8 @@ def _kustomization(count: int) -> dict[str, bytes]:
 
 
 def _refusal(count: int) -> tuple[str, JSON]:
-    body = {"kind": "Deployment", "spec": {"env": [f"value-{number}" for number in range(count)]}}
-    return f"admission webhook denied the request: {' '.join(body['spec']['env'])}", body
+    words = [f"value-{number}" for number in range(count)]
+    return f"admission webhook denied the request: {' '.join(words)}", {"kind": "Deployment", "spec": {"env": words}}
 
 
 def _release(count: int) -> bytes:

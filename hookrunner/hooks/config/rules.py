@@ -232,8 +232,8 @@ def include_problems(path: str, binding: JSON, names: Counter[str]) -> Iterator[
         count = names[name]
         if count == 0:
             known = sorted(names)[:_MOST_NAMES]
-            mend = suggestion(name, known) or f"; kubernetes bindings are named {known}"
-            yield Problem(f"{path}.includeSnapshotsFrom", f"is invalid: '{name}' binding name not found{mend}")
+            advice = suggestion(name, known) or f"; kubernetes bindings are named {known}"
+            yield Problem(f"{path}.includeSnapshotsFrom", f"is invalid: '{name}' binding name not found{advice}")
         elif count > 1:
             text = f"is invalid: there are {count} '{name}' binding names; give each a name of its own"
             yield Problem(f"{path}.includeSnapshotsFrom", text)
