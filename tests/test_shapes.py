@@ -5,6 +5,7 @@ import pytest
 from hookrunner.shapes import (
     FLAG,
     INTEGER,
+    MOST_PROBLEMS,
     NUMBER,
     TEXT,
     TEXTS,
@@ -94,3 +95,14 @@ def test_values_of_a_map_of_texts_are_texts() -> None:
 def test_suggestions_overlook_case(word: str, near: str) -> None:
     assert suggestion(word, ["kind", "executeHookOnEvent"]) == f"; did you mean '{near}'?"
     assert suggestion("zzzzz", ["kind"]) == ""
+
+
+def test_of_very_many_problems_the_first_are_named() -> None:
+    found = [str(problem) for problem in check(dict.fromkeys(map(str, range(10_000))), Table({"a": TEXT}))]
+    assert len(found) == MOST_PROBLEMS + 1
+    assert found[-1] == "has more problems than these; correct these first"
+
+
+def test_a_list_that_is_too_long_is_one_problem() -> None:
+    [problem] = check([1, 2, 3], Many(TEXT, at_most=2), "a")
+    assert str(problem) == "a should have at most 2 items, and has 3; leave some out"

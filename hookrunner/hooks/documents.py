@@ -97,7 +97,9 @@ def _lines(text: bytes) -> list[JSON]:
     lines = [line for line in text.split(b"\n") if line.strip()]
     for number, line in enumerate(lines, start=1):
         if len(line) > AT_ONCE:
-            raise BadDocument(number, f"a JSON value of more than {in_units(AT_ONCE)}; divide it")
+            raise BadDocument(
+                number, f"a line of more than {in_units(AT_ONCE)}; write one JSON value a line, and divide this one"
+            )
     return [_load(line, number) for number, line in enumerate(lines, start=1)]
 
 

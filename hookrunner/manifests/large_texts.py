@@ -9,8 +9,11 @@ what kustomize or an executable of `postRender` prints as many.
 from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeVar
 
+import orjson
+
 from hookrunner.errors import RenderFailed
 from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
+from kubetypes.json_values import JSON
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -24,6 +27,15 @@ _LIMITS = CallLimits(seconds=60.0)
 def size_of(texts: Mapping[str, str | bytes]) -> int:
     """Bytes of texts, about."""
     return sum(map(len, texts.values()))
+
+
+def json_size(value: JSON) -> int:
+    """Bytes of a value as JSON; 0 for what JSON cannot carry (nested too deep, an integer of more than 64 bits), which
+    is refused where it is written."""
+    try:
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        return 0
 
 
 async def work_on(

@@ -15,13 +15,14 @@ done in a process of its own, with a deadline (`patch_objects`).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import orjson
 
 from hookrunner import redaction
 from hookrunner.errors import BadPatch, RenderFailed
+from hookrunner.manifests.large_texts import json_size
 from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
 from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
 from hookrunner.shapes import suggestion
@@ -97,12 +98,14 @@ async def patch_objects(
     if _work(sources, patches) <= IN_PLACE:
         return apply_patches(sources, patches)
     try:
-        return await call_within(limits, apply_patches, tuple(sources), tuple(patches))
+        patched = await call_within(limits, apply_patches, tuple(sources), tuple(patches))
     except CallLost as lost:
         if lost.is_expensive:
             advice = "combine those of one object, or leave some out"
             raise BadPatch("MergeFailed", f"spec.patches: too much work, {lost}; {advice}") from None
         raise RenderFailed(f"spec.patches cannot be applied: {lost}") from None
+    pairs = zip(sources, patched.objects, strict=True)
+    return replace(patched, objects=tuple(new if new.identity in patched.changed else old for old, new in pairs))
 
 
 def _work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
@@ -112,21 +115,13 @@ def _work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
     times = Counter(_name(item) for item in patches)
     named = [source for source in sources if source.name in times]
     looked_at = len(sources) * len(patches) * _LOOKED_AT
-    return _size(patches) + sum(_size(source.obj) * times[source.name] for source in named) + looked_at
+    return json_size(patches) + sum(json_size(source.obj) * times[source.name] for source in named) + looked_at
 
 
 def _name(item: JSON) -> str:
     """The name of the object that an item of the list is for, "" if it has none."""
     named = item.get("target", item.get("metadata")) if isinstance(item, dict) else None
     return _text(named, "name")
-
-
-def _size(value: JSON) -> int:
-    """Bytes as JSON."""
-    try:
-        return len(orjson.dumps(value))
-    except orjson.JSONEncodeError:  # nested too deep, or an integer of more than 64 bits: refused when it is patched
-        return 0
 
 
 def apply_patches(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> PatchedObjects:

@@ -33,6 +33,7 @@ def test_each_document_is_a_condition() -> None:
         ([{"type": "A", "status": True}], 'document 1: status must be of type string: "boolean"'),
         ([{"type": "A", "status": "yes"}], "status should be one of [True False Unknown]"),
         ([{"type": "A", "status": "True", "mesage": ""}], "mesage is a forbidden property; did you mean 'message'?"),
+        ([{"type": [], "status": "True"}], 'type must be of type string: "array"'),
         ([{"type": "a b", "status": "True"}], "type must be letters and digits"),
         ([{"type": "A", "status": "True", "reason": "two words"}], "reason must be one word"),
         ([{"type": "A", "status": "True"}] * 2, "document 2: type is in several documents; write one"),

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.hooks.documents import every, every_json, first, first_json, folded
+from hookrunner.hooks.documents import AT_ONCE, every, every_json, first, first_json, folded
+from kubetypes.bounds import CONFIG
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 from tests.tables import each
@@ -104,3 +105,17 @@ def test_json_keys_are_taken_in_any_case_and_null_is_like_absence() -> None:
     assert folded({"NAME": "a", "Kind": None, "x": 1}, {"name": 0, "kind": 0}, was_json=True) == {"name": "a", "x": 1}
     assert folded({"NAME": "a"}, {"name": 0}, was_json=False) == {"NAME": "a"}
     assert folded(None, {}, was_json=True) == {}
+
+
+def test_a_large_stream_has_one_value_a_line() -> None:
+    line = b'{"a": "' + b"x" * (AT_ONCE // 2) + b'"}'
+    assert len(every_json(b"\n".join([line] * 3))) == 3
+    with pytest.raises(BadDocument, match="not one JSON value a line, as `jq -c` writes them, in more than 8 MiB"):
+        every_json(b"\n".join([line.replace(b": ", b":\n")] * 3))
+    with pytest.raises(BadDocument, match="a line of more than 8 MiB; write one JSON value a line"):
+        every(b"[" + b",".join([line] * 3) + b"]")
+
+
+def test_a_configuration_has_a_bound_of_its_own() -> None:
+    with pytest.raises(BadDocument, match="more than 1 MiB"):
+        first(b'{"a": "' + b"x" * CONFIG.size + b'"}')

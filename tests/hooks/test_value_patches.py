@@ -4,6 +4,7 @@ tests/values/test_patches.py."""
 import pytest
 
 from hookrunner.errors import BadOutput
+from hookrunner.hooks.patches import MOST_VALUE_OPERATIONS
 from hookrunner.hooks.patches import parse_values_patch as parse
 from hookrunner.model.operations import ValuesOperation
 from tests.tables import each
@@ -51,3 +52,10 @@ def test_a_stream_of_documents_is_read(text: bytes, operations: tuple[ValuesOper
 def test_an_unreadable_answer_fails_the_run(text: bytes, message: str) -> None:
     with pytest.raises(BadOutput, match=message):
         parse(text)
+
+
+def test_a_patch_of_very_many_operations_is_refused() -> None:
+    operation = b'{"op": "add", "path": "/a", "value": 1}\n'
+    assert len(parse(operation * MOST_VALUE_OPERATIONS)) == MOST_VALUE_OPERATIONS
+    with pytest.raises(BadOutput, match="5,001 operations, and 5,000 are permitted; add a map or a list as a whole"):
+        parse(operation * (MOST_VALUE_OPERATIONS + 1))

@@ -253,3 +253,11 @@ def test_forgotten_module_takes_its_series_with_it_also_those_in_groups() -> Non
     assert ([*metrics.refused], metrics.samples) == ([("h", "b")], 4)
     metrics.forget_module("b")
     assert (lines(metrics), metrics.samples) == ([], 2)
+
+
+def test_many_operations_are_applied_in_steps_with_the_same_result() -> None:
+    operations = [op("add", labels={"n": str(number % 100)}) for number in range(10_000)] + [op("add", value=-1)]
+    whole, stepped = HookMetrics(), HookMetrics()
+    refusals = whole.apply("a.sh", operations)
+    *pauses, last = stepped.apply_in_steps("a.sh", operations)
+    assert (len(pauses) > 2, last, lines(stepped)) == (True, refusals, lines(whole))

@@ -22,7 +22,7 @@ from hookrunner.errors import BadConfig, BadOutput, PackageError, RenderFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
 from hookrunner.kube.refusals import without_values
-from hookrunner.manifests.kustomize import check_kustomizations
+from hookrunner.manifests.kustomization_files import check_kustomizations
 from hookrunner.manifests.patches import apply_patches
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
 from hookrunner.metrics.hooks import HookMetrics

@@ -163,3 +163,11 @@ def test_written_section_means_the_same_in_yaml_1_1() -> None:
     section = {"n": "y", "a": "on", "b": "1e3", "c": 1.5e300, "d": "0o7", "text": "one\ntwo\n", "o": 10**7}
     assert yaml.safe_load(config_sections.written(section)) == section
     assert config_sections.written({"a": {"b": [1, "x"]}, "c": "Ü"}) == "a:\n  b:\n  - 1\n  - x\nc: Ü\n"
+
+
+async def test_large_section_is_written_and_read_the_same_in_another_process() -> None:
+    section = {"list": [f"value {number}" for number in range(2_000)]}
+    text = await config_sections.write_section(section)
+    assert text == config_sections.written(section)
+    config, words = await config_sections.parse_apart({"foo": f"{text}flag: off\n"}, False)
+    assert (config.sections["foo"], words) == ({**section, "flag": "off"}, ("/foo/flag",))

@@ -354,3 +354,19 @@ async def test_decisions_are_reported_when_they_change(world: World) -> None:
     await world.decisions.decide()
     assert world.states["c"].since == since
     assert world.states["c"].decision.choice is Choice.UNDECIDED
+
+
+async def test_large_sections_are_adopted_as_they_were_read_ahead(world: World) -> None:
+    await world.start(a="n: 1")
+    world.config.write({"a": "n: 2\n", "b": "list:\n" + "- a\n" * 20_000})
+    await world.configuration.read_ahead()
+    assert world.configuration.adopt().changed == {"a", "b"}
+    assert (len(world.store.effective("b")["list"]), world.store.effective("a")["n"]) == (20_000, 2)
+
+
+async def test_what_changed_after_reading_ahead_is_adopted_too(world: World) -> None:
+    await world.start(a="n: 1")
+    world.config.write({"b": "list:\n" + "- a\n" * 20_000})
+    await world.configuration.read_ahead()
+    assert world.edit(a="n: 3").changed == {"a"}
+    assert world.store.effective("a")["n"] == 3
