@@ -38,7 +38,7 @@ CONFIG = DocumentBounds("the configuration that a hook prints", 1 << 20, 20_000)
 """Read in the event loop when hooks are loaded."""
 OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox", 3 << 20, 200_000)
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
-PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 6_000)
+PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 12_000)
 """Read in the event loop, and perhaps written by a stranger: this takes a tenth of a second at most."""
 EVERY = (SECTIONS, INSTANCE, CONFIG, DOCUMENT, OBJECT, PACKAGE_TEXT)
 

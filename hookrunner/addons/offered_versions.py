@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hookrunner.errors import PackageError
 from hookrunner.model.addons import Addon
-from hookrunner.packages.channels import choose_entry, is_kubernetes_in, parse_channel, version_order
+from hookrunner.packages.channels import choose_entry, is_kubernetes_in, read_channel, version_order
 from hookrunner.packages.directory_source import list_channels
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
@@ -72,7 +72,7 @@ async def read_offer(
     for name in dict.fromkeys((addon.defaults.channel, *channels, *listed)):
         try:
             text = await source.read_channel(name)
-            channel = parse_channel(name, text, source.location if source.is_remote else "")
+            channel = await read_channel(name, text, source.location if source.is_remote else "")
             named |= {entry.version for entry in channel.entries_of(addon.component)}
             chosen[name] = choose_entry(channel, addon.component, kubernetes).version
         except PackageError as error:

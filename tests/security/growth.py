@@ -193,14 +193,13 @@ def _review(count: int) -> bytearray:
     return bytearray(_text({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}))
 
 
-def _channel(text: bytes) -> object:
-    channel = channels.parse_channel("stable", channels.decode_channel("stable", text))
-    return channels.choose_entry(channel, "coredns", "v1.33.0")
+def _channel(count: int) -> channels.Channel:
+    return channels.Channel("stable", tuple(channels.ChannelEntry(f"1.2.{number}") for number in range(count)), ())
 
 
-def _versions(count: int) -> bytes:
+def _versions(count: int) -> str:
     rows = [f"- {{version: 1.2.{number}, kubernetesVersion: '>=1.28 || ~1.2'}}" for number in range(count)]
-    return "\n".join(["manifests:", *rows]).encode()
+    return "\n".join(["manifests:", *rows])
 
 
 def _checksums(count: int) -> bytes:
@@ -233,6 +232,10 @@ _DELETE = {"operation": "Delete", "kind": "Pod", "name": "a"}
 _CONDITION = {"type": "Fine", "status": "True"}
 
 
+def _choose_version(channel: channels.Channel) -> object:
+    return channels.choose_entry(channel, "coredns", "v1.33.0")
+
+
 def _read_instance(document: JSON) -> object:
     return read_instance(addon(), document)
 
@@ -259,7 +262,8 @@ ENTRIES = (
     Entry("--config, missing includes", _bindings, lambda text: hook_config.parse("h", text), 10, 2_500),
     Entry("--config, one group", _group, lambda text: hook_config.parse("h", text), 25, 2_500),
     Entry("review", _review, review_bodies.admission, 1_000, 150_000),
-    Entry("channel", _versions, _channel, 10, 1_900),
+    Entry("channel", _versions, lambda text: channels.parse_channel("stable", text), 10, 900),
+    Entry("version of a channel", _channel, _choose_version, 40, 6_000),
     Entry("SHA256SUMS", _checksums, lambda text: package_files.parse_checksums("a 1", text), 10, 1_000),
     Entry("plain files", lambda n: {"a.yaml": _config_map(n)}, read_objects, 25, 2_500),
     Entry("kustomization", _kustomization, check_kustomizations, 25, 4_000),
