@@ -50,9 +50,8 @@ def written(value: JSON, option: int = 0) -> bytes:
 
 
 def equal(one: JSON, other: JSON) -> bool:
-    """Are they one JSON value? To Python `1` and `true` are equal, too; values that differ for it always do, and the
-    first difference ends the comparison."""
-    return one is other or (one == other and canonical(one) == canonical(other))
+    """Are they one JSON value? To Python `1` and `true` are equal."""
+    return one is other or canonical(one) == canonical(other)
 
 
 def canonical(value: JSON) -> bytes:

@@ -64,8 +64,13 @@ def _apply(draft: Draft, operation: ValuesOperation, pointer: Pointer) -> None:
         draft.add(pointer, operation.value)
     elif operation.op == "remove":
         draft.remove(pointer)
-    elif not json_values.equal(pointers.found(draft.document, pointer), operation.value):
+    elif not _has(pointers.found(draft.document, pointer), operation.value):
         raise Misfit(f"{operation.path} has another value")
+
+
+def _has(value: JSON, tested: JSON) -> bool:
+    """Whether the values are one as JSON. Python's comparison is first: it ends at the first difference."""
+    return value == tested and json_values.equal(value, tested)
 
 
 def document_of(operation: ValuesOperation) -> JSON:

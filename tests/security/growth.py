@@ -261,7 +261,7 @@ ENTRIES = (
     Entry("conditions", lambda n: _lines([_CONDITION] * n), condition_reports.parse, 10, 1_500),
     Entry("--config, missing includes", _bindings, lambda text: hook_config.parse("h", text), 10, 2_500),
     Entry("--config, one group", _group, lambda text: hook_config.parse("h", text), 25, 2_500),
-    Entry("review", _review, review_bodies.admission, 1_000, 150_000),
+    Entry("review", _review, review_bodies.admission, 1_000, 100_000),
     Entry("channel", _versions, lambda text: channels.parse_channel("stable", text), 10, 900),
     Entry("version of a channel", _channel, _choose_version, 40, 6_000),
     Entry("SHA256SUMS", _checksums, lambda text: package_files.parse_checksums("a 1", text), 10, 1_000),
