@@ -18,7 +18,6 @@ from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
 from hookrunner.controllers.replica_check import OwnPod, ReplicaCheck
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assemble_engine
-from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
@@ -118,7 +117,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         elif not (hooks.hooks or start_modules or cloud):
             _log.warn("there are no hooks; `hookrunner new hook NAME` writes one", path=settings.hooks.directory)
         await _wait_for_end(signals, webhooks, connection)
-        return await _stop(settings, signals, RunningParts(built.queues, children, webhooks, cloud))
+        return await _stop(settings, signals, RunningParts(built, children, webhooks, cloud))
 
 
 def _build_views(web: WebSettings) -> StatusViews:
@@ -314,7 +313,7 @@ async def _wait_for_end(signals: Signals, webhooks: LazyWebhooks, connection: Co
 class RunningParts:
     """What has to end."""
 
-    queues: Queues
+    built: Assembly
     children: Children
     webhooks: LazyWebhooks
     cloud: CloudPart | None
@@ -322,7 +321,7 @@ class RunningParts:
     async def finish(self, grace: float) -> None:
         """Start nothing more; wait for hooks, reviews and calls of the cloud, at most for the grace."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.queues.stop(grace))
+            tasks.create_task(self.built.queues.stop(grace, self.built.executor.running.values()))
             tasks.create_task(self.webhooks.finish(grace))
             if self.cloud:
                 tasks.create_task(self.cloud.finish(grace))
@@ -335,6 +334,6 @@ async def _stop(settings: Settings, signals: Signals, running: RunningParts) -> 
     ended = len(running.children)
     patience = 0.0 if signals.hurry.is_set() else KILL_AFTER
     await running.children.stop(patience)
-    await running.queues.wait_for_workers(1.0)
+    await running.built.queues.wait_for_workers(1.0)
     _log.info("stopped", ended_hooks=ended)
     return 1 if ended else 0

@@ -24,12 +24,13 @@ from hookrunner.model.tasks import (
     Gate,
     HookRun,
     Lane,
+    ModuleTask,
     Order,
     Outcome,
     Postponed,
     Task,
 )
-from hookrunner.model.timestamps import rfc3339
+from hookrunner.model.timestamps import brief_duration, rfc3339
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
@@ -67,6 +68,7 @@ class Queue:
         self.name = name
         self.running: Task | None = None
         self.closed = False
+        self._began = 0.0
         self.compactions: dict[str, int] = {}
         self.runs: dict[str, int] = {}
         self._gate = gate
@@ -136,7 +138,7 @@ class Queue:
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := choice.take_token()) <= 0:
                 self._absorb(choice)
-                self.running = choice
+                self.running, self._began = choice, self._clock()
                 break
             self.settle(choice, Postponed(seconds))
         return choice
@@ -248,17 +250,27 @@ class Queue:
             case Dropped():
                 self._remove(task)
 
-    def dump(self) -> QueueDump:
-        """The queue for the debug endpoint. Changes nothing."""
+    def dump(self, inline: Iterable[tuple[HookRun, float]] = ()) -> QueueDump:
+        """The queue for the debug endpoint. `inline` are the hooks that a module's task runs, and when each began.
+        Changes nothing."""
         if self.running is not None:
             status = "run first task"
         else:
             choice = self.pick(self._clock())
             status = choice.reason if isinstance(choice, Idle) else ""
         now = self._clock()
-        shown = (f"{task.describe()}{_awaited(task, now)}" for task in self._tasks.values())
+        shown = (f"{task.describe()}{self._progress(task, inline, now)}" for task in self._tasks.values())
         tasks = list(enumerate(shown, 1))
         return QueueDump(self.name, status, tuple(tasks))
+
+    def _progress(self, task: Task, inline: Iterable[tuple[HookRun, float]], now: float) -> str:
+        """For how long a task has been running, or what it waits for."""
+        if task is not self.running:
+            return _awaited(task, now)
+        text = f":running for {brief_duration(now - self._began)}"
+        module = task.order.module if isinstance(task.order, ModuleTask) else None
+        hooks = [f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module]
+        return f"{text} ({', '.join(hooks)})" if hooks else text
 
     def _delay(self, task: Task, seconds: float, passable: bool) -> None:
         task.due, task.delay, task.passable = self._clock() + seconds, seconds, passable

@@ -89,7 +89,9 @@ class Status:
 
     def queues(self) -> list[QueueDump]:
         """All queues, `main` first, then by name."""
-        return [queue.dump() for queue in sorted(self._queues, key=lambda queue: (queue.name != MAIN, queue.name))]
+        inline = self._queues.inline(self._executor.running.values())
+        ordered = sorted(self._queues, key=lambda queue: (queue.name != MAIN, queue.name))
+        return [queue.dump(inline) for queue in ordered]
 
     def hooks(self) -> list[str]:
         """Names of all hooks."""

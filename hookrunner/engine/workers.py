@@ -50,8 +50,8 @@ class Queues:
         self._compact_at = compact_at
         self._queues: dict[str, Queue] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
-        """Workers of closed queues, while their last task runs."""
+        self._ending: dict[asyncio.Task[None], Queue] = {}
+        """Closed queues by their workers, while their last task runs."""
 
     def __iter__(self) -> Iterator[Queue]:
         return iter(tuple(self._queues.values()))
@@ -73,8 +73,8 @@ class Queues:
         queue.drop_waiting()
         queue.close()
         worker = self._workers.pop(name)
-        self._ending.add(worker)
-        worker.add_done_callback(self._ending.discard)
+        self._ending[worker] = queue
+        worker.add_done_callback(self._ending.pop)
         await asyncio.wait([worker])
 
     def enqueue(self, order: Order) -> Task:
@@ -107,16 +107,24 @@ class Queues:
         for queue in self:
             queue.forget(hook)
 
-    async def stop(self, grace: float) -> None:
-        """Give out no more tasks, and wait for running hooks as long as the grace allows."""
+    def inline(self, running: Iterable[tuple[HookRun, float]]) -> list[tuple[HookRun, float]]:
+        """Of the runs of this moment those that belong to the task of a module, not to a task of their own. Runs for
+        reviews have no queue."""
+        own = [queue.running.order for queue in self if queue.running]
+        return [(run, began) for run, began in running if run.queue and not any(run is order for order in own)]
+
+    async def stop(self, grace: float, running: Iterable[tuple[HookRun, float]] = ()) -> None:
+        """Give out no more tasks, and wait for running hooks as long as the grace allows. `running` are the runs of
+        this moment, which the log names."""
         for queue in self:
             queue.close()
-        busy = {self._workers[queue.name] for queue in self if _runs_a_hook(queue)}
-        for worker in set(self._workers.values()) - busy:
+        busy = {self._workers[queue.name]: queue for queue in self if _runs_a_hook(queue)}
+        for worker in set(self._workers.values()) - busy.keys():
             worker.cancel()
         busy |= self._ending
         if busy:
-            _log.info(f"waiting up to {grace:g}s for running hooks", hooks=len(busy))
+            names = _waited_for(busy.values(), self.inline(running))
+            _log.info(f"waiting up to {grace:g}s for running hooks", hooks=names)
             await asyncio.wait(busy, timeout=grace)
 
     async def wait_for_workers(self, patience: float) -> None:
@@ -125,6 +133,15 @@ class Queues:
         for worker in left:
             worker.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+def _waited_for(queues: Iterable[Queue], inline: Iterable[tuple[HookRun, float]]) -> list[str]:
+    """The hooks that run in these queues; a module where its run waits for no hook of its own."""
+    orders = [queue.running.order for queue in queues if queue.running]
+    hooks = {order.label for order in orders if isinstance(order, HookRun)}
+    for module in (order.module for order in orders if isinstance(order, ModuleTask)):
+        hooks |= {run.label for run, _ in inline if run.module == module} or {f"module {module}"}
+    return sorted(hooks)
 
 
 def _runs_a_hook(queue: Queue) -> bool:

@@ -1,39 +1,44 @@
 """All queues with their workers, in virtual time: how they end. What a queue does: test_queues.py."""
 
 import asyncio
+import io
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine.queues import Queue
 from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
-from hookrunner.model.tasks import Done, HookRun, Outcome, Task
+from hookrunner.model.tasks import Done, HookRun, ModuleTask, Order, Outcome, Task
 from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 
 
 @asynccontextmanager
-async def running(seconds: float) -> AsyncIterator[Queues]:
-    """Queues with a hook that runs for so long."""
-    begun = asyncio.Event()
+async def running(seconds: float, *more: Order) -> AsyncIterator[Queues]:
+    """Queues with a hook that runs for so long; `more` run as long, each in its own queue."""
+    begun = asyncio.Semaphore(0)
 
     async def run(queue: Queue, task: Task) -> Outcome:
-        begun.set()
+        begun.release()
         await asyncio.sleep(seconds)
         return Done()
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
         queues = Queues(FakeGate(), asyncio.get_running_loop().time, Metrics(""), 100)
-        queues.open("main", run, background)
-        queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
-        await begun.wait()
+        first = HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
+        for order in (first, *more):
+            queues.open(order.queue, run, background)
+            queues.enqueue(order)
+            await begun.acquire()
         yield queues
         background.stop()
 
@@ -45,6 +50,20 @@ async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: 
         began = now()
         await queues.stop(25.0)
         assert now() - began == pytest.approx(waited, abs=0.01)
+
+
+async def test_hooks_that_are_waited_for_are_named() -> None:
+    log.configure("text", "info", printed := io.StringIO())
+    inline = HookRun("ingress/b.sh", "b", BindingType.SCHEDULE, "q", (), module="ingress")
+    modules = [ModuleTask("ModuleRun", name, "Converge") for name in ("ingress", "dns")]
+    async with running(3.0, *modules) as queues:
+        closing = asyncio.ensure_future(queues.close("main"))
+        await asyncio.sleep(0)
+        await queues.stop(25.0, [(inline, 0.0)])
+        await closing
+    log.flush(1.0)
+    log.configure("text", "info", sys.__stderr__ or sys.stderr)
+    assert r'hooks="[\"b.sh\",\"h\",\"module dns\"]"' in printed.getvalue()
 
 
 async def test_closed_queue_drops_what_waits_and_lets_end_what_runs() -> None:
