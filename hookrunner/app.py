@@ -24,7 +24,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup, private_directory, shared
+from hookrunner.kube.cluster_lookup import Lookup, shared
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -156,7 +156,7 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     from hookrunner.embedded import serve_sandbox, write_kubeconfig
 
     sandbox = await stack.enter_async_context(serve_sandbox(settings.sandbox, settings.hooks.tmp_dir))
-    kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir)) / "kubeconfig"
+    kubeconfig = stack.enter_context(safe_files.private_directory(settings.hooks.tmp_dir, "kubeconfig")) / "kubeconfig"
     write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
     settings = stack.enter_context(shared(replace(settings, kube=kube)))

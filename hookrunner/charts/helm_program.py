@@ -38,7 +38,7 @@ class HelmProgram:
         if completed.returncode == 0:
             return _texts(completed.stdout)
         code = f"{self._path} ended with code {completed.returncode}"
-        message = completed.stderr.strip().rpartition("Error: ")[2] or code
+        message = completed.stderr.replace(f"{scratch}/", "").strip().rpartition("Error: ")[2] or code
         raise BadChart(message) if _LOADING.search(message) else RenderFailed(message)
 
     def _run(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:

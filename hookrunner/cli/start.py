@@ -4,6 +4,7 @@ import gc
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 
 import click
 
@@ -12,7 +13,7 @@ from hookrunner.cli.output import echo
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, YES_NO, Option, options_of
-from hookrunner.safe_files import require_directory
+from hookrunner.safe_files import claimed_directory, require_directory
 from hookrunner.settings import SandboxSettings, Settings
 
 _LEFT = 10_000
@@ -74,6 +75,7 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
     from hookrunner.kube.cluster_lookup import Lookup, shared
 
     with ExitStack() as stack:
+        loaded = _with_run_directory(loaded, stack)
         loading = None
         if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
             loaded = stack.enter_context(shared(loaded))
@@ -87,6 +89,15 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
         gc.set_threshold(_LEFT)
         gc.enable()
         return run(loaded, loading)
+
+
+def _with_run_directory(loaded: Settings, stack: ExitStack) -> Settings:
+    """Settings under which files of runs are in a directory of this process, which the next start removes if this
+    process is killed; files that are to be kept are not. What killed processes have left is removed."""
+    directory = stack.enter_context(claimed_directory(loaded.hooks.tmp_dir, "run"))
+    if loaded.hooks.keep_tmp_files:
+        return loaded
+    return replace(loaded, hooks=replace(loaded.hooks, run_directory=directory))
 
 
 @contextmanager

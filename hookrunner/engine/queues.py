@@ -269,7 +269,9 @@ class Queue:
             return _awaited(task, now)
         text = f":running for {brief_duration(now - self._began)}"
         module = task.order.module if isinstance(task.order, ModuleTask) else None
-        hooks = [f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module]
+        hooks = [
+            f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module
+        ]
         return f"{text} ({', '.join(hooks)})" if hooks else text
 
     def _delay(self, task: Task, seconds: float, passable: bool) -> None:

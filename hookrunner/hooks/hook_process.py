@@ -90,7 +90,7 @@ class HookProcesses:
         even be started.
         """
         module, name = (hook.module, hook.label) if values else ("", hook.name)
-        with workspace(self._settings.tmp_dir, name, self._end, module, values.instance if values else None) as files:
+        with workspace(self._settings.files, name, self._end, module, values.instance if values else None) as files:
             await write_contexts(files, hook, contexts, snapshots)
             if values:
                 await _write_values(files, values)
@@ -164,9 +164,12 @@ async def collect_answer(hook: Hook, files: Workspace, end: Exit, refusing: bool
     Raises ExitedBadly or BadOutput.
     """
     if not end.ok:
-        raise ExitedBadly(_reason(hook, end), () if refusing else _despite(files), str(end))
+        raise ExitedBadly(files.with_variables(_reason(hook, end)), () if refusing else _despite(files), str(end))
     many = output_size(files) > _MANY_BYTES
-    answer = await asyncio.to_thread(read_answer, files) if many else read_answer(files)
+    try:
+        answer = await asyncio.to_thread(read_answer, files) if many else read_answer(files)
+    except BadOutput as error:
+        raise BadOutput(files.with_variables(str(error))) from None
     if refusing:
         refuse((*answer.objects, *answer.config, *answer.values))
     return answer

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.safe_files import NotPrivate, create_file, open_existing, reuse_directory
+from hookrunner.safe_files import NotPrivate, create_file, lasting_name, open_existing, reuse_directory
 
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
@@ -105,8 +105,17 @@ class Workspace:
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of the hook's process."""
+        return {**inherited, **self._variables()}
+
+    def with_variables(self, text: str) -> str:
+        """A message in which files of the run are named by their variables. Their paths are other ones in each attempt,
+        and equal messages are counted in one Event."""
+        for variable, path in self._variables().items():
+            text = text.replace(path, f"${variable}") if path in self.given + self.answers else text
+        return text
+
+    def _variables(self) -> dict[str, str]:
         return {
-            **inherited,
             "BINDING_CONTEXT_PATH": self.context,
             "METRICS_PATH": self.metrics,
             "CONVERSION_RESPONSE_PATH": self.conversion,
@@ -237,11 +246,7 @@ def _make(directory: Path, files: Workspace) -> None:
 
 
 def _refusal(files: Workspace, error: OSError) -> HookFailed:
-    path = error.filename or files.context
-    directory = os.path.dirname(files.context)
-    mend = (
-        f"remove {directory}, or set --tmp-dir"
-        if isinstance(error, NotPrivate)
-        else f"free space in {directory}, or set --tmp-dir"
-    )
-    return HookFailed(f"cannot write {path}: {error.strerror}; {mend}")
+    """Names the directory, not the file: with a new name at each attempt, each would be another Event."""
+    directory = lasting_name(Path(files.context).parent)
+    action = f"remove {directory}" if isinstance(error, NotPrivate) else "free space there"
+    return HookFailed(f"cannot write files of a run in {directory}: {error.strerror}; {action}, or set --tmp-dir")

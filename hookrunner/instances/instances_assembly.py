@@ -7,7 +7,6 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
@@ -56,6 +55,7 @@ from hookrunner.packages.source_locations import (
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
+from hookrunner.safe_files import private_directory
 from hookrunner.settings import Settings
 
 _log = log.get("addons.instances")
@@ -167,9 +167,9 @@ async def instances(
     settings: Settings, offer: AddonOffer, parts: Parts, convergence: Convergence
 ) -> AsyncIterator[Instances]:
     """What looks after the instances of these addons. Closes its connections when it is left."""
-    with TemporaryDirectory(dir=settings.hooks.tmp_dir, prefix="packages-") as unpacked:
+    with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            made = _BlueprintMaker(settings, parts, convergence, reader, Path(unpacked))
+            made = _BlueprintMaker(settings, parts, convergence, reader, unpacked)
             yield made.assemble(offer)
 
 

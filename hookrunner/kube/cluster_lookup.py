@@ -13,7 +13,6 @@ service account. No variable names a context, so one that is named needs a kubec
 writes.
 """
 
-import fcntl
 import os
 import re
 import signal
@@ -21,14 +20,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from shutil import rmtree
 
 from hookrunner import safe_files
-from hookrunner.errors import BadKubeConfig, StartRefused
-from hookrunner.safe_files import NotPrivate, use_directory
+from hookrunner.errors import BadKubeConfig
+from hookrunner.safe_files import private_directory
 from hookrunner.settings import KubeSettings, Settings
 
 _PROGRAM = Path(__file__).with_name("kubeconfig.py")
@@ -85,8 +83,6 @@ _NOWHERE = "http://127.0.0.1:0"
 """A server that cannot exist. Without it, clients that have no kubeconfig ask localhost:8080, where a `kubectl proxy`
 may lead to a real cluster."""
 
-_PREFIX = "kubeconfig-"
-
 
 def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment in which no cluster is found: a hook that is tested with made-up events must not change the user's
@@ -113,31 +109,8 @@ def shared(settings: Settings) -> Iterator[Settings]:
     if not settings.kube.context:
         yield _shared(settings)
         return
-    with private_directory(settings.hooks.tmp_dir) as directory:
+    with private_directory(settings.hooks.tmp_dir, "kubeconfig") as directory:
         yield _shared(replace(settings, kube=replace(settings.kube, derived=directory / "kubeconfig")))
-
-
-@contextmanager
-def private_directory(parent: Path) -> Iterator[Path]:
-    """A directory for kubeconfigs, which only this user may enter; it is removed at the end of the `with`. Those of
-    processes that were killed are removed first: files in them may hold credentials. Raises StartRefused."""
-    try:
-        use_directory(parent)
-        _remove_left_over(parent)
-        directory, lock = _locked_directory(parent.absolute())
-    except NotPrivate as error:
-        raise StartRefused(
-            f"{parent}: {error.strerror}; remove it, or name a directory of your own with --tmp-dir"
-        ) from None
-    except OSError as error:
-        raise StartRefused(
-            f"no directory can be made in {parent}: {error.strerror}; free space there, or set --tmp-dir"
-        ) from error
-    try:
-        yield directory
-    finally:
-        rmtree(directory, ignore_errors=True)
-        os.close(lock)
 
 
 def _not_leading(environ: Mapping[str, str]) -> dict[str, str]:
@@ -152,26 +125,3 @@ def _absolute(paths: str) -> str:
 def _shared(settings: Settings) -> Settings:
     environ = in_cluster_of(settings.hooks.environ, settings.kube)
     return replace(settings, hooks=replace(settings.hooks, environ=environ))
-
-
-def _locked_directory(parent: Path) -> tuple[Path, int]:
-    """A new directory and the descriptor that keeps it locked, by which other processes see that its owner lives."""
-    while True:
-        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        lock = os.open(directory, os.O_RDONLY)
-        with suppress(OSError):  # where the file system has no locks, no other process can lock it either
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if directory.exists():  # another process may have removed it as left over before it was locked
-            return directory, lock
-        os.close(lock)
-
-
-def _remove_left_over(parent: Path) -> None:
-    for directory in parent.glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # of another user, locked, or gone meanwhile
-            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                rmtree(directory)
-            finally:
-                os.close(lock)

@@ -130,7 +130,7 @@ class _Files:
 @contextmanager
 def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
     """Create the files, all empty; they are deleted when the run is over. Raises OSError."""
-    run, prefix = uuid4(), settings.tmp_dir / safe_name(name)
+    run, prefix = uuid4(), settings.files / safe_name(name)
     files = _Files(
         config=Path(f"{prefix}.module-config-values-{run}.json"),
         values=Path(f"{prefix}.module-values-{run}.json"),
@@ -138,7 +138,7 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
         reason=Path(f"{prefix}.module-enabled-reason-{run}"),
     )
     paths = (files.config, files.values, files.result, files.reason)
-    reuse_directory(settings.tmp_dir)
+    reuse_directory(settings.files)
     try:
         for path in paths:
             os.close(create_file(path))

@@ -131,6 +131,12 @@ class HooksSettings:
     default: bool = False
     optional: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    run_directory: Path | None = field(default=None, compare=False)
+
+    @property
+    def files(self) -> Path:
+        """Where files of runs are made: a directory of this process, if it has one, which a later start can remove."""
+        return self.run_directory or self.tmp_dir
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,28 @@ async def test_operations_applied_during_the_stop_are_in_the_data_file(tmp_path:
         assert Api(tmp_path / "kc").names() == ["late"]
 
 
+async def test_files_of_a_killed_run_are_removed_by_the_next_start(tmp_path: Path) -> None:
+    """Those that are to be kept are in no directory of the process."""
+    program = Operator(tmp_path, tmp_path / "none", ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}"))
+    program.write_hooks({"h.sh": hook({"onStartup": 1}, HOLD)})
+    program.start()
+    try:
+        await program.has_run("h.sh")
+        await program.stop(SIGKILL)
+        left = [*(tmp_path / "tmp").glob("hookrunner-run-*/hook-h-sh-binding-context-*")]
+        assert len(left) == 1
+        program.tell("go")
+        program.flags = (*program.flags, "--debug-keep-tmp-files")
+        program.start()
+        await program.ready()
+        assert not left[0].exists()
+        assert await program.stop() == 0
+    finally:
+        program.kill()
+    assert len([*(tmp_path / "tmp").glob("hook-h-sh-binding-context-*")]) == 1
+    assert [*(tmp_path / "tmp").glob("hookrunner-*")] == []
+
+
 async def test_without_hooks_the_log_says_so(tmp_path: Path) -> None:
     (tmp_path / "hooks").mkdir()
     async with operating(tmp_path, {}, "--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}") as program:

@@ -180,6 +180,18 @@ async def test_an_answer_of_any_size_is_complete(runs: Runs, count: int) -> None
     assert len(ran.answer.objects) == count
 
 
+@pytest.mark.parametrize("script", ['cat "$BINDING_CONTEXT_PATH/x"', 'rm "$METRICS_PATH"'])
+async def test_each_attempt_fails_with_the_same_words(runs: Runs, script: str) -> None:
+    """With a path that changes, each retry of a hook of an addon would be another Event."""
+    texts = set[str]()
+    for _ in range(2):
+        with pytest.raises(HookFailed) as failed:
+            await runs(script)
+        texts.add(str(failed.value))
+    assert len(texts) == 1
+    assert "_PATH" in texts.pop()
+
+
 async def removed(runs: Runs) -> None:
     """Wait until no file is left: a thread removes them after the run."""
     await until(lambda: not list(runs.settings.tmp_dir.iterdir()))

@@ -153,7 +153,7 @@ def test_a_temp_directory_that_was_cleaned_away_is_made_again(tmp_path: Path) ->
 def test_a_directory_that_cannot_be_written_fails_the_run_and_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(HookFailed, match=r"^cannot write .*Not a directory; free space in .*--tmp-dir"),
+        pytest.raises(HookFailed, match=r"^cannot write .*Not a directory; free space there.*--tmp-dir"),
         workspace(tmp_path / "file", "a.sh"),
     ):
         raise AssertionError("there is no workspace")
@@ -164,7 +164,7 @@ def test_a_disk_that_takes_no_more_fails_the_run_and_leaves_nothing_behind(tmp_p
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
         with (
-            pytest.raises(HookFailed, match=r"binding-context-.*: File too large; free space in .*, or set --tmp-dir"),
+            pytest.raises(HookFailed, match=rf"in {tmp_path}: File too large; free space there, or set --tmp-dir"),
             workspace(tmp_path, "a.sh") as files,
         ):
             write_context(files, [b"x" * 100])
@@ -179,3 +179,13 @@ def test_a_context_that_is_written_too_late_leaves_no_file(tmp_path: Path) -> No
     with pytest.raises(HookFailed, match="No such file"):
         write_context(files, [b"[]"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_message_names_the_variable_of_a_file_not_its_path(tmp_path: Path) -> None:
+    """The path is another one in each attempt, and equal messages are counted in one Event."""
+    with workspace(tmp_path, "a.sh", module="m") as files:
+        assert files.values
+        text = f"jq: error: {files.context}: no such key; {files.values.config_patch} {tmp_path}"
+        assert files.with_variables(text) == (
+            f"jq: error: $BINDING_CONTEXT_PATH: no such key; $CONFIG_VALUES_JSON_PATCH_PATH {tmp_path}"
+        )

@@ -1,20 +1,16 @@
 """Which cluster processes see that hookrunner starts: environments, and the directory of a kubeconfig made for them."""
 
-import fcntl
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hookrunner.errors import StartRefused
 from hookrunner.kube.cluster_lookup import (
     in_cluster_of,
-    private_directory,
     shared,
     with_kubeconfig,
     without_cluster,
@@ -95,42 +91,3 @@ def test_a_named_context_has_a_kubeconfig_of_its_own_while_it_is_needed(tmp_path
     assert list((tmp_path / "tmp").iterdir()) == []
     with shared(replace(asked, kube=KubeSettings())) as seen:
         assert seen.kube.derived is None
-
-
-@pytest.mark.slow
-def test_directories_of_killed_processes_are_removed_and_of_running_ones_kept(tmp_path: Path) -> None:
-    script = (
-        "import os, sys; from pathlib import Path; from hookrunner.kube.cluster_lookup import private_directory\n"
-        "with private_directory(Path(sys.argv[1])) as made: (made / 'kubeconfig').touch(); os._exit(1)"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
-    [left] = tmp_path.iterdir()
-    with private_directory(tmp_path) as first, private_directory(tmp_path) as second:
-        assert not left.exists()
-        assert {*tmp_path.iterdir()} == {first, second}
-
-
-def test_a_directory_that_cannot_be_made_refuses_the_start(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StartRefused, match="set --tmp-dir"), private_directory(tmp_path / "file"):
-        pass
-
-
-def test_a_directory_that_others_take_for_left_over_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between its making and its lock."""
-    lock = fcntl.flock
-    taken: list[Path] = []
-
-    def flock(descriptor: int, how: int) -> None:
-        if not taken:
-            [made] = tmp_path.iterdir()
-            taken.append(made)
-            made.rmdir()
-        lock(descriptor, how)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with private_directory(tmp_path) as directory:
-        assert directory.is_dir()
-        assert directory not in taken
