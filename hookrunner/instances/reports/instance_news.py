@@ -4,12 +4,13 @@ Pure. A state on the way to another one is no news: a run that begins says nothi
 before the process started is taken from the status, so that a restart repeats nothing. docs/addons.md lists the Events.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.status_conditions import state_of
 from hookrunner.convergence.events import Notice
 from hookrunner.model.addon_status import AddonPhase, InstanceFacts
+from hookrunner.releases.health.pod_findings import names_pod
 from kubetypes.json_values import JSON
 
 _ERRORS = frozenset(
@@ -33,7 +34,8 @@ _ON_THE_WAY = frozenset({AddonPhase.APPLYING, AddonPhase.TERMINATING, AddonPhase
 @dataclass(frozen=True, slots=True)
 class ReportedState:
     """What is last known of an instance; `phase` is None before anything is. `revision` is that of its release, 0
-    without one; `unmatched` are patches that fit nothing and are only reported."""
+    without one; `unmatched` are patches that fit nothing and are only reported. `blocked` is what a Pod says that keeps
+    an object from being ready, such as an image that cannot be pulled."""
 
     phase: AddonPhase | None = None
     reason: str = ""
@@ -43,6 +45,7 @@ class ReportedState:
     revision: int = 0
     available: str = ""
     unmatched: str = ""
+    blocked: str = ""
 
     @property
     def is_current(self) -> bool:
@@ -64,6 +67,7 @@ def state_of_facts(facts: InstanceFacts) -> ReportedState:
         state.message,
         available=facts.available_version,
         unmatched="; ".join(facts.unmatched_patches),
+        blocked=_blocked(state.phase, map(str, facts.objects or ())),
     )
     if installed is None:
         return known
@@ -84,16 +88,24 @@ def state_of_status(status: JSON) -> ReportedState:
         int(status.get("revision") or 0),
         str(status.get("availableVersion") or ""),
         str(patches.get("message") or "") if is_unmatched and phase != AddonPhase.PATCH_FAILED else "",
+        _blocked(phase, (str(line) for line in status.get("errors") or ())),
     )
+
+
+def _blocked(phase: object, messages: Iterable[str]) -> str:
+    is_waiting = phase == AddonPhase.IN_PROGRESS
+    return next((message for message in messages if is_waiting and names_pod(message)), "")
 
 
 def announced_after(announced: ReportedState, state: ReportedState) -> ReportedState:
     """What counts as announced once the news of `state` are published: of a state on the way no more than what it has
     installed and found, unless that makes the phase one of an earlier revision."""
     if not state.is_on_the_way:
-        return state
+        goes_on = announced.revision == state.revision and not state.is_current
+        # The kubelet's words alternate (ErrImagePull, ImagePullBackOff), and each new Pod has another name.
+        return replace(state, blocked=announced.blocked or state.blocked) if goes_on else state
     kept = announced if announced.revision == state.revision else ReportedState()
-    return replace(state, phase=kept.phase, reason=kept.reason, message=kept.message)
+    return replace(state, phase=kept.phase, reason=kept.reason, message=kept.message, blocked=kept.blocked)
 
 
 def news_of(unit: str, announced: ReportedState, state: ReportedState) -> Iterator[Notice]:
@@ -107,8 +119,11 @@ def news_of(unit: str, announced: ReportedState, state: ReportedState) -> Iterat
         yield Notice(unit, "UpdateAvailable", text, bad=False)
     if state.unmatched and state.unmatched != announced.unmatched:
         yield Notice(unit, "PatchFailed", f"a patch is left out: {state.unmatched}")
-    if _is_news(announced, state):
-        yield from _news_of_phase(unit, announced, state)
+    of_phase = [*_news_of_phase(unit, announced, state)] if _is_news(announced, state) else []
+    yield from of_phase
+    was_blocked = announced.blocked and announced.revision == state.revision
+    if state.blocked and not was_blocked and not of_phase:
+        yield Notice(unit, "Unhealthy", state.blocked)
 
 
 def _is_news(announced: ReportedState, state: ReportedState) -> bool:

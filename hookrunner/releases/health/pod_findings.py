@@ -21,6 +21,8 @@ _NAMED = frozenset(
 )
 """Why a container waits, in the kubelet's words, if more than patience may be needed."""
 
+_POD = "Pod "
+_AND_POD = f"; {_POD}"
 _REVISION = "deployment.kubernetes.io/revision"
 _GENERATION = "deprecated.daemonset.template.generation"
 
@@ -30,6 +32,16 @@ class PodObstacle(NamedTuple):
 
     message: str
     is_fatal: bool
+
+
+def with_pod(message: str, obstacle: PodObstacle) -> str:
+    """What a workload says of itself, and what its Pod says."""
+    return f"{message}{_AND_POD}{obstacle.message.removeprefix(_POD)}"
+
+
+def names_pod(message: str) -> bool:
+    """Whether a message was made by `with_pod`, also by an earlier process."""
+    return _AND_POD in message
 
 
 def current_pods(workload: JSON, pods: Iterable[JSON], replica_sets: Sequence[JSON] = ()) -> list[JSON]:
@@ -69,7 +81,7 @@ def find_obstacle(pods: Iterable[JSON], now: datetime) -> PodObstacle | None:
 
 
 def _obstacles(pod: JSON, now: datetime) -> Iterator[PodObstacle]:
-    name = f"Pod {text_of(pod, 'metadata', 'name')}"
+    name = f"{_POD}{text_of(pod, 'metadata', 'name')}"
     for container in _containers(pod):
         reason = text_of(container, "state", "waiting", "reason")
         where = f"{name}: container {text_of(container, 'name')}"

@@ -20,7 +20,7 @@ from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.model.resources import Resource
 from hookrunner.releases.drift_checks import RecheckQueue
 from hookrunner.releases.health.object_status import ObjectHealth, failed, field_of
-from hookrunner.releases.health.pod_findings import PodObstacle, current_pods, find_obstacle
+from hookrunner.releases.health.pod_findings import PodObstacle, current_pods, find_obstacle, with_pod
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId
 from kubetypes.json_values import JSON
 
@@ -72,7 +72,7 @@ class PodWatchdog:
             return health
         if workload.obstacle.is_fatal:
             return failed("PodFailing", workload.obstacle.message)
-        return replace(health, message=f"{health.message}; {workload.obstacle.message}")
+        return replace(health, message=with_pod(health.message, workload.obstacle))
 
     async def findings(self) -> AsyncGenerator[ObjectId, None]:
         """Yield a workload when its Pods say something else than before; for one reader."""

@@ -16,6 +16,7 @@ from hookrunner.model.addon_status import (
     InstanceFacts,
     ObjectReport,
 )
+from hookrunner.releases.health.pod_findings import PodObstacle, with_pod
 from kubetypes.json_values import JSON
 from tests.instances.samples import instance
 
@@ -23,6 +24,16 @@ GOOD, BAD = ObjectReport("Service a/b", "Current"), ObjectReport("Deployment a/b
 BROKEN = ObjectReport("Deployment a/b", "Failed", "no such image")
 NEW = InstanceFacts(1, obstacle=AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet"))
 ROLLOUT = InstanceFacts(1, installed=Installed("1.2.0", "sha256:x", "dns.default.x", 1, "", "stable"), objects=[BAD])
+PULLS, BACKS_OFF = (
+    replace(
+        ROLLOUT,
+        objects=[GOOD, ObjectReport("Deployment a/b", "InProgress", with_pod("0 of 1 replicas are available", pod))],
+    )
+    for pod in (
+        PodObstacle("Pod b-1: container c: ErrImagePull: not found", is_fatal=False),
+        PodObstacle("Pod b-2: container c: ImagePullBackOff: Back-off", is_fatal=False),
+    )
+)
 WORKS = replace(ROLLOUT, objects=[GOOD])
 APPLIED = ("Applied", "version 1.2.0 of the channel stable is applied, revision 1")
 HEALTHY = ("Healthy", "version 1.2.0 is installed and works")
@@ -45,6 +56,24 @@ async def heard(*states: InstanceFacts, status: JSON = None) -> list[tuple[str, 
 
 async def test_install_is_told_when_it_is_applied_and_when_it_works() -> None:
     assert await heard(NEW, ROLLOUT, WORKS) == [APPLIED, HEALTHY]
+
+
+async def test_an_image_that_cannot_be_pulled_is_told_once_before_the_installation_times_out() -> None:
+    """The kubelet's words alternate, and each look at the Pods may find another one."""
+    told = "Deployment a/b: 0 of 1 replicas are available; Pod b-1: container c: ErrImagePull: not found"
+    again = replace(PULLS, obstacle=NEW.obstacle)
+    assert await heard(NEW, ROLLOUT, PULLS, again, BACKS_OFF, ROLLOUT, PULLS, WORKS) == [
+        APPLIED,
+        ("Unhealthy", told),
+        HEALTHY,
+    ]
+    assert await heard(WORKS, PULLS, BACKS_OFF) == [APPLIED, HEALTHY, ("Unhealthy", told)]
+
+
+async def test_an_image_that_cannot_be_pulled_is_told_for_each_revision_and_not_by_a_restart() -> None:
+    second = replace(BACKS_OFF, installed=Installed("1.3.0", "sha256:x", "dns.default.x", 2, "", "stable"))
+    assert [reason for reason, _ in await heard(PULLS, second)] == ["Applied", "Unhealthy", "Applied", "Unhealthy"]
+    assert await heard(BACKS_OFF, status=make_status(PULLS, None, "2026-07-01T12:00:00Z")) == []
 
 
 async def test_run_that_changes_nothing_is_no_news() -> None:
