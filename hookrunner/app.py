@@ -98,6 +98,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         group = await stack.enter_async_context(_tasks())
         background = Background(group)
         views.add_background(background)
+        background.keep("times of conditions", views.watch_conditions)
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, views.metrics)
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
@@ -125,7 +126,9 @@ def _build_views(web: WebSettings) -> StatusViews:
     of_hooks = HookMetrics(SampleBounds(web.hook_metric_samples, web.hook_metrics_samples), metrics.sample_names())
     metrics.hook_metrics_samples.from_function(lambda: [((), of_hooks.samples)])
     metrics.hook_metrics_refused.from_function(of_hooks.refused.items)
-    return StatusViews(metrics, of_hooks)
+    views = StatusViews(metrics, of_hooks)
+    views.conditions()  # their present state begins now
+    return views
 
 
 async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack) -> None:

@@ -3,7 +3,9 @@
 The servers open before hooks are loaded and before there is an engine. Until then the views say so.
 """
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hookrunner.background import Background
@@ -17,6 +19,9 @@ from hookrunner.web.views.addon_routes import AddonPages
 from hookrunner.web.views.cloud_routes import CloudPages
 from hookrunner.web.views.module_routes import Modules
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
+
+_LOOK = 5.0
+"""Seconds between two looks at the conditions."""
 
 
 class AddonStatus(Protocol):
@@ -42,10 +47,10 @@ class ModuleStatus(Protocol):
 class StatusViews:
     """Reads the parts of the program that exist so far; each is added once, when it begins."""
 
-    def __init__(self, metrics: Metrics, hook_metrics: HookMetrics) -> None:
+    def __init__(self, metrics: Metrics, hook_metrics: HookMetrics, clock: Callable[[], float] = time.time) -> None:
         self.metrics = metrics
         self.hook_metrics = hook_metrics
-        self._conditions = Conditions()
+        self._conditions = Conditions(clock)
         self._background: Background | None = None
         self._replicas: ReplicaCheck | None = None
         self._engine: Status | None = None
@@ -97,6 +102,13 @@ class StatusViews:
             if part:
                 state |= {name: combine_conditions(state.get(name), new) for name, new in part.conditions().items()}
         return self._conditions.of(state)
+
+    async def watch_conditions(self) -> None:
+        """Look at the conditions every few seconds; never ends. Otherwise each would have its state since a request
+        first asked for it."""
+        while True:
+            self.conditions()
+            await asyncio.sleep(_LOOK)
 
     def converge(self) -> ConvergeDump:
         """The converge, for `/status/converge`."""

@@ -1,5 +1,10 @@
 """What the HTTP servers show while the program starts."""
 
+import asyncio
+from typing import Any
+
+import pytest
+
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import ConvergeDump
@@ -19,3 +24,28 @@ def test_two_parts_that_call_a_condition_the_same_are_one() -> None:
     assert combine_conditions(None, lost) == lost
     assert combine_conditions(ready, lost) == lost
     assert combine_conditions(lost, news) == (False, "Nodes: no route; a message")
+
+
+class Part:
+    """A part of the program with one condition."""
+
+    ready = True
+
+    def conditions(self) -> dict[str, tuple[bool, str]]:
+        return {"addons": (self.ready, "")}
+
+
+@pytest.mark.looptime
+async def test_a_condition_has_its_state_since_it_came_not_since_a_request() -> None:
+    pages: Any = None
+    now = asyncio.get_running_loop().time
+    views, part = StatusViews(Metrics(), HookMetrics(), now), Part()
+    views.add_addons(part, pages)
+    looking = asyncio.create_task(views.watch_conditions())
+    await asyncio.sleep(100)
+    part.ready, changed = False, now()
+    await asyncio.sleep(3600)
+    looking.cancel()
+    assert [condition.since - changed for condition in views.conditions() if condition.name == "addons"] == [
+        pytest.approx(2.5, abs=2.51)
+    ]

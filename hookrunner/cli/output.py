@@ -8,7 +8,9 @@ from typing import Literal, TypeAlias
 
 import click
 
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable_but_colors, printable_json, printable_text
+from kubetypes.json_values import JSON
 
 Color: TypeAlias = Literal["red", "green", "yellow", "cyan", "bright_black"]
 """Those that `printable_but_colors` lets through."""
@@ -67,6 +69,11 @@ def styled(lines: Iterable[str], margin: int = 0) -> Iterator[str]:
 def age(seconds: float) -> str:
     """The largest whole unit of a duration: `3m`."""
     return next((f"{int(seconds // size)}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
+
+
+def unseen(row: JSON) -> str:
+    """That what a row shows was seen earlier, since the API server does not answer; empty if it is of this moment."""
+    return f"not seen since {rfc3339(since)}" if (since := row.get("unseen_since")) else ""
 
 
 def to_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -210,7 +210,8 @@ class _Assembler:
         self, requests: ModuleRequests, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
     ) -> ModulesStatus:
         sources, rejected = self._configured.sources, self._configured.shelf.loaded.found.rejected
-        shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled)
+        outage = self._parts.kube.patcher.outage
+        shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled, outage)
         return ModulesStatus(self._states, requests.converge, shown, self._built.queues)
 
     def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: ModuleTasks) -> None:

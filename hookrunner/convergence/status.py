@@ -16,6 +16,7 @@ from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
+from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
@@ -49,7 +50,7 @@ REJECTED = "rejected"
 @dataclass(frozen=True, slots=True)
 class StatusSources:
     """What else is shown: decisions and the configuration they come from, releases, directories that cannot be modules,
-    what was purged of an earlier process, and hooks that never run here."""
+    what was purged of an earlier process, hooks that never run here, and whether the API server answers."""
 
     decisions: ModuleDecisions
     releases: ReleaseReconciler
@@ -57,6 +58,7 @@ class StatusSources:
     rejected: tuple[Module, ...]
     leftovers: Leftovers
     compiled: CompiledHooks
+    outage: Outage
 
 
 class ModulesStatus:
@@ -206,6 +208,7 @@ def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) ->
         records=tuple(more.releases.problems(state)),
         refused=refused,
         lacks=state.module.compiled,
+        unseen_since=more.outage.since if state.live else 0.0,
     )
 
 

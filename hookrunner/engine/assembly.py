@@ -84,7 +84,7 @@ def assemble_engine(
     queues = Queues(gate, clock, metrics, threshold)
     activator = BindingActivator(monitors, schedules, parts.jq, metrics, clock)
     engine = Engine(runs, activator, queues, gate, parts.background)
-    status = Status(engine, queues, monitors, (executor, runs), clock)
+    status = Status(engine, queues, (monitors, kube.patcher.outage), (executor, runs), clock)
     status.export(metrics)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))

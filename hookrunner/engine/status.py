@@ -5,7 +5,7 @@ Reading changes nothing.
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -13,12 +13,14 @@ from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.queues import Clock
 from hookrunner.engine.workers import QueueRuns, Queues
+from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 
@@ -30,13 +32,15 @@ Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
 @dataclass(slots=True)
 class Conditions:
-    """Remembers since when each condition has its present state. `state` maps a name to (ready, message)."""
+    """Remembers since when each condition has its present state. `state` maps a name to (ready, message), `clock` gives
+    epoch seconds."""
 
+    clock: Callable[[], float] = time.time
     _last: dict[str, Condition] = field(default_factory=dict)
 
     def of(self, state: dict[str, tuple[bool, str]]) -> list[Condition]:
         """The conditions of this moment."""
-        now = time.time()
+        now = self.clock()
         for name, (ready, message) in state.items():
             last = self._last.get(name)
             since = last.since if last and last.ready == ready else now
@@ -62,28 +66,31 @@ class Status:
         self,
         engine: Engine,
         queues: Queues,
-        monitors: Monitors,
+        watching: tuple[Monitors, Outage],
         runs: tuple[HookExecutor, QueueRuns],
         clock: Clock,
     ) -> None:
         self._engine = engine
         self._queues = queues
-        self._monitors = monitors
+        self._monitors, self._outage = watching
         self._executor, self._runs = runs
         self._clock = clock
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        """Ready when what the start has put into `main` is done, and every binding sees its objects. What a module
-        waits for is shown, and does not make others unready."""
-        blocked = dict(self._blocked())
-        ours = any(not _is_of_module(self._engine.hooks.get(monitor.id.hook)) for monitor in blocked)
+        """Ready when what the start has put into `main` is done, and every binding has seen its objects. Shown, and no
+        reason to be unready: what a module waits for, and watches that are lost after their first list until the API
+        server answers again. No restart would help, and the last state is good enough for hooks."""
+        ours = any(
+            monitor.obstacle and not _is_of_module(self._engine.hooks.get(monitor.id.hook))
+            for monitor in self._monitors
+        )
         tasks = [task.order for queue in self._queues for task in queue]
         waiting = sum(_starts(order) and not _is_of_module(self._engine.hooks.get(order.hook)) for order in tasks)
         given_up = self._runs.given_up
         dropped = f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
-            "watches": (not ours, "; ".join(blocked.values())),
+            "watches": (not ours, self._unseen()),
             "tasks": (True, dropped),
         }
 
@@ -115,12 +122,18 @@ class Status:
         metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executor.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
-    def _blocked(self) -> Iterator[tuple[Monitor, str]]:
+    def _unseen(self) -> str:
+        """All bindings that do not see their objects, by reason. In an outage that is every binding: only those watches
+        notice it at once that are just being resumed, the others are silent."""
+        since = self._outage.since
+        silent = f"not seen since {rfc3339(since)}: the API server does not answer" if since else ""
+        bindings: dict[str, list[str]] = {}
         for monitor in self._monitors:
             obstacle = monitor.obstacle
-            reason = obstacle.reason if obstacle else monitor.lost
+            reason = obstacle.reason if obstacle else (monitor.is_watching and silent) or monitor.lost
             if reason:
-                yield monitor, f"{monitor.id.hook}: {monitor.binding.name}: {reason}"
+                bindings.setdefault(reason, []).append(f"{monitor.id.hook}: {monitor.binding.name}")
+        return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in bindings.items())
 
     def _head_ages(self) -> Samples:
         for queue in self._queues:

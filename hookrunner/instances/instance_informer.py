@@ -8,6 +8,7 @@ compared with it, but is no news: else each run would cause the next one. A defi
 the subresource `status`; then the generation grows with each status, so the spec itself is compared.
 """
 
+import time
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -62,12 +63,13 @@ InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | In
 
 class InstanceCache:
     """The latest state of each instance of an addon. `is_listed`: others do not exist. `obstacle` is why the watch
-    reports nothing at the moment, empty if it does."""
+    reports nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
 
     def __init__(self, addon: Addon) -> None:
         self.addon = addon
         self.is_listed = False
         self.obstacle = ""
+        self.obstacle_since = 0.0
         self._is_hidden = False
         self._instances: dict[ObjectKey, Instance] = {}
         self._of_unit: dict[str, Instance] = {}
@@ -88,7 +90,11 @@ class InstanceCache:
 
     def hide(self, reason: str, brief: bool = False) -> None:
         """The kind cannot be watched; `brief` if that passes by itself."""
+        self.obstacle_since = self.obstacle_since or time.time()
         self.obstacle, self._is_hidden = reason, not brief
+
+    def _show(self) -> None:
+        self.obstacle, self.obstacle_since = "", 0.0
 
     def read(self, reports: Iterable[Report]) -> Iterator[InstanceEvent]:
         """Keep what a batch of the watch reports, and yield the changes that matter."""
@@ -104,7 +110,7 @@ class InstanceCache:
                     del self._of_unit[known.unit]
                     yield InstanceGone(known)
             case Synced():
-                self.obstacle = ""
+                self._show()
                 if not self.is_listed:
                     self.is_listed = True
                     yield InstancesListed()
@@ -113,7 +119,7 @@ class InstanceCache:
                 if self.is_listed or not brief:
                     yield InstancesLost() if self.is_listed else InstancesHidden()
             case WatchRestored():
-                self.obstacle = ""
+                self._show()
 
     def _put(self, seen: ObjectSeen) -> Iterator[InstanceEvent]:
         """Keep an object. A fault that it causes must not end the watch: it would hide all other instances."""

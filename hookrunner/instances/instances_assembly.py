@@ -33,6 +33,7 @@ from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, Vanis
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.instances.reports.sight import Sight
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
@@ -201,7 +202,8 @@ class _BlueprintMaker:
         values = {name: offered.values for name, offered in offer.addons.items()}
         gates = InstanceGates(self._gate_views(caches))
         parts = self._blueprint_parts(caches, gates)
-        status = InstancesStatus(self._reported, time.monotonic)
+        sight = Sight(caches, client.outage)
+        status = InstancesStatus(self._reported, sight, time.monotonic)
         status.export(self._parts.metrics)
 
         def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
@@ -218,7 +220,7 @@ class _BlueprintMaker:
         return Instances(
             registry=registry,
             status=status,
-            views=InstanceViews(self._view_sources(registry, offer)),
+            views=InstanceViews(self._view_sources(registry, offer, sight)),
             _caches=caches,
             _crds=Crds(client, self._helm.releases.kinds),
             _parts=self._parts,
@@ -240,14 +242,14 @@ class _BlueprintMaker:
                     sources.setdefault(location, {})[addon.name] = addon
         return sources
 
-    def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer) -> InstanceViewSources:
+    def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer, sight: Sight) -> InstanceViewSources:
         helm, units = self._helm, self._convergence.views
 
         async def read(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
             kubernetes = (await helm.capabilities.get()).kube_version
             return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels, installed)
 
-        return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read)
+        return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read, sight)
 
     def _gate_views(self, caches: dict[str, InstanceCache]) -> GateViews:
         helm = self._helm

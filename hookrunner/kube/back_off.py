@@ -20,6 +20,7 @@ the next probe comes sooner.
 import asyncio
 import itertools
 import random
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from http import HTTPStatus
 from typing import Self, TypeAlias
@@ -174,6 +175,8 @@ class Outage:
     def __init__(self) -> None:
         self.is_under_way = False
         self._began = 0.0
+        self._began_at = 0.0
+        self._last_sign = float("-inf")
         self._lasted = 0.0
         self._ended = 0
         self._probe_pause = _FIRST_PROBE
@@ -185,7 +188,7 @@ class Outage:
     def note_failure(self) -> None:
         """Note that a connection failed, or that no answer came."""
         if not self.is_under_way:
-            self.is_under_way, self._began = True, _now()
+            self.is_under_way, self._began, self._began_at = True, _now(), time.time()
             self._probe_pause, self._next_probe = _FIRST_PROBE, self._began + _FIRST_PROBE
 
     def note_answer(self, status: int) -> None:
@@ -199,6 +202,17 @@ class Outage:
             self._ended += 1
         self._news.set()
         self._news = asyncio.Event()
+
+    def note_sign(self) -> None:
+        """Note that an open watch has received something: only new connections fail, perhaps just one."""
+        self._last_sign = _now()
+
+    @property
+    def since(self) -> float:
+        """For views: the epoch seconds since which nothing is heard of the server; 0 if that is not so, or may be one
+        bad connection among good ones."""
+        is_long = self.is_under_way and _now() - self._began >= _BLIP
+        return self._began_at if is_long and self._last_sign < self._began else 0.0
 
     async def sleep(self, seconds: float) -> None:
         """Wait so many seconds, but no longer than until an outage ends."""

@@ -152,6 +152,8 @@ class Client:
             yield []
             try:
                 async for lines in _lines(response.content):
+                    if lines:
+                        self.outage.note_sign()
                     yield lines
             except TimeoutError as error:
                 raise Silent(f"GET {path}: nothing heard for {idle:g} s") from error

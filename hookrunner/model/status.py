@@ -46,7 +46,8 @@ class ModuleDump:
     `reason` why it is off, or what is wrong with it. `phase` and `revision` are empty and 0 for a module of which
     nothing is there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied,
     `records` what is wrong with records of its release; `refused` is what is wrong with its section of the
-    configuration, whose last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`)."""
+    configuration, whose last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`).
+    `unseen_since` is when the API server was heard of last, if it does not answer."""
 
     name: str
     weight: int
@@ -63,13 +64,15 @@ class ModuleDump:
     records: tuple[str, ...] = ()
     refused: str = ""
     lacks: tuple[str, ...] = ()
+    unseen_since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceDump:
     """One instance of an addon, as its status has it. `unit` is the name of its queue and its release, `objects` the
     number of its objects by their status, empty before they are seen; `created` is epoch seconds. `pinned` says that
-    its objects are those of an earlier revision, brought back on request."""
+    its objects are those of an earlier revision, brought back on request. `unseen_since` is since when (epoch seconds)
+    the API server shows neither it nor its objects, so that all else may be out of date; 0 if it does."""
 
     addon: str
     namespace: str
@@ -87,6 +90,7 @@ class InstanceDump:
     pinned: bool
     created: float
     objects: Mapping[str, int] = field(default_factory=dict)
+    unseen_since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

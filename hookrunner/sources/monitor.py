@@ -135,9 +135,14 @@ class Monitor:
         return obstacle
 
     @property
+    def is_watching(self) -> bool:
+        """Is there a watch? A binding without a kind has none."""
+        return any(True for _ in self._all_scopes())
+
+    @property
     def lost(self) -> str:
-        """Why the snapshot may be out of date, for readiness; empty if it is not."""
-        return next((scope.lost.reason for scope in self._all_scopes() if scope.lost), "")
+        """Why the snapshot may be out of date, each reason once; empty if it is not."""
+        return "; ".join(dict.fromkeys(scope.lost.reason for scope in self._all_scopes() if scope.lost))
 
     def read_for_synchronization(self) -> list[Entry]:
         """The entries; the changes after this moment are kept for after `unlock`."""

@@ -55,6 +55,14 @@ def test_list_is_a_table_of_instances(endpoint: Endpoint, command: Command) -> N
     assert ended.err == "rejected: bad: no kind\n"
 
 
+def test_list_says_since_when_the_api_server_shows_nothing(endpoint: Endpoint, command: Command) -> None:
+    shown = {"instances": [row | {"unseen_since": 1795809354.0} for row in (ROW, TROUBLE)], "rejected": []}
+    endpoint.answers["/addon/list.json"] = orjson.dumps(shown).decode()
+    _, current, conflict = command("addon", "list", *at(endpoint)).out.splitlines()
+    assert current.endswith("not seen since 2026-11-27T19:55:54Z")
+    assert conflict.endswith("not seen since 2026-11-27T19:55:54Z; kube-system/default is older")
+
+
 def test_list_says_why_an_older_version_runs(endpoint: Endpoint, command: Command) -> None:
     shown = {"instances": [ROW | {"pinned": True, "message": "brought back on request"}], "rejected": []}
     endpoint.answers["/addon/list.json"] = orjson.dumps(shown).decode()

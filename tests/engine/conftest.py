@@ -74,7 +74,8 @@ class Bench:
         self.queues = Queues(self.gate, clock, self.metrics, 100)
         self.activator = BindingActivator(self.monitors, self.schedules, jq, self.metrics, clock)
         self.engine = Engine(self.hook_runs, self.activator, self.queues, self.gate, self.background)
-        self.status = Status(self.engine, self.queues, self.monitors, (self.executor, self.hook_runs), clock)
+        watching, runs = (self.monitors, client.outage), (self.executor, self.hook_runs)
+        self.status = Status(self.engine, self.queues, watching, runs, clock)
         loaded = await catalog.load(settings, children, jq)
         self.engine.start(loaded.hooks, self.monitors, self.schedules)
 

@@ -4,14 +4,17 @@ Not here: queues by themselves (test_queues.py), the real API server (tests/flow
 """
 
 import json
+import re
 
 import pytest
 
 from hookrunner.jq.program import Jq
+from hookrunner.kube import back_off
 from hookrunner.kube.client import Client
+from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
 from tests.engine.conftest import Bench
-from tests.fakes.cluster import configmap
+from tests.fakes.cluster import configmap, settle
 
 CONFIGMAPS = {"name": "cms", "kind": "ConfigMap"}
 PATCH = '> "$KUBERNETES_PATCH_PATH"'
@@ -119,6 +122,31 @@ async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, 
     assert [run[0]["binding"] for run in bench.runs("a.sh")] == ["cms"]
     assert "waiting for snapshot of secrets (forbidden: Secret)" in bench.shown()[0]
     assert not bench.status.conditions()["watches"][0]
+
+
+@pytest.mark.slow
+async def test_lost_watches_are_all_named_and_keep_nothing_unready(
+    bench: Bench, jq: Jq, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an outage only a watch that is being resumed notices it at once; the others are silent."""
+    monkeypatch.setattr(back_off, "_BLIP", 0.0)
+    for name in ("a.sh", "b.sh"):
+        bench.hook(name, {"kubernetes": [CONFIGMAPS]})
+    bench.hook("c.sh", {"schedule": [{"crontab": "0 0 1 1 *"}]})
+    await bench.start(jq, client)
+    await bench.idle()
+    assert bench.status.conditions()["watches"] == (True, "")
+    bench.cluster.tell(WatchLost("connection refused", brief=True))
+    await settle()
+    assert bench.status.conditions()["watches"] == (True, "a.sh: cms, b.sh: cms: connection refused")
+    bench.cluster.tell(WatchRestored())
+    await settle()
+    client.outage.note_failure()
+    ready, message = bench.status.conditions()["watches"]
+    assert ready
+    assert re.fullmatch(r"a\.sh: cms, b\.sh: cms: not seen since \S+Z: the API server does not answer", message)
+    client.outage.note_answer(200)
+    assert bench.status.conditions()["watches"] == (True, "")
 
 
 async def test_a_hook_never_runs_on_a_missing_snapshot(bench: Bench, jq: Jq, client: Client) -> None:

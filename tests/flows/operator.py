@@ -154,6 +154,16 @@ class Operator:
         """Wait until it is not ready and says so with these words."""
         await until(lambda: words in str(self.readyz().messages), f"not ready, with {words!r}")
 
+    async def names(self, condition: str, words: str) -> None:
+        """Wait until a condition of `/readyz` names something, although the program is ready."""
+
+        def named() -> bool:
+            status, text = self.get("/readyz?output=json")
+            messages = {c["name"]: c["message"] for c in json.loads(text)["conditions"]} if status == 200 else {}
+            return words in messages.get(condition, "")
+
+        await until(named, f"ready, and {condition} with {words!r}")
+
     def metric(self, name: str, /, **labels: str) -> float:
         """The sum of the samples of a metric with these labels; `name` without prefix. 0 without samples."""
         return sample_sum(self.get("/metrics")[1], f"hookrunner_{name}", labels)

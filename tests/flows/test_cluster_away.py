@@ -37,7 +37,7 @@ async def test_nothing_is_lost_while_the_api_server_is_down(own_cluster: OwnClus
     cms.create("before")
     await program.hears("h.sh", 1)
     own_cluster.stop_apiserver()
-    await program.not_ready("h.sh: cms")
+    await program.names("watches", "h.sh: cms")
     own_cluster.compact()
     await asyncio.to_thread(own_cluster.start_apiserver)
     cms.delete("gone")

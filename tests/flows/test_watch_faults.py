@@ -28,7 +28,7 @@ async def test_a_silent_watch_is_resumed_and_loses_nothing(operator: Start, prox
     await program.ready()
 
 
-async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
+async def test_a_silent_watch_that_cannot_be_resumed_is_named_and_keeps_nothing_unready(
     operator: Start, proxy: Proxy, cms: ConfigMaps
 ) -> None:
     """Nothing comes through, then everything does; each object is reported once."""
@@ -36,7 +36,7 @@ async def test_readiness_is_red_while_a_silent_watch_cannot_be_resumed(
     proxy.stall(WATCH)
     for number in range(5):
         cms.create(f"during-{number}")
-    await program.not_ready("h.sh: cms")
+    await program.names("watches", "h.sh: cms")
     assert program.get("/healthz")[0] == 200
     proxy.resume()
     await program.hears("h.sh", 5)

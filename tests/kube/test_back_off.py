@@ -1,6 +1,7 @@
 """Outages, pauses between attempts, and rate limits: in virtual time, without a server."""
 
 import asyncio
+import time
 from contextlib import aclosing
 from itertools import pairwise
 
@@ -164,3 +165,25 @@ async def test_an_error_that_is_not_named_ends_the_attempts() -> None:
 
     with pytest.raises(ValueError, match="a mistake"):
         await retry_forever(attempt, (KubeError,), lambda error: None)
+
+
+async def test_nothing_is_heard_since_an_outage_began_once_it_is_no_single_bad_connection() -> None:
+    outage, began = Outage(), time.time()
+    assert outage.since == 0.0
+    outage.note_failure()
+    assert outage.since == 0.0
+    await asyncio.sleep(5)
+    assert began <= outage.since <= time.time()
+    outage.note_answer(503)
+    assert outage.since
+    outage.note_answer(200)
+    assert outage.since == 0.0
+
+
+async def test_a_watch_that_hears_something_shows_that_only_new_connections_fail() -> None:
+    outage = Outage()
+    await asyncio.sleep(1)
+    outage.note_failure()
+    await asyncio.sleep(5)
+    outage.note_sign()
+    assert (outage.is_under_way, outage.since) == (True, 0.0)

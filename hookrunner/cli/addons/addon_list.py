@@ -10,7 +10,7 @@ import orjson
 from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, Source, for_a_cluster, sourced
 from hookrunner.cli.addons.instance_targets import complete_addons
 from hookrunner.cli.debug import ask
-from hookrunner.cli.output import age, echo, echo_json, echo_styled, show, to_table
+from hookrunner.cli.output import age, echo, echo_json, echo_styled, show, to_table, unseen
 from hookrunner.cli.sources import CLUSTER_TIMEOUT
 from kubetypes.json_values import JSON
 
@@ -34,8 +34,9 @@ def addon_list(output: str, source: Source) -> None:
     hookrunner addon list --addons-dir addons
     hookrunner addon list --addons-dir addons -o json | jq -r '.addons[].name'
 
-    WHY says what keeps an instance from being healthy, or that an earlier revision was brought back. Directories that
-    cannot be offered are named on standard error, with the reason.
+    WHY says what keeps an instance from being healthy, that an earlier revision was brought back, or since when the API
+    server does not show it: the rest is what was seen last. Directories that cannot be offered are named on standard
+    error, with the reason.
     """
     if isinstance(source, AddonDirectories):
         # 0.3 s, which a look at a running hookrunner need not pay.
@@ -70,7 +71,8 @@ def _instance_cells(row: JSON, now: float) -> Iterator[str]:
     yield row["available"] or "-"
     yield str(row["revision"] or "-")
     yield age(now - row["created"]) if row["created"] else "-"
-    yield " ".join(row["message"].split()) if row["pinned"] or not row["healthy"] else "-"
+    message = " ".join(row["message"].split()) if row["pinned"] or not row["healthy"] else ""
+    yield "; ".join(filter(None, (unseen(row), message))) or "-"
 
 
 @click.command("versions")

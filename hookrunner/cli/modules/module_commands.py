@@ -14,7 +14,7 @@ import orjson
 from hookrunner.cli import debug
 from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles, Source, for_a_cluster, sourced, view_path
-from hookrunner.cli.output import Color, age, echo, echo_styled, show, style
+from hookrunner.cli.output import Color, age, echo, echo_styled, show, style, unseen
 from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document, flags_query, show_difference
 from hookrunner.model.status import some
 from hookrunner.options import Compat
@@ -124,7 +124,7 @@ def _cells(row: JSON, now: float) -> Iterator[str]:
     yield str(row["revision"] or "-")
     yield age(now - row["since"]) if row["since"] and row["phase"] else "-"
     why = "" if row["ready"] else " ".join(row["reason"].split())
-    yield why or "-"
+    yield "; ".join(filter(None, (unseen(row), why))) or "-"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

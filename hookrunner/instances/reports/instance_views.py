@@ -5,7 +5,7 @@ all the time has no values yet, and one that its user has suspended is not writt
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_news import ReportedState
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
+from hookrunner.instances.reports.sight import Sight
 from hookrunner.model.addon_status import AddonPhase
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
 from hookrunner.model.status import InstanceDump, RevisionDump, SnapshotDump
@@ -46,7 +47,8 @@ class LiveUnits(Protocol):
 @dataclass(frozen=True, slots=True)
 class InstanceViewSources:
     """Where the views look. `units` shows what instances have in common with modules; releases are in the namespace
-    `home`; `read_offer` asks the source of an addon, for some channels besides its own, and for installed versions."""
+    `home`; `read_offer` asks the source of an addon, for some channels besides its own, and for installed versions.
+    `sight` says what is out of date."""
 
     registry: LiveUnits
     reported: ReportedInstances
@@ -55,6 +57,7 @@ class InstanceViewSources:
     home: str
     offer: AddonOffer
     read_offer: Callable[[Addon, Sequence[str], Sequence[str]], Awaitable[Offer]]
+    sight: Sight
 
 
 class InstanceViews:
@@ -75,7 +78,8 @@ class InstanceViews:
         """All instances, by addon, namespace and name."""
         reported = {known.instance.unit: known for known in self._sources.reported}
         lives = sorted(self._sources.registry.live, key=lambda live: live.blueprint.instance.labels)
-        return [_row(live, reported.get(live.unit)) for live in lives]
+        rows = ((live.addon, _row(live, reported.get(live.unit))) for live in lives)
+        return [replace(row, unseen_since=self._sources.sight.lost_since(addon.name)) for addon, row in rows]
 
     def units(self, addon: str, name: str) -> Mapping[str, str]:
         """The units of the instances with this name, by namespace."""

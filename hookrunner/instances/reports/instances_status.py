@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
+from hookrunner.instances.reports.sight import Sight
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.status import one_line, some
@@ -18,14 +19,16 @@ _Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 class InstancesStatus:
     """Views of all instances. `clock` gives the seconds in which `reported` counts."""
 
-    def __init__(self, reported: ReportedInstances, clock: Callable[[], float]) -> None:
+    def __init__(self, reported: ReportedInstances, sight: Sight, clock: Callable[[], float]) -> None:
         self._reported = reported
+        self._sight = sight
         self._clock = clock
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        """Names instances that have not been Current for a while. They make nothing unready: a Pod that is restarted
-        repairs no addon."""
-        return {"addons": (True, some([_trouble(known) for known in self._reported if self._is_late(known)], "; "))}
+        """Names instances that have not been Current for a while, and kinds that are not seen. They make nothing
+        unready: a Pod that is restarted repairs no addon."""
+        troubles = [_trouble(known) for known in self._reported if self._is_late(known)]
+        return {"addons": (True, some([*self._sight.losses(), *troubles], "; "))}
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges be read at each scrape."""

@@ -1,5 +1,6 @@
 """What commands are shown of instances, and which of them they may not roll back."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,11 +13,15 @@ from hookrunner.convergence.events import Notices
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
+from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.instance_registry import LiveUnit, to_module
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.instances.reports.sight import Sight
+from hookrunner.kube.back_off import Outage
 from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
+from hookrunner.model.events import Synced, WatchLost, WatchRestored
 from hookrunner.model.releases import Head
 from hookrunner.model.status import SnapshotDump
 from hookrunner.web.views.section_routes import Layer
@@ -95,14 +100,16 @@ class Site:
 
     def __post_init__(self) -> None:
         self.reported = ReportedInstances(Notices(), self.world.metrics, lambda: 0.0)
+        self.cache, self.outage = InstanceCache(ADDON), Outage()
+        self.sight = Sight({ADDON.name: self.cache}, self.outage)
 
         async def read_offer(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
             versions = tuple(map(OfferedVersion, installed))
             return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, versions)
 
-        offer = AddonOffer(self.offered, (BAD,))
+        offer, records = AddonOffer(self.offered, (BAD,)), self.world.records
         self.views = InstanceViews(
-            InstanceViewSources(self.units, self.reported, Shown(), self.world.records, "home", offer, read_offer)
+            InstanceViewSources(self.units, self.reported, Shown(), records, "home", offer, read_offer, self.sight)
         )
 
 
@@ -129,6 +136,20 @@ async def test_versions_are_asked_for_with_what_instances_follow_and_have(site: 
     offer = await site.views.versions("dns", ["next"])
     assert list(offer["channels"]) == ["next", "stable"]
     assert [version["version"] for version in offer["versions"]] == ["1.0"]
+
+
+def test_rows_of_a_kind_that_cannot_be_watched_say_since_when(site: Site, world: World) -> None:
+    site.units.add(world, instance())
+    site.reported.take_in(instance(), CURRENT)
+    list(site.cache.read([Synced("1")]))
+    assert [row.unseen_since for row in site.views.rows()] == [0.0]
+    began = time.time()
+    list(site.cache.read([WatchLost("forbidden", brief=False), WatchLost("no such kind", brief=False)]))
+    [row] = site.views.rows()
+    assert (row.phase, began <= row.unseen_since <= time.time()) == ("Current", True)
+    assert [loss.split("Z: ")[1] for loss in site.sight.losses()] == ["no such kind"]
+    list(site.cache.read([WatchRestored()]))
+    assert ([row.unseen_since for row in site.views.rows()], [*site.sight.losses()]) == ([0.0], [])
 
 
 def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:

@@ -1,5 +1,7 @@
 """What gauges and `/readyz` show of instances."""
 
+import asyncio
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.instances.reports.instances_status import LONG, InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
+from hookrunner.instances.reports.sight import Sight
+from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
 from tests.instances.samples import instance
@@ -27,6 +31,7 @@ class World:
     metrics: Metrics
     reported: ReportedInstances
     status: InstancesStatus
+    outage: Outage
 
     def lines(self) -> set[str]:
         return {line for line in self.metrics.exposition().decode().splitlines() if line.startswith("addon_")}
@@ -41,7 +46,9 @@ class World:
 def world() -> World:
     metrics = Metrics("")
     reported = ReportedInstances(Notices(), metrics, lambda: made.now)
-    made = World(0.0, metrics, reported, InstancesStatus(reported, lambda: made.now))
+    outage = Outage()
+    status = InstancesStatus(reported, Sight({}, outage), lambda: made.now)
+    made = World(0.0, metrics, reported, status, outage)
     made.status.export(metrics)
     return made
 
@@ -83,3 +90,13 @@ def test_readyz_names_an_instance_that_was_never_reconciled(world: World) -> Non
     world.reported.see(instance())
     world.now = LONG
     assert world.message() == "dns/default/x: not reconciled yet"
+
+
+@pytest.mark.looptime
+async def test_an_outage_of_the_api_server_is_named_with_its_beginning(world: World) -> None:
+    world.reported.take_in(instance(), WORKS)
+    world.outage.note_failure()
+    await asyncio.sleep(10)
+    assert re.fullmatch(r"no instance is seen since \S+Z: the API server does not answer", world.message())
+    world.outage.note_answer(200)
+    assert world.message() == ""
