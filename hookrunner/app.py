@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
 from hookrunner.background import Background
+from hookrunner.claimed_directories import private_directory
 from hookrunner.controllers.replica_check import OwnPod, ReplicaCheck
 from hookrunner.engine.assembly import Assembly, Kube, Parts, assemble_engine
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
@@ -159,7 +160,7 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     from hookrunner.embedded import serve_sandbox, write_kubeconfig
 
     sandbox = await stack.enter_async_context(serve_sandbox(settings.sandbox, settings.hooks.tmp_dir))
-    kubeconfig = stack.enter_context(safe_files.private_directory(settings.hooks.tmp_dir, "kubeconfig")) / "kubeconfig"
+    kubeconfig = stack.enter_context(private_directory(settings.hooks.tmp_dir, "kubeconfig")) / "kubeconfig"
     write_kubeconfig(kubeconfig, sandbox)
     kube = replace(settings.kube, config=kubeconfig, text=sandbox.kubeconfig(), context="")
     settings = stack.enter_context(shared(replace(settings, kube=kube)))

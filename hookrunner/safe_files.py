@@ -4,7 +4,6 @@ regular, archives that are unpacked within a bound, and how many files may be op
     use_directory(path)                 # makes it, or refuses one that others could tamper with
     os.close(create_file(path))         # new, for our own user alone
     replace_file(path, data)            # written whole or not at all
-    with private_directory(parent, "run") as directory: ...   # removed with this process, even if it is killed
     read(path)                          # of a hook, a module or a chart: a regular file that is not too large
 
 The temp directory has a name that everybody can guess, in a directory where everybody may write. Another user who makes
@@ -14,7 +13,6 @@ rename what is in it: others have no right to write there, or it is sticky. Root
 """
 
 import errno
-import fcntl
 import gzip
 import io
 import os
@@ -27,7 +25,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from shutil import rmtree
 from typing import BinaryIO
 
 from hookrunner.errors import StartRefused
@@ -138,96 +135,13 @@ def use_directory(path: Path, user: User | None = None) -> None:
 
 def reuse_directory(path: Path) -> None:
     """The same with one system call where the directory is ours. Cleaners of temp directories remove it, and then
-    another user may be the next to make it: call this before every use. A directory of `claimed_directory` is locked
-    when it is made."""
+    another user may be the next to make it: call this before every use."""
     user = User.of_process()
     with suppress(FileNotFoundError):
         status = os.lstat(path)
         if stat.S_ISDIR(status.st_mode) and status.st_uid == user.uid and not user.writers(status):
             return
-    if path not in _claimed:
-        use_directory(path, user)
-        return
-    use_directory(path.parent, user)
-    _claimed[path] = _replace_lock(_claimed[path], _make_locked(path, user))
-
-
-# Directories of one process, in a directory that several processes may share. The process holds a lock on each for as
-# long as it lives: what a killed process has left is locked by no process, and the next one removes it. A process id
-# would tell less, since containers that share a volume have the same ones.
-
-_claimed: dict[Path, int] = {}
-"""The claimed directories of this process, each with the descriptor that holds its lock; -1 before it is made."""
-_CLAIMED_NAME = re.compile("hookrunner-[a-z]+-[0-9a-f]{16}")
-
-
-@contextmanager
-def claimed_directory(parent: Path, purpose: str) -> Iterator[Path]:
-    """The path of a directory in `parent` for one purpose (a word) of this process: `reuse_directory` makes it. It is
-    removed at the end of the `with`. Those of processes that were killed are removed first: files in them may hold
-    credentials and values."""
-    with suppress(OSError):
-        use_directory(parent)
-        _remove_left_over(parent)
-    directory = parent.absolute() / f"hookrunner-{purpose}-{os.urandom(8).hex()}"
-    _claimed[directory] = -1
-    try:
-        yield directory
-    finally:
-        rmtree(directory, ignore_errors=True)
-        _replace_lock(_claimed.pop(directory), -1)
-
-
-@contextmanager
-def private_directory(parent: Path, purpose: str) -> Iterator[Path]:
-    """The same, made at once. Raises StartRefused if that is not possible."""
-    with claimed_directory(parent, purpose) as directory:
-        try:
-            reuse_directory(directory)
-        except NotPrivate as error:
-            raise StartRefused(
-                f"{parent}: {error.strerror}; remove it, or name a directory of your own with --tmp-dir"
-            ) from None
-        except OSError as error:
-            raise StartRefused(
-                f"no directory can be made in {parent}: {error.strerror}; free space there, or set --tmp-dir"
-            ) from error
-        yield directory
-
-
-def lasting_name(directory: Path) -> Path:
-    """A directory for messages: of a claimed one its parent, because its own name is another one after each start."""
-    return directory.parent if directory in _claimed else directory
-
-
-def _make_locked(directory: Path, user: User) -> int:
-    """The descriptor that keeps a new directory locked."""
-    while True:
-        use_directory(directory, user)
-        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with suppress(OSError):  # where the file system has no locks, no other process can lock it either
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock), os.lstat(directory)):
-                return lock
-        os.close(lock)  # another process has removed it as left over before it was locked
-
-
-def _replace_lock(old: int, new: int) -> int:
-    if old >= 0:
-        os.close(old)
-    return new
-
-
-def _remove_left_over(parent: Path) -> None:
-    for directory in (path for path in parent.iterdir() if _CLAIMED_NAME.fullmatch(path.name)):
-        with suppress(OSError):  # of another user, locked, or removed meanwhile
-            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                rmtree(directory)
-            finally:
-                os.close(lock)
+    use_directory(path, user)
 
 
 def problem_of(path: Path, user: User) -> str:

@@ -193,7 +193,7 @@ def test_groups_have_their_defaults_without_a_loader() -> None:
 def test_every_field_of_every_group_has_a_flag() -> None:
     groups = [field.type for field in fields(Settings) if isinstance(field.type, type) and is_dataclass(field.type)]
     bare = {f.name for group in groups for f in fields(group) if "option" not in f.metadata}
-    assert bare == {"default", "derived", "environ", "optional", "text"}
+    assert bare == {"default", "derived", "environ", "optional", "run_directory", "text"}
 
 
 def test_no_two_settings_share_a_flag_or_a_variable() -> None:

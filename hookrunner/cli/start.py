@@ -9,11 +9,12 @@ from dataclasses import replace
 import click
 
 from hookrunner import settings
+from hookrunner.claimed_directories import claimed_directory
 from hookrunner.cli.output import echo
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, YES_NO, Option, options_of
-from hookrunner.safe_files import claimed_directory, require_directory
+from hookrunner.safe_files import require_directory
 from hookrunner.settings import SandboxSettings, Settings
 
 _LEFT = 10_000
@@ -93,7 +94,7 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
 
 def _with_run_directory(loaded: Settings, stack: ExitStack) -> Settings:
     """Settings under which files of runs are in a directory of this process, which the next start removes if this
-    process is killed; files that are to be kept are not. What killed processes have left is removed."""
+    process is killed; files that the user keeps are not. What killed processes have left is removed."""
     directory = stack.enter_context(claimed_directory(loaded.hooks.tmp_dir, "run"))
     if loaded.hooks.keep_tmp_files:
         return loaded

@@ -71,6 +71,7 @@ class HookProcesses:
 
     def __init__(self, settings: HooksSettings, children: Children) -> None:
         self._settings = settings
+        self._directory = settings.run_directory or settings.tmp_dir
         self._children = children
         self._end = keep if settings.keep_tmp_files else self._remove_later
         self._removing = ThreadPoolExecutor(1, "remove files of runs")
@@ -90,7 +91,7 @@ class HookProcesses:
         even be started.
         """
         module, name = (hook.module, hook.label) if values else ("", hook.name)
-        with workspace(self._settings.files, name, self._end, module, values.instance if values else None) as files:
+        with workspace(self._directory, name, self._end, module, values.instance if values else None) as files:
             await write_contexts(files, hook, contexts, snapshots)
             if values:
                 await _write_values(files, values)

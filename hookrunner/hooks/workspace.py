@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
+from hookrunner.claimed_directories import lasting_name, reuse
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.safe_files import NotPrivate, create_file, lasting_name, open_existing, reuse_directory
+from hookrunner.safe_files import NotPrivate, create_file, open_existing
 
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
@@ -240,7 +241,7 @@ def _names_of_instance(directory: Path, hook: str, instance: InstanceInput) -> I
 
 
 def _make(directory: Path, files: Workspace) -> None:
-    reuse_directory(directory)
+    reuse(directory)
     for path in files.given + files.answers:
         os.close(create_file(path))
 

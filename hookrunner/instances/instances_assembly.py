@@ -14,6 +14,7 @@ from hookrunner.addons.build_request import BuildTerms, ImageSettings
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
+from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.engine.run_gate import Notifier
@@ -56,7 +57,6 @@ from hookrunner.packages.source_locations import (
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
-from hookrunner.safe_files import private_directory
 from hookrunner.settings import Settings
 
 _log = log.get("addons.instances")

@@ -25,8 +25,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookrunner import safe_files
+from hookrunner.claimed_directories import private_directory
 from hookrunner.errors import BadKubeConfig
-from hookrunner.safe_files import private_directory
 from hookrunner.settings import KubeSettings, Settings
 
 _PROGRAM = Path(__file__).with_name("kubeconfig.py")

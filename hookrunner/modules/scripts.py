@@ -15,6 +15,7 @@ from uuid import uuid4
 import orjson
 
 from hookrunner import log, redaction
+from hookrunner.claimed_directories import reuse
 from hookrunner.errors import HookFailed, ScriptFailed
 from hookrunner.hooks.workspace import safe_name
 from hookrunner.metrics.names import Metrics
@@ -25,7 +26,7 @@ from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
-from hookrunner.safe_files import create_file, open_existing, reuse_directory
+from hookrunner.safe_files import create_file, open_existing
 from hookrunner.settings import HooksSettings
 
 _LONGEST = 1024
@@ -130,7 +131,8 @@ class _Files:
 @contextmanager
 def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
     """Create the files, all empty; they are deleted when the run is over. Raises OSError."""
-    run, prefix = uuid4(), settings.files / safe_name(name)
+    run, directory = uuid4(), settings.run_directory or settings.tmp_dir
+    prefix = directory / safe_name(name)
     files = _Files(
         config=Path(f"{prefix}.module-config-values-{run}.json"),
         values=Path(f"{prefix}.module-values-{run}.json"),
@@ -138,7 +140,7 @@ def _workspace(settings: HooksSettings, name: str) -> Iterator[_Files]:
         reason=Path(f"{prefix}.module-enabled-reason-{run}"),
     )
     paths = (files.config, files.values, files.result, files.reason)
-    reuse_directory(settings.files)
+    reuse(directory)
     try:
         for path in paths:
             os.close(create_file(path))

@@ -76,7 +76,8 @@ def _log_type(_environ: Mapping[str, str]) -> str:
 class HooksSettings:
     """Which hooks there are and how they are called. Without a `directory` there are no hooks but those of modules and
     addons. `environ` is what every hook process inherits. `default` says that no flag and no variable named the
-    directory, `optional` that it may be missing, since there is something else to run."""
+    directory, `optional` that it may be missing, since there is something else to run. `run_directory` is that of the
+    process for files of runs, in place of `tmp_dir` itself."""
 
     directory: Path | None = setting(
         Option(
@@ -132,11 +133,6 @@ class HooksSettings:
     optional: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     run_directory: Path | None = field(default=None, compare=False)
-
-    @property
-    def files(self) -> Path:
-        """Where files of runs are made: a directory of this process, if it has one, which a later start can remove."""
-        return self.run_directory or self.tmp_dir
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, FilterBroke, Obstacle
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, ModuleTask, Order, Postponed, Task
+from hookrunner.model.tasks import Done, Dropped, Failed, FilterRetry, HookRun, Order, Postponed, Task
 from tests.fakes.clocks import awkward, run_watched
 from tests.fakes.gates import FakeGate
 from tests.tables import each
@@ -288,30 +288,6 @@ def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> Non
     assert free.endswith(":free")
     bench.clock.now = 12.5
     assert "rate limit" not in str(bench.queue.dump())
-
-
-def test_a_dump_says_for_how_long_a_task_has_been_running() -> None:
-    bench = Bench()
-    for name in ("first", "second"):
-        bench.queue.enqueue(run(name, name))
-    bench.clock.now = 3.0
-    bench.queue.dequeue_now()
-    bench.clock.now += 6 * 3600 + 125
-    first, second = (text for _, text in bench.queue.dump().tasks)
-    assert first.endswith(":first:running for 6h2m")
-    assert second.endswith(":second")
-
-
-def test_a_dump_of_a_modules_run_names_the_hook_that_it_waits_for() -> None:
-    bench = Bench()
-    bench.queue.enqueue(ModuleTask("ModuleRun", "ingress", "Converge"))
-    bench.queue.dequeue_now()
-    bench.clock.now = 40.0
-    ours, other = (
-        HookRun(f"{name}/a.sh", "b", BindingType.SCHEDULE, "q", (), module=name) for name in ("ingress", "dns")
-    )
-    dump = bench.queue.dump([(ours, 30.0), (other, 0.0)])
-    assert dump.tasks[0][1].endswith(f":running for 40s ({ours.label} for 10s)")
 
 
 def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:

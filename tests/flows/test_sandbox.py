@@ -121,7 +121,7 @@ async def test_operations_applied_during_the_stop_are_in_the_data_file(tmp_path:
 
 
 async def test_files_of_a_killed_run_are_removed_by_the_next_start(tmp_path: Path) -> None:
-    """Those that are to be kept are in no directory of the process."""
+    """Those that the user keeps are in no directory of the process."""
     program = Operator(tmp_path, tmp_path / "none", ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}"))
     program.write_hooks({"h.sh": hook({"onStartup": 1}, HOLD)})
     program.start()

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.claimed_directories import claimed_directory, private_directory, reuse
 from hookrunner.errors import HookFailed, StartRefused
 from hookrunner.hooks.workspace import workspace
-from hookrunner.safe_files import claimed_directory, private_directory, reuse_directory
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from hookrunner.hooks.workspace import Values, workspace, write_values
-from hookrunner.safe_files import claimed_directory, private_directory
+from hookrunner.claimed_directories import claimed_directory, private_directory
 with claimed_directory(Path(sys.argv[1]), "run") as runs, private_directory(Path(sys.argv[1]), "packages") as packages:
     (packages / "chart").mkdir()
     with workspace(runs, "a.sh", module="m") as files:
@@ -52,10 +52,9 @@ def test_a_directory_that_a_cleaner_took_is_locked_again(tmp_path: Path) -> None
     """Otherwise the next start would remove files of runs that are under way."""
     with claimed_directory(tmp_path, "run") as directory:
         for _ in range(2):
-            with workspace(directory, "a.sh") as files:
-                with claimed_directory(tmp_path, "run"):
-                    pass
-                assert Path(files.context).exists()
+            reuse(directory)
+            with claimed_directory(tmp_path, "run"):
+                assert directory.exists()
             directory.rmdir()
 
 
@@ -83,7 +82,7 @@ def test_a_directory_that_others_take_for_left_over_is_made_again(
     with private_directory(tmp_path, "run") as directory:
         assert taken == [directory]
         assert directory.is_dir()
-        reuse_directory(directory)
+        reuse(directory)
 
 
 def test_the_same_failure_after_another_start_has_the_same_words(tmp_path: Path) -> None:
