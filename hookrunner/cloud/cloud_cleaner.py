@@ -12,7 +12,7 @@ Lease is reserved for a while afterwards; the manager, which still runs, would m
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +21,7 @@ from hookrunner.cloud.answers import CloudRoute, ProviderError
 from hookrunner.cloud.cloud_assembly import make_elector
 from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import is_upstream, service_policy
+from hookrunner.cloud.orphan_search import OrphansUnknown, find_orphans
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import find_program
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks
@@ -42,6 +43,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
+from hookrunner.model.cloud import OrphanDump
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
@@ -82,6 +84,8 @@ class CloudCleaner:
         self._with_routes = with_routes
         self._balancers: BalancerRemoval | None = None
         self._routes_left = ""
+        self.orphans: Sequence[OrphanDump] = ()
+        """Load balancers without a Service, which stay; known when `run` has ended, if the provider can tell."""
 
     @property
     def left(self) -> list[str]:
@@ -118,6 +122,8 @@ class CloudCleaner:
         if capabilities.load_balancer:
             self._balancers = BalancerRemoval(self._parts.services, self._parts.actions, self._policy)
             await self._balancers.run()
+            with suppress(OrphansUnknown):
+                self.orphans = await find_orphans(self._parts.provider, self._parts.services, watches_services=True)
         if capabilities.routes and self._with_routes:
             await retry_forever(self._remove_routes, (ProviderError, RoutesLeft), self._note_routes)
             self._routes_left = ""

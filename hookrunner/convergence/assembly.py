@@ -197,8 +197,7 @@ class _Assembler:
         return ReleaseReconciler(self._settings.modules, self._helm, store, self._parts.metrics, is_maintained)
 
     def _leftovers(self, releases: ReleaseReconciler, certain: bool) -> Leftovers:
-        ignored = self._settings.modules.ignored_releases
-        return Leftovers(self._states, releases.locator, releases.purge, certain, ignored)
+        return Leftovers(self._states, releases.locator, releases.purge, certain, self._settings.modules)
 
     def _requests(self, tasks: ModuleTasks, steps: RoundSteps) -> ModuleRequests:
         strict = self._settings.compat is Compat.ADDON

@@ -25,7 +25,7 @@ from typing import TypeVar
 import aiohttp
 
 from hookrunner import redaction
-from hookrunner.errors import ApiError, Denied, KubeError
+from hookrunner.errors import ApiError, Denied, KubeError, Throttled
 from hookrunner.kube.credentials import Connection
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
@@ -41,6 +41,12 @@ def rbac_rule(resource: Resource, verbs: Sequence[str], subresource: str = "") -
     plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
     group = resource.group or '""'
     return f"{{apiGroups: [{group}], resources: [{plural}], verbs: [{', '.join(verbs)}]}}"
+
+
+def is_storage_new(error: KubeError) -> bool:
+    """Was the kind defined a moment ago? The API server refuses its lists for a second or two. Source:
+    https://github.com/kubernetes/apiserver (`storage is (re)initializing`)"""
+    return isinstance(error, Throttled) and "storage is (re)initializing" in str(error)
 
 
 def is_forbidden(error: BaseException) -> bool:

@@ -292,7 +292,8 @@ class _Watch:
             return []
         self._lost = str(error)
         error = self._explained(error, "list and watch")
-        _LOG.warn("watch lost", selection=str(self._selection), error=error)
+        level = "info" if refusals.is_storage_new(error) else "warn"
+        _LOG.log(level, "watch lost", selection=str(self._selection), error=error)
         return [WatchLost(str(error), error.brief)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:

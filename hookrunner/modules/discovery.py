@@ -55,7 +55,7 @@ def find(directories: Sequence[Path], unnumbered: int) -> Found:
     module without one. Directories that cannot be modules are logged. Raises StartRefused if one of the modules
     directories is missing or cannot be read."""
     if not directories:
-        _log.warn("no modules directory is given, so there are no modules; set --modules-dir if there should be")
+        _log.info("no modules directory, so there are no modules")
     taken: dict[str, Module] = {}
     rejected: list[Module] = []
     for source in dict.fromkeys(directories):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.cli.cloud.cloud_clean import describe_end
 from tests.cli.served_sandbox import ServedSandbox, serve_in_thread
 from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.services.service_samples import kept
@@ -23,8 +24,15 @@ def served(tmp_path: Path) -> Iterator[ServedSandbox]:
 def test_report_says_what_would_go_and_what_has_gone(served: ServedSandbox, command: Command, tmp_path: Path) -> None:
     words = ("cloud", "clean", f"--cloud-provider={SIMCLOUD}", f"--cloud-config={tmp_path / 'cloud'}", "-o", "json")
     shown = command(*words, served.flag)
-    assert (shown.code, json.loads(shown.out)) == (0, {"services": ["default/web"], "done": False, "left": []})
+    assert (shown.code, json.loads(shown.out)) == (
+        0,
+        {"services": ["default/web"], "done": False, "left": [], "orphans": []},
+    )
     done = command(*words, "--yes", "--reserve=0s", served.flag)
-    assert (done.code, json.loads(done.out)) == (0, {"services": ["default/web"], "done": True, "left": []})
+    assert (done.code, json.loads(done.out)) == (
+        0,
+        {"services": ["default/web"], "done": True, "left": [], "orphans": []},
+    )
+    assert describe_end(["lb-1"]).endswith("load balancers without a Service stay in the cloud: lb-1")
     (web,) = served.sandbox.store.select("services", "default")
     assert "finalizers" not in web.json()["metadata"]

@@ -80,6 +80,24 @@ async def test_everything_goes_and_the_lease_is_kept_from_the_manager(
     assert {event["reason"] for event in events} == {"DeletingLoadBalancer", "DeletedLoadBalancer"}
 
 
+@pytest.mark.slow
+async def test_load_balancers_without_a_service_stay_and_are_named(
+    api: ApiServer, cloud: Path, loaded: Settings
+) -> None:
+    held, lost = api.put(kept("web")), kept("lost", uid="u-lost")
+    for one in (held, lost):
+        ask(
+            PROVIDERS / "simcloud",
+            cloud,
+            "lb-ensure",
+            {"service": one, "name": read_service(one).balancer_name, "nodes": []},
+        )
+    async with assemble_cleaner(loaded, Connection(api.url), with_routes=False, reserve=0.0) as cleaner:
+        await cleaner.run()
+    assert [orphan.name for orphan in cleaner.orphans] == [read_service(lost).balancer_name]
+    assert [balancer["name"] for balancer in balancers(cloud)] == [read_service(lost).balancer_name]
+
+
 async def test_what_would_go_is_named_before(api: ApiServer, loaded: Settings) -> None:
     for obj in (kept("web"), kept("theirs", loadBalancerClass="example.com/lb"), service("new")):
         api.put(obj)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hookrunner.kube.refusals import without_values
+from hookrunner.errors import api_error
+from hookrunner.kube.refusals import is_storage_new, without_values
 from kubetypes.json_values import JSON
 from tests.tables import each
 
@@ -70,3 +71,9 @@ def test_the_values_of_the_body_are_masked_in_every_other_sentence(message: str,
         "data": {"password": "hunter2", "port": 54321},
     }
     assert without_values(message, body).endswith(kept)
+
+
+def test_the_storage_of_a_kind_that_was_defined_just_now_is_told_from_overload() -> None:
+    new = api_error(429, "TooManyRequests", "storage is (re)initializing", 1.0)
+    assert is_storage_new(new)
+    assert not is_storage_new(api_error(429, "TooManyRequests", "too many requests", 1.0))

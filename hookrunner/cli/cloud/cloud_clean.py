@@ -17,6 +17,7 @@ from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
+from hookrunner.model.status import some
 from hookrunner.options import duration
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
@@ -89,13 +90,22 @@ async def _clean(loaded: Settings, order: CleanOrder) -> int:
         echo("without an election a manager that runs would make everything anew: stop it first", err=True)
     async with assemble_cleaner(loaded, connection, order.with_routes, order.reserve) as cleaner:
         done = await _run(cleaner, order.timeout)
-        _tell("nothing is left" if done else "", to_report(keys, done, cleaner.left), order)
+        orphans = [orphan.name for orphan in cleaner.orphans]
+        _tell(describe_end(orphans) if done else "", to_report(keys, done, cleaner.left, orphans), order)
     return 0 if done else 1
 
 
-def to_report(services: Sequence[str], done: bool, left: Sequence[str]) -> JSON:
-    """For `-o json`: the Services that it is about, whether all is gone, and what is left and why."""
-    return {"services": list(services), "done": done, "left": list(left)}
+def to_report(services: Sequence[str], done: bool, left: Sequence[str], orphans: Sequence[str] = ()) -> JSON:
+    """For `-o json`: the Services that it is about, whether all is gone, what is left and why, and the load balancers
+    that belong to no Service."""
+    return {"services": list(services), "done": done, "left": list(left), "orphans": list(orphans)}
+
+
+def describe_end(orphans: Sequence[str]) -> str:
+    """What was done, and which load balancers stay because they belong to no Service."""
+    if not orphans:
+        return "nothing is left"
+    return f"nothing of Services is left; load balancers without a Service stay in the cloud: {some(orphans)}"
 
 
 def _tell(sentence: str, report: JSON, order: CleanOrder) -> None:

@@ -16,6 +16,7 @@ from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.releases import Releases
+from hookrunner.settings.modules import ModulesSettings
 from kubetypes.json_values import JSON
 
 _log = log.get("helm")
@@ -147,12 +148,15 @@ class DriftTracker:
             self._drift.track(_identity(head), sent, module.traits.drift, options.respect_ignore)
 
 
+_NO_MODULES = "there is no modules directory"
+
+
 class Leftovers:
     """What an earlier process has left in the cluster: releases of modules that are off now, which are deleted as if
     they had been turned off just now, and releases without a module, which are purged (see docs/modules.md).
 
-    `certain` means that no directory was rejected that may be a module under another name; releases in `ignored` are
-    left alone. `result` says for a person what was purged, or why nothing was."""
+    `certain` means that no directory was rejected that may be a module under another name; the settings name releases
+    that are left alone. `result` says for a person what was purged, or why nothing was."""
 
     def __init__(
         self,
@@ -160,14 +164,15 @@ class Leftovers:
         locator: ReleaseLocator,
         purge: Callable[[Head], Awaitable[None]],
         certain: bool,
-        ignored: tuple[str, ...],
+        settings: ModulesSettings,
     ) -> None:
         self.result = "not yet"
         self._states = states
         self._locator = locator
         self._purge = purge
         self._certain = certain
-        self._ignored = ignored
+        self._ignored = settings.ignored_releases
+        self._expects_modules = bool(settings.directories)
         self._looked = self._cleaned = False
 
     async def look(self) -> bool:
@@ -212,7 +217,7 @@ class Leftovers:
 
     def _doubts(self) -> Iterator[str]:
         if not len(self._states):
-            yield "no modules were found"
+            yield "no modules were found" if self._expects_modules else _NO_MODULES
         if not self._certain:
             yield "a directory has a name that no module can have"
         if not self._looked:
@@ -223,7 +228,8 @@ class Leftovers:
     def _put_off(self, doubt: str) -> None:
         before, self.result = self.result, f"nothing was purged: {doubt}"
         if self.result != before:
-            _purge_log.warn("nothing is purged", why=doubt)
+            level = "info" if doubt == _NO_MODULES else "warn"  # none were asked for: a good start
+            _purge_log.log(level, "nothing is purged", why=doubt)
 
     async def _remove(self, head: Head) -> None:
         name, notices = head.name, self._states.notices

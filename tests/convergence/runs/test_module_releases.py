@@ -1,12 +1,16 @@
 """Releases between runs: where they are found, when their objects are watched, and which leftovers are purged."""
 
 import asyncio
+import io
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookrunner import log
 from hookrunner.convergence.runs.module_releases import DriftTracker, Leftovers, ReleaseLocator
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
@@ -14,6 +18,7 @@ from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
+from hookrunner.settings.modules import ModulesSettings
 from kubetypes.json_values import JSON
 from tests.convergence.site import module
 
@@ -211,18 +216,22 @@ async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
     keeping.cancel()
 
 
+SOME = ModulesSettings(directories=(Path("modules"),))
+
+
 class World:
     """Modules `a` and `b`; `purged` remembers releases, and those in `stuck` cannot be deleted."""
 
-    def __init__(self, *heads: Head, certain: bool = True, ignored: tuple[str, ...] = ()) -> None:
-        self.states = ModuleStates([module("a", 1), module("b", 2)])
+    def __init__(self, *heads: Head, certain: bool = True, modules: ModulesSettings = SOME) -> None:
+        named = [module("a", 1), module("b", 2)] if modules.directories else []
+        self.states = ModuleStates(named)
         for state in self.states:
             state.decide(Decision(Choice.ON))
         self.records, self.purged = Records(*heads), list[str]()
         self.stuck: set[str] = set()
         locator = ReleaseLocator(self.records, "default")
         purge: Callable[[Head], Awaitable[None]] = self._purge
-        self.leftovers = Leftovers(self.states, locator, purge, certain, ignored)
+        self.leftovers = Leftovers(self.states, locator, purge, certain, modules)
 
     async def _purge(self, head: Head) -> None:
         self.purged.append(head.name)
@@ -240,7 +249,14 @@ async def test_installed_modules_are_live_from_the_start() -> None:
 
 
 async def test_releases_without_a_module_are_purged_once_from_the_last() -> None:
-    world = World(head("a"), head("x"), head("y"), head("z"), head("other", owned=False), ignored=("z",))
+    world = World(
+        head("a"),
+        head("x"),
+        head("y"),
+        head("z"),
+        head("other", owned=False),
+        modules=replace(SOME, ignored_releases=("z",)),
+    )
     world.stuck = {"y"}
     for _ in range(2):
         await world.leftovers.look()
@@ -265,6 +281,22 @@ async def test_nothing_is_purged_while_anything_is_in_doubt() -> None:
     world.records.error = None
     await world.leftovers.clean_up()
     assert world.purged == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("directories", "level", "why"),
+    [((), "info", "there is no modules directory"), ((Path("modules"),), "warn", "undecided: a, b")],
+)
+async def test_a_start_without_modules_warns_of_nothing(directories: tuple[Path, ...], level: str, why: str) -> None:
+    world = World(head("x"), modules=ModulesSettings(directories=directories))
+    for state in world.states:
+        state.decide(Decision(Choice.UNDECIDED))
+    await world.leftovers.look()
+    log.configure("text", "info", printed := io.StringIO())
+    await world.leftovers.clean_up()
+    log.configure("text", "info", sys.__stderr__ or sys.stderr)
+    assert f'level={level} logger=converge msg="nothing is purged" why="{why}"' in printed.getvalue()
+    assert world.purged == []
 
 
 async def test_nothing_is_purged_if_a_rejected_directory_may_be_a_module() -> None:
