@@ -74,6 +74,8 @@ class Edited(UserConfiguration):
         self.edits: list[Edit] = []
         self.flags_differ = False
 
+    async def read_ahead(self) -> None: ...
+
     def adopt(self) -> Edit:
         return self.edits.pop(0)
 

@@ -41,13 +41,14 @@ def many(times: int) -> str:
 YAML_ATTACKS = {
     "bytes": (bomb(200_000, 400), "MiB, aliases"),
     "values": (many(9), "values, aliases"),
-    "deep": ("a: " + "[" * 100_000, "too deep"),
+    # A hook's configuration may have fewer values than there are brackets.
+    "deep": ("a: " + "[" * 100_000, "too deep|more than 20,000 values"),
     "deep by aliases": (f"a: &a {'[' * 150}{']' * 150}\nb: {'[' * 150}*a{']' * 150}", "too deep"),
     "deep blocks": ("- " * 3_000, "too deep"),
 }
 JSON_ATTACKS = {
-    # The sandbox, which takes 3 MiB, has too many bytes of it already.
-    "values": ('{"a":[' + "{}," * DOCUMENT.values + "{}]}", "values|3 MiB"),
+    # The sandbox, which takes 3 MiB, and a hook's configuration, which has 1 MiB, have too many bytes of it already.
+    "values": ('{"a":[' + "{}," * DOCUMENT.values + "{}]}", "values|[13] MiB"),
     "deep": (f'{{"a":"{SECRET}","b":' + "[" * 900 + "]" * 900 + "}", "too deep|max depth"),
 }
 
