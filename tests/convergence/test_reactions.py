@@ -75,7 +75,6 @@ class Edited(UserConfiguration):
         self.flags_differ = False
 
     async def read_ahead(self) -> None: ...
-
     def adopt(self) -> Edit:
         return self.edits.pop(0)
 
@@ -84,8 +83,7 @@ class Edited(UserConfiguration):
 
 
 class Decided(ModuleDecisions):
-    """Scripts of modules in `outdated` saw another config. They take a second and contradict the decisions about those
-    in `contradicted`."""
+    """Scripts of modules in `outdated` saw another config; they take a second. Those in `contradicted` contradict."""
 
     def __init__(self, configuration: Edited, seen: list[str]) -> None:
         self.configuration = configuration
