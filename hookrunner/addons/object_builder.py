@@ -11,7 +11,7 @@ Helm hooks get namespaces, images and labels, too, but no patches, as with Helm'
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hookrunner import redaction
 from hookrunner.addons.build_request import BuildRequest
@@ -59,13 +59,13 @@ Objects = tuple[SourcedObject, ...]
 @dataclass(frozen=True, slots=True)
 class BuiltRelease:
     """What a request leads to. `unmatched` says of each patch without an object why it has none, where addon.yaml
-    allows that. `patched` names the objects that patches have changed: what the API server refuses of them is the
-    patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any.
+    allows that. `patched` are the objects that patches have changed, without them: what the API server refuses of
+    these is the patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any.
     `unshown` are the namespaces of objects that the package's Application cannot show."""
 
     rendered: RenderedChart
     unmatched: tuple[str, ...] = ()
-    patched: frozenset[VersionlessId] = frozenset()
+    patched: Mapping[VersionlessId, JSON] = field(default_factory=dict)
     min_operator: str = ""
     unshown: tuple[str, ...] = ()
 
@@ -101,7 +101,8 @@ class ObjectBuilder:
         if paths := [request.addon.directory / path for path in request.addon.post_render]:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
             objects = fill_namespaces(printed, request.namespace, await _read_scopes(printed, request))
-        patched = await _patch(_described(objects, request), request)
+        objects = _described(objects, request)
+        patched = await _patch(objects, request)
         if not (patched.objects or rendered.hooks):
             raise BadManifest(_EMPTY)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
@@ -110,7 +111,8 @@ class ObjectBuilder:
         chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
         unmatched = tuple(map(str, patched.problems))
         unshown = unselected_namespaces(patched.objects) if request.addon.application else ()
-        return BuiltRelease(chart, unmatched, patched.changed, highest_operator(patched.objects), unshown)
+        before = {source.identity: source.obj for source in objects if source.identity in patched.changed}
+        return BuiltRelease(chart, unmatched, before, highest_operator(patched.objects), unshown)
 
     async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:

@@ -43,6 +43,7 @@ _ALWAYS = ("healthy", "errors", "observedGeneration")
 """Upstream's fields, which its operators write always."""
 _MOST_ERRORS = 50
 _LONGEST_ERROR = 2000
+_SEPARATOR = "; "
 _PINNED = f"brought back on request, until the spec, the package or the annotation {RECONCILE} changes"
 _NOT_STARTED = AddonObstacle(AddonPhase.APPLYING, "Applying", "nothing is installed yet")
 _HOOKS = (HookFailed, PatchFailed, BadHookConfig)
@@ -149,6 +150,9 @@ def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str
         yield _condition("UpdateAvailable", None, "ChannelUnreadable", facts.unread_channel)
     if facts.untested:
         yield _condition("VersionSupported", False, "Untested", facts.untested)
+    if facts.unknown_fields:
+        text = f"the API server ignores fields that it does not know: {_SEPARATOR.join(facts.unknown_fields)}"
+        yield _condition("FieldsKnown", False, "UnknownFields", text)
     for report in facts.hook_conditions:
         if report.type not in OWN_CONDITIONS:
             yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
@@ -180,7 +184,11 @@ def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
         return _condition("PatchesApplied", False, "NoMatch", "; ".join(facts.unmatched_patches))
     if facts.obstacle or facts.rolled_back or facts.installed is None:
         return _condition("PatchesApplied", None, "NotTried", f"not tried in the phase {state.phase.value}")
-    return _condition("PatchesApplied", True, "Applied", f"{len(facts.fields.patches)} patches are applied")
+    return _condition("PatchesApplied", True, "Applied", f"{_patches_are(len(facts.fields.patches))} applied")
+
+
+def _patches_are(count: int) -> str:
+    return "1 patch is" if count == 1 else f"{count} patches are"
 
 
 def _reporter(report: HookCondition) -> JSON:
@@ -220,6 +228,14 @@ def unmatched_before(status: JSON) -> tuple[str, ...]:
     is_unmatched = (known.get("status"), known.get("reason")) == ("False", "NoMatch")
     is_refused = isinstance(status, dict) and status.get("phase") == AddonPhase.PATCH_FAILED
     return (str(known.get("message") or ""),) if is_unmatched and not is_refused else ()
+
+
+def unknown_fields_before(status: JSON) -> dict[str, str]:
+    """The fields that the API server ignores, as a status names them, by object. Objects that do not change are not
+    written again after a restart."""
+    message = str(_by_type(status).get("FieldsKnown", {}).get("message") or "").partition(": ")[2]
+    entries = (entry.partition(": ") for entry in message.removesuffix("…").split(_SEPARATOR))
+    return {name: text for name, _, text in entries if text}
 
 
 def _stamped(conditions: Iterable[dict[str, str]], previous: JSON, now: str, generation: int) -> list[JSON]:

@@ -2,7 +2,7 @@
 ask it for a digest and for objects, and treat both alike. The blueprint of a module is in `runs/release_reconciler.py`,
 that of an instance in `instances/`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.metrics.addons import RunStep
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
+from kubetypes.json_values import JSON
 
 
 class ReleaseInputs(NamedTuple):
@@ -57,6 +58,10 @@ class OwnBlueprint(Blueprint, Protocol):
 
     def settle(self, head: Head) -> None:
         """The release is in sync at this revision."""
+
+    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
+        """What the API server does not know of objects, by the object that was written, empty for nothing. `objects`
+        are all of the release, None if they have not changed."""
 
     def attempt_digest(self, digest: str) -> str:
         """The digest of an attempt to reach inputs of this digest. It changes too with what only says whether to try

@@ -5,7 +5,7 @@ same: a request for a run. What closes a gate is kept for the status (`obstacle`
 change are not tried again by time, others with the back-off of modules.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -17,7 +17,12 @@ from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
 from hookrunner.addons.object_builder import ObjectBuilder
-from hookrunner.addons.status_conditions import hook_conditions_before, obstacle_of, unmatched_before
+from hookrunner.addons.status_conditions import (
+    hook_conditions_before,
+    obstacle_of,
+    unknown_fields_before,
+    unmatched_before,
+)
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.chart_files import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
@@ -56,11 +61,11 @@ _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 
 @dataclass(frozen=True, slots=True)
 class PatchEffects:
-    """What the patches of the last build came to, as BuiltRelease says it. The objects themselves are not kept: many
-    instances would hold as many manifests."""
+    """What the patches of the last build came to, as BuiltRelease has it. Other objects are not kept: many instances
+    would hold as many manifests."""
 
     unmatched: tuple[str, ...]
-    patched: frozenset[VersionlessId]
+    patched: Mapping[VersionlessId, JSON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,7 @@ class InstanceBlueprint(OwnBlueprint):
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, self.time_step)
         self._patching: PatchEffects | None = None
         self._unmatched = unmatched_before(instance.status)
+        self._unknown_fields = unknown_fields_before(instance.status)
         self._reports = ConditionReports(_earlier_reports(addon, instance))
         self._values = values
         self._home = home
@@ -179,6 +185,19 @@ class InstanceBlueprint(OwnBlueprint):
         of what is installed, which an earlier process may have built."""
         return self._patching.unmatched if self._patching else self._unmatched
 
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """What the API server ignores of its objects."""
+        return tuple(f"{name}: {text}" for name, text in sorted(self._unknown_fields.items()))
+
+    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
+        """Keep what the API server ignores, until the object is written again or leaves the release."""
+        known = {**self._unknown_fields, **written}
+        if objects is not None:
+            names = {f"{obj['kind']}/{obj['metadata'].get('name')}" for obj in objects}
+            known = {name: text for name, text in known.items() if "/".join(name.split("/")[-2:]) in names}
+        self._unknown_fields = {name: text for name, text in known.items() if text}
+
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
         directory = str(self.prepared.chosen.directory) if self.prepared else ""
@@ -224,6 +243,7 @@ class InstanceBlueprint(OwnBlueprint):
             recreate_jobs=True,
             kept_kinds=NEVER_PRUNED,
             kept_revision=self._last_healthy,
+            unpatched={(*changed,): obj for changed, obj in self._unpatched.items()},
         )
 
     def settle(self, head: Head) -> None:
@@ -266,7 +286,12 @@ class InstanceBlueprint(OwnBlueprint):
     @property
     def _patched(self) -> list[str]:
         """The objects that patches have changed, as `ReleaseFailed.invalid` names objects."""
-        return [_content_key(changed) for changed in self._patching.patched] if self._patching else []
+        return [_content_key(changed) for changed in self._unpatched]
+
+    @property
+    def _unpatched(self) -> Mapping[VersionlessId, JSON]:
+        """These objects as they were before."""
+        return self._patching.patched if self._patching else {}
 
     @property
     def _status(self) -> JSON:
@@ -314,4 +339,4 @@ def _is_hook(addon: Addon, path: str) -> bool:
 
 def _content_key(changed: VersionlessId) -> str:
     """As `ReleaseFailed.invalid` names objects."""
-    return f"{changed.namespace}/{changed.kind}/{changed.name}"
+    return "/".join(filter(None, (changed.namespace, changed.kind, changed.name)))

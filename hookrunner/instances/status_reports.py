@@ -104,6 +104,7 @@ def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now
         unread_channel=prepared.version.unread if prepared else "",
         unmatched_patches=blueprint.unmatched,
         untested=prepared.untested if prepared else "",
+        unknown_fields=blueprint.unknown_fields,
         hook_conditions=blueprint.hook_conditions,
     )
 

@@ -118,7 +118,16 @@ class ObjectReport:
 
 
 OWN_CONDITIONS = frozenset(
-    ("Ready", "Available", "Reconciling", "Stalled", "PatchesApplied", "UpdateAvailable", "VersionSupported")
+    (
+        "Ready",
+        "Available",
+        "Reconciling",
+        "Stalled",
+        "PatchesApplied",
+        "UpdateAvailable",
+        "VersionSupported",
+        "FieldsKnown",
+    )
 )
 """Types of conditions that hooks cannot report."""
 
@@ -168,7 +177,8 @@ class InstanceFacts:
     they have not been seen; `timed_out` says that they took longer than the timeout. `rolled_back` is why the desired
     version is not installed although no obstacle is left: it failed. `unread_channel` says why the channel that it
     follows cannot be read. `unmatched_patches` are patches that fit nothing and are only reported. `untested` says why
-    the version counts as untested on this cluster.
+    the version counts as untested on this cluster. `unknown_fields` are what the API server ignores of objects, each
+    with its object.
     """
 
     generation: int
@@ -183,6 +193,7 @@ class InstanceFacts:
     unread_channel: str = ""
     unmatched_patches: Sequence[str] = ()
     untested: str = ""
+    unknown_fields: Sequence[str] = ()
     hook_conditions: Sequence[HookCondition] = ()
 
     @property

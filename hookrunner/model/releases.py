@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 
 LONGEST_RELEASE = 53
@@ -124,6 +125,8 @@ class ReleaseOptions:
     `addons.k8s.io/ignore` is neither written nor deleted. `recreate_jobs`: a Job whose template changes is deleted and
     created. `kept_kinds` (API group, kind) are never pruned. `kept_revision` (0: none) is never dropped from the
     history. `delete_adopted`: an object that was adopted is deleted like others; otherwise it stays.
+    `unpatched` are the objects that patches have changed, without the patches, by API group, kind, namespace (empty for
+    kinds without) and name.
     """
 
     adopt: bool = False
@@ -140,11 +143,17 @@ class ReleaseOptions:
     kept_kinds: frozenset[tuple[str, str]] = frozenset()
     kept_revision: int = 0
     delete_adopted: bool = False
+    unpatched: Mapping[tuple[str, ...], JSON] = field(default_factory=dict)
 
     @property
     def of_addon(self) -> bool:
         """Is it the release of an addon's instance, not of a module?"""
         return bool(self.marks.labels)
+
+    def without_patches(self, resource: Resource, metadata: JSON) -> JSON:
+        """An object that is sent as it is without patches, None if no patch has changed it."""
+        key = (resource.group, resource.kind, metadata.get("namespace", ""), metadata["name"])
+        return self.unpatched.get(key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,24 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified, PresentObjects
 from hookrunner.kube.watch import Watches
-from hookrunner.kube.writes import ObjectRef
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import modules
 from hookrunner.model.events import ObjectSeen, Synced, WatchLost
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
-from hookrunner.releases.manifest_objects import MANAGED_BY, KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import (
+    MANAGED_BY,
+    MANAGER,
+    KindResolver,
+    ObjectId,
+    ReleaseId,
+    object_id,
+    owned,
+)
+from hookrunner.releases.objects.apply_refusals import without_faults
 from hookrunner.releases.objects.object_marks import IGNORE
+from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -311,7 +321,19 @@ class Drift:
             return () if labelled else None
         release.seen[tracked_id] = state_of(metadata)
         changed = changed_fields(release.objects[tracked_id], metadata, live)
+        if changed and await self._leave_out_faults(ref, tracked_id, release):
+            changed = changed_fields(release.objects[tracked_id], metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
+
+    async def _leave_out_faults(self, ref: ObjectRef, tracked_id: ObjectId, release: TrackedRelease) -> bool:
+        """Track the object without the fields that the API server does not know, which are no drift: no write brings
+        them there. Were there any? The server is asked, because nothing in the live object distinguishes it from one
+        that another client has removed."""
+        obj = release.objects[tracked_id]
+        body = owned(obj, ref.resource, release.identity)
+        if faults := await find_faults(self._client, ref, body, WriteOptions(MANAGER)):
+            release.objects[tracked_id] = without_faults(obj, faults)
+        return bool(faults)
 
     async def _to_finding(self, tracked_id: ObjectId, release: TrackedRelease, fields: tuple[str, ...]) -> ObjectDrift:
         try:

@@ -85,7 +85,7 @@ class ManifestApplier:
         self._kinds = kinds
         self._writing = ObjectWriter(client, ReleaseOwners(client))
         self._remover = ObjectRemover(client, kinds)
-        self._stages = StageRunner()
+        self._stages = StageRunner(kinds)
         self._kept: defaultdict[ReleaseId, list[KeptObject]] = defaultdict(list)
 
     async def create_or_update(
@@ -188,6 +188,10 @@ class ManifestApplier:
         """The objects that have left the manifest of this addon's release since the last call, and stay."""
         return tuple(self._kept.pop(identity, ()))
 
+    def take_faults(self, identity: ReleaseId) -> dict[str, str]:
+        """What the API server does not know of each object that was written since the last call, empty for nothing."""
+        return self._writing.take_faults(identity)
+
     async def _write(self, order: ObjectWrite) -> WriteResult:
         try:
             return await self._writing.write(order)
@@ -207,7 +211,8 @@ def _order(
     """The order to write an object of a manifest; `last` is the same in our last manifest."""
     body = with_marks(owned(obj, resource, identity), options.marks)
     before = last and with_marks(owned(last, resource, identity), options.marks)
-    return ObjectWrite(resource, body, identity, before, options)
+    unpatched = options.without_patches(resource, body["metadata"])
+    return ObjectWrite(resource, body, identity, before, options, unpatched=unpatched)
 
 
 def changed(

@@ -69,8 +69,8 @@ class ObjectId(NamedTuple):
         return (self.group, self.kind, self.namespace, self.name)
 
     def __str__(self) -> str:
-        """`<namespace>/<Kind>/<name>`."""
-        return f"{self.namespace}/{self.kind}/{self.name}"
+        """`<namespace>/<Kind>/<name>`, without a namespace `<Kind>/<name>`."""
+        return "/".join(filter(None, (self.namespace, self.kind, self.name)))
 
 
 def object_id(obj: JSON, identity: ReleaseId) -> ObjectId:

@@ -139,6 +139,10 @@ class Releases:
         """The objects that have left an addon's release since the last call, and stay."""
         return self._tools.applier.take_kept(ReleaseId(name, namespace))
 
+    def take_faults(self, name: str, namespace: str) -> dict[str, str]:
+        """What the API server does not know of each object that was written since the last call, empty for nothing."""
+        return self._tools.applier.take_faults(ReleaseId(name, namespace))
+
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS
     ) -> Head:

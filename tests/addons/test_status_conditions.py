@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.addons.status_conditions import hook_conditions_before, make_status, obstacle_of
+from hookrunner.addons.status_conditions import hook_conditions_before, make_status, obstacle_of, unknown_fields_before
 from hookrunner.errors import (
     BadChart,
     BadOutput,
@@ -328,3 +328,11 @@ def test_a_fault_of_ours_quotes_no_value() -> None:
     assert (obstacle.phase.value, obstacle.progress) == ("InternalError", "stalled")
     assert obstacle.message.startswith("internal error: KeyError")
     assert "secret" not in obstacle.message
+
+
+def test_fields_that_the_server_ignores_are_a_condition_that_a_restart_keeps() -> None:
+    known = ("dns/Deployment/a: .spec.repicas (did you mean 'replicas'?)", "ClusterRole/b: .rule")
+    status = status_of(unknown_fields=known)
+    assert conditions(status)["FieldsKnown"] == "False UnknownFields"
+    assert tuple(f"{name}: {text}" for name, text in unknown_fields_before(status).items()) == known
+    assert unknown_fields_before({}) == {}

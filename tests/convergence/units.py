@@ -1,6 +1,6 @@
 """An instance of an addon as convergence sees it, without a package."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ class FakeBlueprint(OwnBlueprint):
     settled: Head | None = None
     prepared: int = 0
     rendered: int = 0
+    faults: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     reports: dict[str, Sequence[HookCondition]] = field(default_factory=dict)
     uninstalled: list[str] = field(default_factory=list)
@@ -48,6 +49,9 @@ class FakeBlueprint(OwnBlueprint):
 
     def settle(self, head: Head) -> None:
         self.settled = head
+
+    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
+        self.faults.update(written)
 
     def attempt_digest(self, digest: str) -> str:
         return f"{digest}.{self.attempt}"

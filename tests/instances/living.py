@@ -73,6 +73,7 @@ class GatedBlueprint(FakeBlueprint):
     tried: int = 0
     prepared: Any = None
     unmatched: tuple[str, ...] = ()
+    unknown_fields: tuple[str, ...] = ()
     has_read_head: bool = True
     given_up: Any = field(default_factory=GivenUp)
     installed: Head | None = None

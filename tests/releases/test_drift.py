@@ -293,3 +293,14 @@ async def test_lost_mark_is_drift(watched: Watched) -> None:
     watched.drift.track(watched.world.identity, [marked], "repair")
     await watched.world.edit(MAP, {"metadata": {"labels": {"hookrunner.io/addon": None}}})
     assert await watched.after(10) == ["default/ConfigMap/a /metadata/labels/hookrunner.io~1addon"]
+
+
+@pytest.mark.parametrize("mode", ["warn", "repair"])
+async def test_field_that_the_server_does_not_know_is_no_drift(watched: Watched, mode: modules.Drift) -> None:
+    wrong = deepcopy(DEPLOYMENT)
+    wrong["spec"]["repicas"] = 2
+    await watched.world.apply(DEPLOYMENT)
+    watched.follow(wrong, mode=mode)
+    assert await watched.after(10) == []
+    await watched.world.edit(DEPLOYMENT, {"spec": {"replicas": 5}})
+    assert await watched.after(10) == ["default/Deployment/web /spec/replicas"]

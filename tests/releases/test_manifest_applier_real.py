@@ -176,3 +176,38 @@ async def test_missing_right_is_reported_and_other_objects_are_written(
         objects, ReleaseId("r", namespace), {}, OPTIONS
     )
     assert (counts.created, counts.changed + counts.unchanged) == (2, 1)
+
+
+def app(**more: Any) -> Any:
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": deployment(**more)}
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+async def test_what_a_patch_must_not_set_is_the_fault_of_its_object(
+    applier: ManifestApplier, namespace: str, is_installed: bool
+) -> None:
+    release, good = ReleaseId("r", namespace), app()
+    last = by_id(good, identity=release) if is_installed else {}
+    await applier.apply([good] * is_installed, release, {}, OPTIONS)
+    options = ReleaseOptions(unpatched={("apps", "Deployment", namespace, "d"): good})
+    limits = {"limits": {"memory": "300MiB"}}
+    for bad, text in ((app(repicas=2), "did you mean 'replicas'"), (app(template=limited(limits)), "quantities")):
+        with pytest.raises(ReleaseFailed, match=text) as caught:
+            await applier.apply([bad], release, last, options)
+        assert caught.value.invalid == (f"{namespace}/Deployment/d",)
+
+
+def limited(resources: Any) -> Any:
+    container = {"name": "a", "image": "i", "resources": resources}
+    return template() | {"spec": {"containers": [container]}}
+
+
+async def test_unknown_fields_of_a_template_are_reported(applier: ManifestApplier, namespace: str) -> None:
+    release, wrong = ReleaseId("r", namespace), app(repicas=2)
+    await applier.apply([wrong], release, {}, OPTIONS)
+    expected = {f"{namespace}/Deployment/d": ".spec.repicas (did you mean 'replicas'?)"}
+    assert applier.take_faults(release) == expected
+    await applier.apply(
+        [wrong | {"spec": deployment(repicas=2, replicas=0)}], release, by_id(wrong, identity=release), OPTIONS
+    )
+    assert applier.take_faults(release) == expected

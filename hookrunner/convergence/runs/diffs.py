@@ -19,9 +19,10 @@ from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, ReleaseId, must_stay, object_id, owned
-from hookrunner.releases.objects import apply_refusals
+from hookrunner.releases.objects import apply_refusals, tolerant_writes
 from hookrunner.releases.objects.object_marks import is_ignored, with_marks
 from hookrunner.releases.objects.object_writer import ObjectWrite
+from hookrunner.releases.objects.tolerant_writes import accept_unpatched
 from kubetypes.json_values import JSON
 
 NO_DIFF = "No diff found"
@@ -101,7 +102,8 @@ class Diffs:
         ref = ObjectRef(resource, id.namespace, id.name)
         try:
             if last is None:
-                return (await writes.apply(self._client, ref, body, _FORCED)).json
+                accept = accept_unpatched(body, release.options.without_patches(resource, body["metadata"]))
+                return (await tolerant_writes.apply(self._client, ref, body, _FORCED, accept)).answer
             patch = _merge_patch(release.sent(last, resource), body)
             return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
         except NotFound:

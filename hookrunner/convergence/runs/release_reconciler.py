@@ -310,6 +310,9 @@ class ReleaseReconciler:
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(head.name)
             self._helm.drift.mark_repaired(identity, drifted)
+        faults = self._helm.releases.take_faults(*self.locator.identity(state.module))
+        if state.blueprint:
+            state.blueprint.note_faults(faults, objects)
         self.tracker.track(state.module, head, self.options(state), objects)
 
     def _blueprint(self, state: ModuleState) -> Blueprint:

@@ -48,7 +48,8 @@ def disputes(message: str) -> list[Dispute]:
 
 
 def sets(value: JSON, path: str) -> bool:
-    """Does an object have a value at the path as the API server writes it, such as `.spec.ports[port=80].name`?
+    """Does an object have a value at the path as the API server writes it, such as `.spec.ports[port=80].name`? `[*]`
+    stands for any item of a list.
 
     Keys of maps may contain dots, so it is the object that says where a key ends. Of the keys of a list's item only
     those count that the item has: the others were filled in by the server.
@@ -71,6 +72,9 @@ def split_bracket(path: str) -> tuple[str, str]:
 
 def items(value: list[JSON], inside: str) -> Iterator[JSON]:
     """The items of a list that `[…]` selects: by index, by value (`="a"`) or by keys (`name="a",port=80`)."""
+    if inside == "*":
+        yield from value
+        return
     if inside.isdecimal():
         yield from value[int(inside) : int(inside) + 1]
         return
@@ -106,6 +110,9 @@ _UNTYPED = re.compile(r"^failed to create typed patch object \(.*?\): (?:errors:
 _UNKNOWN = re.compile(r"\s*([.\[].*): field not declared in schema")
 _DUPLICATE = re.compile(r"\s*([.\[].*): duplicate entries for key (\[.*\])")
 
+_NOT_DECODED = re.compile(r'unknown field "((?:[^"\\]|\\.)*)"')
+_STRICT = re.compile(rf"strict decoding error: ({_NOT_DECODED.pattern}(?:, {_NOT_DECODED.pattern})*)\Z")
+
 
 class TemplateFault(NamedTuple):
     """An unknown field, or, with `key`, a list that has more than one item of this key."""
@@ -118,8 +125,10 @@ class TemplateFault(NamedTuple):
 
 
 def faults(message: str) -> list[TemplateFault]:
-    """The tolerated faults in a refusal; empty if it names others as well: a wrong type, for example, must be
-    corrected."""
+    """The tolerated faults in the refusal of an apply, or of a strict creation; empty if it names others as well: a
+    wrong type, for example, must be corrected."""
+    if strict := _STRICT.search(message):
+        return [TemplateFault(f".{field.removeprefix('.')}") for field in _NOT_DECODED.findall(strict[1])]
     match = _UNTYPED.match(message)
     lines = match[1].split("\n") if match else []
     known = [_UNKNOWN.fullmatch(line) or _DUPLICATE.fullmatch(line) for line in lines]

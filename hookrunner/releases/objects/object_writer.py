@@ -1,7 +1,7 @@
 """Writes one object of a release: creates, applies, recreates, adopts or deletes it. `StageRunner` works on all objects
 of one stage at the same time, and makes one error of all that failed.
 
-    runner = StageRunner()                             # at most 24 objects at once, for all who share it
+    runner = StageRunner(kinds)                        # at most 24 objects at once, for all who share it
     results = await runner.run(stage, work, StageProgress("applied", total=7, done=2))
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
@@ -32,6 +32,7 @@ from hookrunner.releases.manifest_objects import (
     ADOPT,
     MANAGER,
     RECREATE,
+    KindResolver,
     ObjectId,
     ReleaseId,
     has_no_foreign_fields,
@@ -40,7 +41,7 @@ from hookrunner.releases.manifest_objects import (
     to_applied,
     was_written,
 )
-from hookrunner.releases.objects import apply_refusals
+from hookrunner.releases.objects import apply_refusals, tolerant_writes
 from hookrunner.releases.objects.object_marks import (
     as_adopted,
     as_created,
@@ -53,6 +54,7 @@ from hookrunner.releases.objects.object_marks import (
 )
 from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
 from hookrunner.releases.objects.object_remover import delete_object
+from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, described
 from kubetypes.json_values import JSON
 
 WriteResult = Literal["created", "changed", "unchanged"]
@@ -62,10 +64,11 @@ _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
 _AT_ONCE = 24
 _INVALID = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY))
-_WRONG_TYPE = "failed to create typed patch object"
+_WRONG_TYPE = ("failed to create typed patch object", "failed to convert new object")
 """Source: https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go"""
 
 Result = TypeVar("Result")
+Failure = KubeError | ReleaseFailed
 
 _LOG = log.get("releases.writing")
 _OWNERS_LOG = log.get("releases.owners")
@@ -74,7 +77,8 @@ _OWNERS_LOG = log.get("releases.owners")
 @dataclass(frozen=True, slots=True)
 class ObjectWrite:
     """`obj` is the object to send, with all marks, `last` the same object in our last manifest. With `dry_run` the API
-    server is asked, and nothing is changed."""
+    server is asked, and nothing is changed. `unpatched` is the object without the patches of an instance, None if none
+    has changed it."""
 
     resource: Resource
     obj: JSON
@@ -82,11 +86,18 @@ class ObjectWrite:
     last: JSON | None
     options: ReleaseOptions
     dry_run: bool = False
+    unpatched: JSON = None
 
     @property
     def ref(self) -> ObjectRef:
         """The object in the cluster."""
         return ObjectRef(self.resource, self.obj["metadata"].get("namespace", ""), self.obj["metadata"]["name"])
+
+    @property
+    def name(self) -> str:
+        """`<namespace>/<Kind>/<name>`, without the namespace for a kind that has none."""
+        parts = (self.ref.namespace, self.resource.kind, self.ref.name)
+        return "/".join(filter(None, parts))
 
     @property
     def may_adopt(self) -> bool:
@@ -117,9 +128,7 @@ class ObjectWrite:
     def adoption(self, metadata: JSON) -> Adoption:
         """The adoption, to be reported."""
         owner = owner_of(metadata)
-        namespace = self.obj["metadata"].get("namespace") or self.identity.namespace
-        name = f"{namespace}/{self.resource.kind}/{self.obj['metadata']['name']}"
-        return Adoption(name, str(owner) if owner else "")
+        return Adoption(self.name, str(owner) if owner else "")
 
 
 class ObjectWriter:
@@ -129,6 +138,7 @@ class ObjectWriter:
         self._client = client
         self._owners = owners
         self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
+        self._faults: defaultdict[ReleaseId, dict[str, str]] = defaultdict(dict)
 
     async def write(self, order: ObjectWrite) -> WriteResult:
         """Create or apply the object, whatever its live state is, and again if that changes meanwhile."""
@@ -147,13 +157,15 @@ class ObjectWriter:
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
         body = as_created(order.obj, order.identity, order.options.marks)
         try:
-            await writes.create(self._client, replace(order.ref, name=""), body, _options(order))
+            target, accept = replace(order.ref, name=""), accept_unpatched(order.obj, order.unpatched)
+            written = await tolerant_writes.create(self._client, target, body, _options(order), accept)
         except AlreadyExists:
             return None
         except ApiError as error:  # of a Service that exists, its address is refused before its name
             if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or not await self._exists(order):
                 raise
             return None
+        self._note_faults(order, written)
         return "created"
 
     async def _exists(self, order: ObjectWrite) -> bool:
@@ -241,17 +253,12 @@ class ObjectWriter:
         return await self._apply(order, metadata["uid"], replace(options, force=True))
 
     async def _apply(self, order: ObjectWrite, uid: str, options: WriteOptions) -> JSON:
-        """Apply the object without tolerated faults of the template. The server names such faults in several steps."""
+        """Apply the object without tolerated faults of the template."""
         body = order.obj | {"metadata": order.obj["metadata"] | {"uid": uid}}
-        for _ in range(_ATTEMPTS):
-            try:
-                return (await writes.apply(self._client, order.ref, body, options)).json
-            except ApiError as error:
-                if not (faults := apply_refusals.faults(error.raw)):
-                    raise
-            _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=", ".join(map(str, faults)))
-            body = apply_refusals.without_faults(body, faults)
-        return (await writes.apply(self._client, order.ref, body, options)).json
+        accept = accept_unpatched(order.obj, order.unpatched)
+        written = await tolerant_writes.apply(self._client, order.ref, body, options, accept)
+        self._note_faults(order, written)
+        return written.answer
 
     async def _recreate(self, order: ObjectWrite, metadata: JSON, error: ApiError) -> WriteResult | None:
         """Recreate an object after a refused change of immutable fields; None if another object was refused than the
@@ -273,6 +280,19 @@ class ObjectWriter:
         if reason:
             raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)
+
+    def _note_faults(self, order: ObjectWrite, written: TolerantWrite) -> None:
+        """Keep what was ignored of an object that was written."""
+        if order.dry_run:
+            return
+        text = described(order.obj, written.faults)
+        if text:
+            _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=text)
+        self._faults[order.identity][order.name] = text
+
+    def take_faults(self, identity: ReleaseId) -> dict[str, str]:
+        """What was ignored of each object that this release has written since the last call, empty for nothing."""
+        return self._faults.pop(identity, {})
 
     def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
         level = "warn" if adoption.owner else "info"
@@ -313,10 +333,11 @@ class StageProgress:
 
 
 class StageRunner:
-    """Bounds how many objects are worked on at once."""
+    """Bounds how many objects are worked on at once. `kinds` knows which failed objects have no namespace."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KindResolver) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._kinds = kinds
 
     async def run(
         self, stage: Sequence[ObjectId], work: Callable[[ObjectId], Awaitable[Result]], progress: StageProgress
@@ -335,22 +356,33 @@ class StageRunner:
         if len(done) < len(stage):
             pairs = zip(stage, results, strict=True)
             failed = {target: error for target, error in pairs if isinstance(error, KubeError | ReleaseFailed)}
-            raise _failure(progress, stage, failed)
+            raise _failure(
+                progress, [target for target in stage if target not in failed], await self._with_scopes(failed)
+            )
         return done
 
+    async def _with_scopes(self, failed: Mapping[ObjectId, Failure]) -> dict[ObjectId, Failure]:
+        """The failures with objects that show no namespace if their kind has none."""
+        return {await self._in_scope(target): error for target, error in failed.items()}
 
-def _failure(
-    progress: StageProgress, stage: Sequence[ObjectId], failed: Mapping[ObjectId, KubeError | ReleaseFailed]
-) -> ReleaseFailed:
+    async def _in_scope(self, target: ObjectId) -> ObjectId:
+        try:
+            resource = await self._kinds.resolve(target.api_version, target.kind)
+        except KubeError:
+            return target
+        return target if resource.namespaced else target._replace(namespace="")
+
+
+def _failure(progress: StageProgress, done: Sequence[ObjectId], failed: Mapping[ObjectId, Failure]) -> ReleaseFailed:
     """Names each kind of failure, because each may need another remedy, and all others unless there are many: the
     message is in logs, at `/readyz`, in `module list` and in the release's record."""
-    what, done = progress.what, [str(target) for target in stage if target not in failed]
-    rest = progress.total - progress.done - len(stage)
+    what = progress.what
+    rest = progress.total - progress.done - len(done) - len(failed)
     lines = [f"{len(failed)} of {progress.total} objects could not be {what}:"]
     shown = _chosen({target: str(error) for target, error in failed.items()})
     lines += [f"{target}: {failed[target]}" for target in shown]
     lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
-    others = {f"{what} before that": progress.done, "beside it": some(done), "not tried yet": rest}
+    others = {f"{what} before that": progress.done, "beside it": some([*map(str, done)]), "not tried yet": rest}
     lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
     brief = any(error.brief for error in failed.values())
     invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
@@ -366,7 +398,7 @@ def _is_invalid(error: KubeError | ReleaseFailed) -> bool:
     """Does the API server refuse what the object says? A field of a wrong type fails the conversion of a server-side
     apply, which the API server takes for a fault of its own (status 500)."""
     cause = error.__cause__ if isinstance(error, ReleaseFailed) else error
-    return isinstance(cause, ApiError) and (cause.status in _INVALID or _WRONG_TYPE in str(cause))
+    return isinstance(cause, ApiError) and (cause.status in _INVALID or any(text in str(cause) for text in _WRONG_TYPE))
 
 
 def _chosen(failed: Mapping[ObjectId, str]) -> list[ObjectId]:

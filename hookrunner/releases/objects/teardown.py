@@ -96,7 +96,7 @@ class Teardown:
         self._kinds = kinds
         self._contents = contents
         self._remover = ObjectRemover(client, kinds)
-        self._stages = StageRunner()
+        self._stages = StageRunner(kinds)
 
     async def delete(
         self, ids: Collection[ObjectId], identity: ReleaseId, options: ReleaseOptions, patience: float

@@ -9,20 +9,22 @@ import orjson
 import pytest
 
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.errors import KubeError
+from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.writes import ObjectRef
+from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import NEVER_PRUNED, ObjectMarks, ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import MANAGER, KindResolver, ReleaseId, object_id, owned
 from tests.controlplane.cluster import Cluster
 from tests.fakes.second_writer import overtaken_client
 from tests.fakes.transports import all_closed
 from tests.kube.real import client_of
 from tests.kube.server import api_server
+
+FORCED = WriteOptions(MANAGER, force=True)
 
 
 @pytest.fixture
@@ -157,3 +159,17 @@ async def test_what_kubectl_has_noted_of_a_secret_is_not_shown() -> None:
         diffs = Diffs(client, Discovery(client))
         for wanted in ([], [secret("s", a="other")], [secret("s", a="hunter22", b="other")]):
             assert leaked(await diffs.of(identity, wanted, [known]), "hunter22", "other") == []
+
+
+async def test_unknown_field_of_a_template_is_no_difference_and_of_a_patch_an_error(
+    client: Client, namespace: str
+) -> None:
+    discovery, identity = Discovery(client), ReleaseId("d", namespace)
+    diffs, good, wrong = Diffs(client, discovery), deployment("one:1"), deployment("one:1")
+    wrong["spec"]["repicas"] = 2
+    resource = await discovery.resolve("apps/v1", "Deployment")
+    await writes.apply(client, ObjectRef(resource, namespace, "d"), owned(good, resource, identity), FORCED)
+    assert changes(await diffs.of(identity, [wrong], [good])) == []
+    patched = ReleaseOptions(unpatched={("apps", "Deployment", namespace, "d"): good})
+    with pytest.raises(ReleaseFailed, match="a patch sets"):
+        await diffs.of(identity, [wrong], [good], patched)

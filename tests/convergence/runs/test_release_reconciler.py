@@ -108,6 +108,9 @@ class Records(Releases):
         kept, self.kept = self.kept, ()
         return kept
 
+    def take_faults(self, name: str, namespace: str) -> dict[str, str]:
+        return {}
+
     def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones
 

@@ -1,0 +1,89 @@
+"""Fields that the API server does not know: ignored when a template sets them, refused when a patch does."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
+from hookrunner.model.releases import ReleaseOptions
+from hookrunner.releases.manifest_applier import ManifestApplier
+from hookrunner.releases.manifest_objects import KindResolver
+from kubesandbox.sandbox import Sandbox
+from tests.releases.test_manifest_applier import OPTIONS, RELEASE, by_id, deployment, writes
+
+KEY = ("apps", "Deployment", "default", "d")
+REPLICAS = ".spec.repicas (did you mean 'replicas'?)"
+
+
+@pytest.fixture
+def applier(client: Client) -> ManifestApplier:
+    return ManifestApplier(client, KindResolver(Discovery(client)))
+
+
+def misspelt() -> Any:
+    obj = deployment()
+    obj["spec"]["repicas"] = 2
+    return obj
+
+
+def in_container() -> Any:
+    obj = deployment()
+    obj["spec"]["template"]["spec"]["containers"][0]["resource"] = {}
+    return obj
+
+
+def patched(template: Any) -> ReleaseOptions:
+    return ReleaseOptions(unpatched={KEY: template})
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+async def test_misspelt_field_of_a_template_is_ignored_and_reported(
+    applier: ManifestApplier, is_installed: bool
+) -> None:
+    before = [deployment()] if is_installed else []
+    await applier.apply(before, RELEASE, {}, OPTIONS)
+    await applier.apply([misspelt()], RELEASE, by_id(*before), OPTIONS)
+    assert applier.take_faults(RELEASE) == {"default/Deployment/d": REPLICAS}
+    await applier.apply([deployment("b", **{"hookrunner.io/recreate": "true"})], RELEASE, by_id(misspelt()), OPTIONS)
+    assert applier.take_faults(RELEASE) == {"default/Deployment/d": ""}
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+@pytest.mark.parametrize(
+    ("obj", "text"), [(misspelt(), REPLICAS), (in_container(), "resource (did you mean 'resources'?)")]
+)
+async def test_misspelt_field_of_a_patch_is_refused_before_anything_is_written(
+    applier: ManifestApplier, sandbox: Sandbox, is_installed: bool, obj: Any, text: str
+) -> None:
+    before = [deployment()] if is_installed else []
+    await applier.apply(before, RELEASE, {}, OPTIONS)
+    sandbox.faults.requests.clear()
+    with pytest.raises(ReleaseFailed, match="a patch sets what a Deployment does not have") as caught:
+        await applier.apply([obj], RELEASE, by_id(*before), patched(deployment()))
+    assert text in str(caught.value)
+    assert caught.value.invalid == ("default/Deployment/d",)
+    assert all("fieldValidation=Strict" in line or line.startswith("PATCH") for line in writes(sandbox))
+
+
+async def test_field_that_the_template_has_already_is_not_the_fault_of_its_patch(applier: ManifestApplier) -> None:
+    obj = in_container()
+    obj["spec"]["template"]["spec"]["containers"].insert(0, {"name": "first", "image": "i"})
+    await applier.try_out([obj], RELEASE, {}, patched(in_container()))
+    await applier.apply([obj], RELEASE, {}, patched(in_container()))
+    assert "resource" in applier.take_faults(RELEASE)["default/Deployment/d"]
+
+
+async def test_dry_run_refuses_a_misspelt_field_of_a_patch(applier: ManifestApplier) -> None:
+    with pytest.raises(ReleaseFailed, match="a patch sets"):
+        await applier.try_out([misspelt()], RELEASE, {}, patched(deployment()))
+
+
+async def test_refused_object_without_a_namespace_is_named_without_one(applier: ManifestApplier) -> None:
+    role: Any = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
+    wrong = copy.deepcopy(role) | {"rules": "all"}
+    with pytest.raises(ReleaseFailed, match="\nClusterRole/r: ") as caught:
+        await applier.apply([wrong], RELEASE, {}, OPTIONS)
+    assert caught.value.invalid == ("ClusterRole/r",)
