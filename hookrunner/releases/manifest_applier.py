@@ -42,10 +42,9 @@ from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObj
 from hookrunner.releases.objects.object_writer import (
     ObjectWrite,
     ObjectWriter,
-    StageProgress,
-    StageRunner,
     WriteResult,
 )
+from hookrunner.releases.objects.stage_runner import StageProgress, StageRunner
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

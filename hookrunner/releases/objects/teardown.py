@@ -29,7 +29,7 @@ from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
 from hookrunner.releases.objects.object_marks import CREATED, has_owner, is_adopted, without_marks, without_release
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
-from hookrunner.releases.objects.object_writer import StageProgress, StageRunner
+from hookrunner.releases.objects.stage_runner import StageProgress, StageRunner
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")

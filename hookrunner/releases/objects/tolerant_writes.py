@@ -88,12 +88,15 @@ def accept_unpatched(obj: JSON, unpatched: JSON) -> Accept:
 
 
 def _require_unpatched(obj: JSON, faults: Iterable[TemplateFault], unpatched: JSON, cause: ApiError) -> None:
-    """A patch may shift items of lists, so that a number stands for any item."""
-    brought = [
-        fault for fault in faults if not fault.key and not apply_refusals.sets(unpatched, _INDEX.sub("[*]", fault.path))
-    ]
+    brought = [fault for fault in faults if not fault.key and is_brought_in(fault.path, unpatched)]
     if brought:
         raise ReleaseFailed(f"a patch sets what a {obj['kind']} does not have: {described(obj, brought)}") from cause
+
+
+def is_brought_in(path: str, unpatched: JSON) -> bool:
+    """Does a field come from a patch of this object? A patch may shift items of lists, so that a number stands for any
+    item."""
+    return not apply_refusals.sets(unpatched, _INDEX.sub("[*]", path))
 
 
 def described(obj: JSON, faults: Iterable[TemplateFault]) -> str:
