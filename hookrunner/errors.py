@@ -131,7 +131,7 @@ class BadAddon(BadConfig):
     """An addon cannot be offered as it is written: directory, `addon.yaml`, the schema of its own fields."""
 
 
-PatchReason = Literal["NoMatch", "Ambiguous", "MergeFailed", "NotAllowed"]
+PatchReason = Literal["NoMatch", "Ambiguous", "MergeFailed", "NotAllowed", "SchemaInvalid"]
 
 
 class BadPatch(BadConfig):

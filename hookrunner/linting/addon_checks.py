@@ -8,24 +8,31 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner import safe_files
 from hookrunner.addons.addon_crd import read_object_schema, read_spec_schema
 from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.files.definition_rules import broken_rules, unchecked_rules
 from hookrunner.addons.gates import cyclic_addons
-from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.charts.chart_files import CRDS
 from hookrunner.errors import BadChart, BadInput, BadPatch, BadValues, MissingValue, PackageError, RenderFailed
 from hookrunner.linting import served_kinds
+from hookrunner.linting.addon_instances import (
+    default_instance,
+    example_instance,
+    named_like,
+    sample_instances,
+    shared_objects,
+)
 from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml
 from hookrunner.linting.modules.text_checks import TextSubject, check_texts
 from hookrunner.linting.text_fields import SectionRules
+from hookrunner.manifests import object_fields
 from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.status import some
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.packages.channels import parse_channel
 from hookrunner.packages.directory_source import PACKAGES, DirectorySource, list_channels
@@ -37,7 +44,10 @@ from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema_files import SPEC, Schemas
 from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
-from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
+from kubetypes.yaml_values import BadDocument
+
+_NOT_BUILT = "the package was not built here, also not with example.yaml or tests/*.in.yaml"
+_TWO_NAMES = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +175,56 @@ def check_cycle(addon: Addon, addons: Iterable[Addon]) -> Iterator[ModuleRemark]
 
 
 async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, scratch: Path) -> CheckedBuild:
-    """Build the package for an instance that sets nothing, and look at its objects."""
-    path = package_path(addon, package.version)
-    try:
-        built = await builder.build(_request(addon, package, unpack_package(package, scratch)))
-    except (BadValues, MissingValue) as error:
-        remark = ModuleRemark(path, code="needs-values", text=f"{error}: the package was not built here")
-    except RenderFailed as error:
-        remark = ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")
-    except (BadChart, BadPatch) as error:
-        remark = ModuleRemark(path, code="chart-refused", text=str(error))
-    else:
-        remarks = (*_check_kinds(addon, package, built), *_check_application(path, built))
-        return CheckedBuild(remarks, built.rendered.objects)
-    return CheckedBuild((remark,))
+    """Build the package for the first sample instance whose values suffice, and look at its objects."""
+    path, lacking = package_path(addon, package.version), ""
+    directory = unpack_package(package, scratch)
+    for instance in sample_instances(addon):
+        try:
+            built = await builder.build(_request(addon, package, directory, instance))
+        except (BadValues, MissingValue) as error:
+            lacking = lacking or f"{error}: {_NOT_BUILT}"
+            continue
+        except RenderFailed as error:
+            remark = ModuleRemark(path, code="render-failed", text=f"cannot be built with default values: {error}")
+        except (BadChart, BadPatch) as error:
+            remark = ModuleRemark(path, code="chart-refused", text=str(error))
+        else:
+            remarks = (
+                *_check_kinds(addon, package, built),
+                *_check_fields(addon, package, built),
+                *_check_application(path, built),
+                *await _check_names(addon, package, builder, _request(addon, package, directory, instance)),
+            )
+            return CheckedBuild(remarks, built.rendered.objects)
+        return CheckedBuild((remark,))
+    return CheckedBuild((ModuleRemark(path, code="needs-values", text=lacking),))
+
+
+async def _check_names(
+    addon: Addon, package: Package, builder: ObjectBuilder, request: BuildRequest
+) -> Iterator[ModuleRemark]:
+    """A remark if two instances in one namespace would have the same objects."""
+    if addon.instances == "one":
+        return iter(())
+    directory, lists = request.directory, list[Sequence[JSON]]()
+    for name in _TWO_NAMES:
+        asked = _request(addon, package, directory, named_like(addon, request.instance, name))
+        lists.append((await builder.build(asked)).rendered.objects)
+    shared = shared_objects(*lists)
+    text = (
+        f"two instances would have the same objects: {some([*map(str, shared)])}; put `.addon.name` into their names,"
+        " or write `instances: one` in addon.yaml"
+    )
+    return iter([ModuleRemark(package_path(addon, package.version), code="name-constant", text=text)] * bool(shared))
+
+
+def _check_fields(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:
+    """A remark for each field that Kubernetes does not know."""
+    objects = [*built.rendered.objects, *(hook.obj for hook in built.rendered.hooks)]
+    for unknown, text in (problem for obj in objects for problem in object_fields.problems(obj)):
+        word = f"{unknown.name}:".encode()
+        file = next((path for path, data in package.files.items() if word in data), "")
+        yield ModuleRemark(package_path(addon, package.version, file), code=object_fields.CODE, text=text)
 
 
 async def check_package_texts(
@@ -191,7 +237,7 @@ async def check_package_texts(
         request = _request(addon, package, directory)
     except BadValues:
         try:
-            request = _request(addon, package, directory, _example(addon))
+            request = _request(addon, package, directory, example_instance(addon))
         except (BadValues, BadInput, BadDocument, OSError):
             return []
 
@@ -223,26 +269,12 @@ def _rules(addon: Addon, schemas: Schemas, request: BuildRequest) -> list[Sectio
     return rules
 
 
-def _example(addon: Addon) -> Instance:
-    """The instance of example.yaml. Raises BadInput, BadDocument, OSError."""
-    document = next(documents(safe_files.read(addon.directory / "example.yaml"), YAML_1_2), None)
-    require_kind(addon, document)
-    return read_instance(addon, document)
-
-
 def _request(addon: Addon, package: Package, directory: Path, instance: Instance | None = None) -> BuildRequest:
     """The request of a first install. Whether the package fits this cluster and this hookrunner is not asked: it may be
     meant for others."""
     chosen = ChosenPackage(ResolvedVersion(package.version), package, directory)
     prepared = PreparedBuild(addon, instance or default_instance(addon), chosen, stock_capabilities())
     return prepared.request(prepared.own_values(), BuildTerms(quotes=True))
-
-
-def default_instance(addon: Addon) -> Instance:
-    """An instance that sets nothing."""
-    kind = addon.object
-    metadata = {"name": "default"} | ({"namespace": "default"} if kind.namespaced else {})
-    return read_instance(addon, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": {}})
 
 
 def _check_application(path: str, built: BuiltRelease) -> Iterator[ModuleRemark]:

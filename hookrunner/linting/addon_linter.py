@@ -24,8 +24,8 @@ from hookrunner.linting.addon_checks import (
     check_placeholders,
     check_rules,
     check_source,
-    default_instance,
 )
+from hookrunner.linting.addon_instances import default_instance
 from hookrunner.linting.addon_patches import check_patch_rules
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.hook_linter import Linted, Linter

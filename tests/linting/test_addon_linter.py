@@ -52,6 +52,21 @@ BAD = [
         "openapi/spec.yaml:2",
         "boolean",
     ),
+    (
+        "openapi/spec.yaml",
+        "type: object\nproperties:\n  greeting: {type: string, default: Hello}\nrequired: [greting]\n",
+        "schema-slip",
+        "openapi/spec.yaml:4",
+        "did you mean 'greeting'?",
+    ),
+    (
+        f"{PACKAGE}/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndatta: {text: __GREETING__ __NODES__}\n",
+        "field-unknown",
+        f"{PACKAGE}/config.yaml:1",
+        "did you mean 'data'?",
+    ),
+    ("addon.yaml", GOOD["addon.yaml"] + "instances: many\n", "name-constant", f"{PACKAGE}:1", "`.addon.name`"),
     ("channels/stable", "manifests: 5\n", "channel-refused", "channels/stable:1", "must be of type array"),
     ("addon.yaml", GOOD["addon.yaml"] + "channel: next\n", "channel-refused", "channels/next:1", "does not exist"),
     ("channels/stable", "manifests:\n- version: 1.0.1\n", "package-missing", "channels/stable:2", "there are 1.0.0"),
@@ -133,6 +148,25 @@ async def test_package_that_needs_hooks_is_no_mistake(addons: AddonLinter, tmp_p
     assert [finding.code for finding in findings] == ["needs-values"]
 
 
+REQUIRED = "type: object\nproperties: {greeting: {type: string}}\nrequired: [greeting]\n"
+INSTANCE = "apiVersion: addons.x-k8s.io/v1alpha1\nkind: Web\nmetadata: {name: a, namespace: default}\n"
+
+
+@pytest.mark.parametrize("path", ["example.yaml", "tests/a.in.yaml"])
+async def test_package_is_built_with_the_values_of_samples(path: str, addons: AddonLinter, tmp_path: Path) -> None:
+    files = {"openapi/spec.yaml": REQUIRED, f"{PACKAGE}/config.yaml": GOOD[f"{PACKAGE}/config.yaml"] + "datta: {}\n"}
+    files[path] = INSTANCE + "spec: {greeting: Hello}\n"
+    findings = await lint(addons, tmp_path, **files)
+    assert [finding.code for finding in findings] == ["field-unknown"]
+
+
+async def test_values_that_a_case_expects_to_fail_are_not_used(addons: AddonLinter, tmp_path: Path) -> None:
+    files = {"openapi/spec.yaml": REQUIRED, "tests/a.error": "no\n"}
+    files["tests/a.in.yaml"] = INSTANCE + "spec: {greeting: Hello}\n"
+    findings = await lint(addons, tmp_path, **files)
+    assert [finding.code for finding in findings] == ["needs-values"]
+
+
 CHART = f"{PACKAGE}/Chart.yaml"
 TEMPLATE = f"{PACKAGE}/templates/config.yaml"
 CHART_FILES = {
@@ -195,7 +229,7 @@ async def test_an_addon_with_required_fields_is_tried_with_its_example(addons: A
     files = {**CHART_FILES, TEMPLATE: QUOTED.replace(".greeting | quote", ".greeting"), "openapi/spec.yaml": spec}
     assert [one.code for one in await lint(addons, tmp_path, **files)] == ["needs-values"]
     found = await lint(addons, tmp_path, **files, **{"example.yaml": example})
-    assert {one.code for one in found} == {"needs-values", "text-unquoted"}
+    assert {one.code for one in found} == {"text-unquoted"}
 
 
 def test_every_code_is_found_here_and_explained() -> None:

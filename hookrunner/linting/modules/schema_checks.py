@@ -23,8 +23,10 @@ from hookrunner.linting.modules.module_remarks import (
     of_rule,
     of_template,
 )
+from hookrunner.linting.modules.schema_words import check_words
 from hookrunner.linting.modules.text_checks import TextSubject, check_texts
 from hookrunner.linting.text_fields import SectionRules
+from hookrunner.manifests import object_fields
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import RenderedChart
 from hookrunner.modules.offline import Offline, stock_capabilities
@@ -39,6 +41,8 @@ from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 def check_schemas(directory: Path, schemas: Schemas, config: str = CONFIG) -> Iterator[ModuleRemark]:
     """Remarks on both schemas of a module or an addon; `config` is the file of what users set."""
     yield from check_enums(directory, config)
+    for name in (config, VALUES):
+        yield from check_words(directory, name)
     for name, schema in ((config, schemas.config), (VALUES, schemas.values)):
         if schema:
             yield from _defaults(directory, name, schema)
@@ -178,7 +182,11 @@ def check_objects(module: Module, rendered: RenderedChart) -> Iterator[ModuleRem
         api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
         if unserved := kinds.problem(api_version, kind, exact=True):
             path = _template(rendered, obj)
-            yield ModuleRemark(path, _kind_place(module, path, api_version, kind), kinds.CODE, unserved)
+            place = _place_of(module, path, f"kind: {kind}", f"apiVersion: {api_version}")
+            yield ModuleRemark(path, place, kinds.CODE, unserved)
+        for unknown, text in object_fields.problems(obj):
+            path = _template(rendered, obj)
+            yield ModuleRemark(path, _place_of(module, path, f"{unknown.name}:"), object_fields.CODE, text)
 
 
 def _template(rendered: RenderedChart, obj: JSON) -> str:
@@ -192,14 +200,14 @@ def _template(rendered: RenderedChart, obj: JSON) -> str:
     return next((path for path, text in templates if all(word in text for word in words)), "")
 
 
-def _kind_place(module: Module, path: str, api_version: str, kind: str) -> Position:
-    """Where the kind stands in its template, or else the version."""
+def _place_of(module: Module, path: str, *texts: str) -> Position:
+    """Where the first of these texts that begins a line of a template stands."""
     try:
         lines = safe_files.read_text(module.directory / path, errors="replace").splitlines()
     except OSError:
         return START
-    for words in (f"kind: {kind}", f"apiVersion: {api_version}"):
+    for words in texts:
         for number, line in enumerate(lines, 1):
-            if line.strip().startswith(words):
+            if line.strip(" -").startswith(words):
                 return number, line.index(words) + 1
     return START

@@ -23,7 +23,8 @@ from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion, resolve_version, version_request
 from hookrunner.charts.renderer import Renderer, RenderLimits
-from hookrunner.errors import BadInput, PackageError, RunBlocked
+from hookrunner.errors import BadInput, BadPatch, PackageError, RunBlocked
+from hookrunner.manifests import object_fields
 from hookrunner.manifests.object_metadata import Kind, scopes_of
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.manifests.sourced_object import SourcedObject
@@ -40,6 +41,7 @@ from hookrunner.packages.source_locations import (
     SourceOverrides,
     parse_location,
 )
+from hookrunner.releases.objects.tolerant_writes import is_brought_in
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookFindings, HookInputs, run_hooks
@@ -88,7 +90,8 @@ class AddonBench:
             _require_open(prepared.obstacle)
             findings, built = await self._build(prepared, cluster)
         _require_open(prepared.refusal_of(built))
-        notes = (*findings.notes, *built.unmatched, *filter(None, [prepared.untested]))
+        unknown = check_fields(built)
+        notes = (*findings.notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
         return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
 
     async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[HookFindings, BuiltRelease]:
@@ -99,6 +102,20 @@ class AddonBench:
         findings = await run_hooks(self.hooks, prepared.addon.directory, inputs, values, instance.unit)
         terms = replace(self.terms, read_scopes=scopes_in(cluster))
         return findings, await self.builder.build(prepared.request(values, terms))
+
+
+def check_fields(built: BuiltRelease) -> list[str]:
+    """Notes on fields of objects that Kubernetes does not know. Raises BadPatch for those that a patch has brought
+    in."""
+    notes, refused = list[str](), list[str]()
+    for obj in built.rendered.objects:
+        unpatched = built.patched.get(SourcedObject("", obj).identity)
+        for unknown, text in object_fields.problems(obj):
+            is_patched = unpatched is not None and is_brought_in(unknown.path, unpatched)
+            (refused if is_patched else notes).append(text)
+    if refused:
+        raise BadPatch("SchemaInvalid", f"a patch sets what does not exist: {'; '.join(refused)}")
+    return notes
 
 
 def scopes_in(cluster: Iterable[JSON]) -> ReadScopes:

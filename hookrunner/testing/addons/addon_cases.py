@@ -29,6 +29,8 @@ TESTS = "tests"
 """The directory in an addon for its cases."""
 _IN, _SIDE, _OUT, _ERROR = ".in.yaml", ".side_in.yaml", ".out.yaml", ".error"
 
+_NOTHING_EXPECTED = f"nothing is expected: there is neither {_OUT} nor {_ERROR} beside it; --update writes one"
+
 ObjectId = tuple[str, str, str, str]
 """apiVersion, kind, namespace, name."""
 
@@ -174,8 +176,9 @@ class AddonOutcome:
     def report(self) -> CaseReport:
         """The outcome for output."""
         case = self.case
+        notes = self.notes if case.expects else (*self.notes, _NOTHING_EXPECTED)
         return CaseReport(
-            case.path, case.addon.name, 1, case.name, case.expects, self.seconds, "", self.wrong, (), self.notes
+            case.path, case.addon.name, 1, case.name, case.expects, self.seconds, "", self.wrong, (), notes
         )
 
     def as_json(self) -> JSON:

@@ -49,7 +49,7 @@ BAD = [
     ),
     (
         CONFIG,
-        "properties: {zone: {}}\nrequired: [domain]",
+        "properties: {zone: {}, domain: {}}\nrequired: [domain]",
         "needs-values",
         "openapi/values.yaml:1",
         "domain is required",
@@ -67,6 +67,14 @@ BAD = [
         "value-lost",
         "values.yaml:2",
         "values under `dns`",
+    ),
+    (CONFIG, "properties:\n  zone:\n    minLenght: 1", "schema-slip", f"{CONFIG}:3", "did you mean 'minLength'?"),
+    (
+        "templates/dns.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dns}\ndatta:\n  zone: {{ .Values.dns.zone | quote }}",
+        "field-unknown",
+        "templates/dns.yaml:4",
+        "did you mean 'data'?",
     ),
     ("module.yaml", "requires:\n  modules:\n  - nope", "requires-unknown", "module.yaml:3", "not beside it"),
     (CONFIG, "properties:\n  zone:\n    type: {}", "module-refused", f"{CONFIG}:3", "must be one of"),

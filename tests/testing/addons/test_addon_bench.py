@@ -8,14 +8,15 @@ import pytest
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
 from hookrunner.addons.build_request import BuildTerms
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.charts.renderer import Renderer
-from hookrunner.errors import HookrunnerError, PackageError, RunBlocked
+from hookrunner.errors import BadPatch, HookrunnerError, PackageError, RunBlocked
 from hookrunner.manifests.program_runner import ProgramRunner
-from hookrunner.model.releases import Capabilities
+from hookrunner.manifests.sourced_object import VersionlessId
+from hookrunner.model.releases import Capabilities, RenderedChart
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.settings import own_environment
-from hookrunner.testing.addons.addon_bench import AddonBench, require_rules, scopes_in, with_definitions
+from hookrunner.testing.addons.addon_bench import AddonBench, check_fields, require_rules, scopes_in, with_definitions
 from hookrunner.testing.bench import Bench
 from kubetypes.json_values import JSON
 from tests.instances.blueprint_world import World
@@ -107,3 +108,22 @@ async def test_refusal_is_that_of_a_running_hookrunner(
     with pytest.raises(RunBlocked) as live:
         await blueprint.prepare()
     assert str(live.value) == str(refused.value)
+
+
+def built(*, before: JSON = None) -> BuiltRelease:
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}, "datta": {}}
+    patched = {VersionlessId("", "ConfigMap", "x", "a"): before} if before else {}
+    return BuiltRelease(RenderedChart("", (obj,), (), "", None), patched=patched)
+
+
+def test_unknown_field_of_the_package_is_noted() -> None:
+    for release in (built(), built(before={"datta": {}})):
+        (note,) = check_fields(release)
+        assert "ConfigMap a" in note
+        assert note.endswith("does not know .datta and ignores it; did you mean 'data'?")
+
+
+def test_unknown_field_of_a_patch_is_refused() -> None:
+    with pytest.raises(BadPatch, match="did you mean 'data'") as refused:
+        check_fields(built(before={"data": {}}))
+    assert refused.value.reason == "SchemaInvalid"

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.addons.addon_cases import AddonCase, case_differences, read_case, read_cases, update_case
+from hookrunner.testing.addons.addon_cases import (
+    AddonCase,
+    AddonOutcome,
+    case_differences,
+    read_case,
+    read_cases,
+    update_case,
+)
 from kubetypes.json_values import JSON
 
 INSTANCE = "apiVersion: a.io/v1\nkind: Web\nmetadata: {name: default}\n"
@@ -29,6 +36,14 @@ def reread(case: AddonCase) -> AddonCase:
 
 def test_case_without_expectation_is_stale(case: AddonCase) -> None:
     assert (case.name, case.expects, case.expected, case.error) == ("one", False, None, "")
+
+
+def test_case_without_expectation_passes_with_a_note(case: AddonCase) -> None:
+    report = AddonOutcome(case, 0.1, notes=("a hook said so",)).report
+    assert (report.passed, report.notes[0]) == (True, "a hook said so")
+    assert report.notes[1].startswith("nothing is expected: there is neither .out.yaml nor .error")
+    case.beside(".error").write_text("no")
+    assert AddonOutcome(reread(case), 0.1).report.notes == ()
 
 
 def test_objects_are_compared_in_any_order(case: AddonCase) -> None:
