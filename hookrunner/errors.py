@@ -233,6 +233,10 @@ class ReleaseFailed(HookrunnerError):
         super().__init__(message)
 
 
+class ObjectOwned(ReleaseFailed):
+    """Nothing else was wrong than objects that belong to others, and may not be adopted."""
+
+
 PackageReason = Literal[
     "Unreachable",
     "NotFound",

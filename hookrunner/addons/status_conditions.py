@@ -22,6 +22,7 @@ from hookrunner.errors import (
     HookFailed,
     HookrunnerError,
     KubeError,
+    ObjectOwned,
     PackageError,
     PatchFailed,
     ReleaseFailed,
@@ -290,6 +291,8 @@ def obstacle_of(error: Exception, patched: Collection[str] = ()) -> AddonObstacl
             return AddonObstacle(AddonPhase.PATCH_FAILED, "SchemaInvalid", str(error))
         case BadValues():
             return AddonObstacle(AddonPhase.RENDER_FAILED, "SpecInvalid", str(error))
+    if isinstance(error, ObjectOwned):
+        return AddonObstacle(AddonPhase.CONFLICT, "Owned", str(error))
     if isinstance(error, _HOOKS):
         return AddonObstacle(AddonPhase.RENDER_FAILED, "HookFailed", str(error))
     if isinstance(error, _WRITING):

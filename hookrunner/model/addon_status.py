@@ -35,7 +35,7 @@ Progress = Literal["reconciling", "stalled", ""]
 
 REASONS: dict[AddonPhase, dict[str, Progress]] = {
     AddonPhase.PENDING: {"Waiting": "reconciling"},
-    AddonPhase.CONFLICT: {"Duplicate": "stalled", "Exclusive": "stalled", "Namespace": "stalled"},
+    AddonPhase.CONFLICT: {"Duplicate": "stalled", "Exclusive": "stalled", "Namespace": "stalled", "Owned": "stalled"},
     AddonPhase.VERSION_MISMATCH: {
         "NoChannel": "stalled",
         "NoVersion": "stalled",

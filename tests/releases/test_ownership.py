@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import ObjectOwned, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Adoption, ReleaseOptions
@@ -150,6 +150,27 @@ async def test_the_objects_of_a_release_that_exists_are_never_taken(
         await applier.apply([configmap("a")], NEW, {}, ADOPT)
     assert "old/sh.helm.release.v1.demo.v1" in str(refused.value)
     assert await owner(client) == "old/demo"
+
+
+@pytest.mark.parametrize(
+    ("references", "name"),
+    [
+        ([], "the instance web.old.two of an addon"),
+        ([{"apiVersion": "x/v1", "kind": "Web", "name": "two", "uid": "1", "controller": True}], "Web two"),
+    ],
+)
+async def test_object_of_another_instance_is_not_taken_by_advice(
+    references: list[Any], name: str, applier: ManifestApplier, client: Client
+) -> None:
+    other = replace(wanted("d1", namespace="old"), name="web.old.two")
+    await started(client).reconcile(other)
+    marks = {"labels": {"hookrunner.io/addon": "web.old.two"}, "ownerReferences": references}
+    marks["annotations"] = {"meta.helm.sh/release-name": "web.old.two"}
+    patch = ApiCall("PATCH", f"{MAPS}/a", body={"metadata": marks}, content_type="application/merge-patch+json")
+    await client.send(patch)
+    with pytest.raises(ObjectOwned, match=f"it belongs to {name}, which exists: .*`.addon.name`") as refused:
+        await applier.apply([configmap("a")], NEW, {}, ADOPT)
+    assert "kubectl delete" not in str(refused.value)
 
 
 async def test_a_record_without_labels_is_a_record(applier: ManifestApplier, client: Client) -> None:

@@ -18,6 +18,7 @@ _INSTANCE_TITLES = ("INSTANCE", "NAMESPACE", "VERSION", "PHASE", "OBJECTS", "UPD
 _ADDON_TITLES = ("ADDON", "KIND", "GROUP", "CHANNEL", "INSTANCES", "DESCRIPTION")
 _VERSION_TITLES = ("VERSION", "KUBERNETES", "FITS", "CHANNELS", "DIGEST")
 _SHORT_DIGEST = 19
+_LONGEST_WHY = 200
 
 
 @click.command("list")
@@ -71,8 +72,13 @@ def _instance_cells(row: JSON, now: float) -> Iterator[str]:
     yield row["available"] or "-"
     yield str(row["revision"] or "-")
     yield age(now - row["created"]) if row["created"] else "-"
-    message = " ".join(row["message"].split()) if row["pinned"] or not row["healthy"] else ""
+    message = _cut(" ".join(row["message"].split())) if row["pinned"] or not row["healthy"] else ""
     yield "; ".join(filter(None, (unseen(row), message))) or "-"
+
+
+def _cut(why: str) -> str:
+    """The first words of a reason; `-o json` and the status have all."""
+    return why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…"
 
 
 @click.command("versions")

@@ -1,6 +1,6 @@
 """To which release an object belongs, and whether another may adopt it.
 
-    await owners.check_owner_absent(owner, adopter)             # raises ReleaseFailed with what to do
+    await owners.check_owner_absent(owner, adopter, metadata)             # raises ReleaseFailed with what to do
     check_unowned(adopter)
 
 An operator that has moved to another namespace, or a namespace that was deleted with its records, leaves objects whose
@@ -12,15 +12,22 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
+from hookrunner.errors import Denied, KubeError, NotFound, ObjectOwned, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
+from hookrunner.model.addons import ADDON_LABEL
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import ADOPT, RELEASE_NAMESPACE, ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
+from kubetypes.json_values import JSON
 
 _NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
+
+_REMEDY = (
+    "two instances may not have the same object. Names in the package must contain `.addon.name`, and those of other"
+    " namespaces `.addon.namespace`; or delete one of the two instances"
+)
 
 FRESH = 2.0
 """Seconds for which an answer is cached: hundreds of objects may name the same owner."""
@@ -75,12 +82,12 @@ class ReleaseOwners:
         self._records = [RecordStorage(client, driver) for driver in OTHER]
         self._answers: defaultdict[ReleaseId, _Answer] = defaultdict(_Answer)
 
-    async def check_owner_absent(self, owner: ReleaseId, adopter: Adopter) -> None:
-        """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object has no record any
-        more and the adopter may adopt its objects. Raises KubeError if the server cannot be asked."""
+    async def check_owner_absent(self, owner: ReleaseId, adopter: Adopter, metadata: JSON) -> None:
+        """Raise ReleaseFailed, with the reason and what to do, unless release `owner` of an object with this metadata
+        has no record any more and the adopter may adopt its objects. Raises KubeError if the server cannot be asked."""
         belongs = f"it belongs to release {owner}"
         if not owner.namespace:
-            raise ReleaseFailed(
+            raise ObjectOwned(
                 f"{belongs} of an unknown namespace: add its annotation {RELEASE_NAMESPACE}, or delete the object"
             )
         try:
@@ -90,14 +97,16 @@ class ReleaseOwners:
                 f"{belongs}, and it is unknown whether that still exists, so the object is not adopted: {error};"
                 f" grant the right to list secrets and configmaps in namespace {owner.namespace}"
             ) from error
+        if record and ADDON_LABEL in (metadata.get("labels") or {}):
+            raise ObjectOwned(f"it belongs to {_instance_of(owner, metadata)}, which exists: {_REMEDY}")
         if record:
-            raise ReleaseFailed(
+            raise ObjectOwned(
                 f"{belongs}, and two releases may not have the same object. That release has a record, {record}; if "
                 f"it is no longer maintained: kubectl delete secret,configmap -n {owner.namespace} "
                 f"-l owner=helm,name={owner.name}, then {adopter.command}"
             )
         if not adopter.allowed:
-            raise ReleaseFailed(f"{belongs}, which has no record any more: {adopter.ways}")
+            raise ObjectOwned(f"{belongs}, which has no record any more: {adopter.ways}")
 
     async def _record(self, owner: ReleaseId) -> str:
         """Find a record of a release, of either kind, as `Secret <namespace>/<name>`; empty without one. Raises Denied
@@ -130,7 +139,18 @@ class ReleaseOwners:
         return False
 
 
+def _instance_of(owner: ReleaseId, metadata: JSON) -> str:
+    """The instance of an addon to which an object belongs: by its owner reference, which objects of other namespaces
+    cannot have, else by its release."""
+    namespace = metadata.get("namespace")
+    for reference in metadata.get("ownerReferences") or ():
+        if reference.get("controller") and owner.name.endswith(f".{reference.get('name')}"):
+            place = f"{namespace}/" if namespace and f".{namespace}." in owner.name else ""
+            return f"{reference.get('kind')} {place}{reference['name']}"
+    return f"the instance {owner.name} of an addon"
+
+
 def check_unowned(adopter: Adopter) -> None:
     """Raise ReleaseFailed unless the release may adopt an object that belongs to none."""
     if not adopter.allowed:
-        raise ReleaseFailed(f"it exists already and belongs to no release: delete it, or {adopter.ways}")
+        raise ObjectOwned(f"it exists already and belongs to no release: delete it, or {adopter.ways}")

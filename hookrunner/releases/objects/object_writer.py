@@ -204,7 +204,7 @@ class ObjectWriter:
             check_unowned(_adopter(order, order.may_adopt))
         else:
             allowed = order.may_adopt or order.options.adopt_orphans
-            await self._owners.check_owner_absent(owner, _adopter(order, allowed))
+            await self._owners.check_owner_absent(owner, _adopter(order, allowed), metadata)
 
     async def _take_over_fields(self, order: ObjectWrite, metadata: JSON) -> JSON:
         """Turn all that `helm` has written into applied fields; the metadata afterwards."""

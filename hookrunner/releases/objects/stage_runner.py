@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
-from hookrunner.errors import ApiError, KubeError, ReleaseFailed
+from hookrunner.errors import ApiError, KubeError, ObjectOwned, ReleaseFailed
 from hookrunner.kube import refusals
 from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId
@@ -83,14 +83,23 @@ def _failure(progress: StageProgress, done: Sequence[ObjectId], failed: Mapping[
     rest = progress.total - progress.done - len(done) - len(failed)
     lines = [f"{len(failed)} of {progress.total} objects could not be {what}:"]
     shown = _chosen({target: str(error) for target, error in failed.items()})
-    lines += [f"{target}: {failed[target]}" for target in shown]
+    lines += _grouped({target: str(failed[target]) for target in shown})
     lines += [f"and {len(failed) - len(shown)} more, for the same reasons or others"] * (len(failed) > len(shown))
     others = {f"{what} before that": progress.done, "beside it": some([*map(str, done)]), "not tried yet": rest}
     lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
     brief = any(error.brief for error in failed.values())
     invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
     lacks_rights = all(_lacks_rights(error) for error in failed.values())
-    return ReleaseFailed("\n".join(filter(None, lines)), brief, invalid, lacks_rights)
+    kind = ObjectOwned if all(isinstance(error, ObjectOwned) for error in failed.values()) else ReleaseFailed
+    return kind("\n".join(filter(None, lines)), brief, invalid, lacks_rights)
+
+
+def _grouped(failed: Mapping[ObjectId, str]) -> list[str]:
+    """A line for each reason, with all objects that failed for it."""
+    objects: dict[str, list[str]] = {}
+    for target, reason in failed.items():
+        objects.setdefault(reason, []).append(str(target))
+    return [f"{', '.join(names)}: {reason}" for reason, names in objects.items()]
 
 
 def _lacks_rights(error: KubeError | ReleaseFailed) -> bool:

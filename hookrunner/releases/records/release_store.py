@@ -341,5 +341,5 @@ def naming_release(release: ReleaseHistory) -> Iterator[None]:
     except (KubeError, ReleaseFailed) as error:
         text = f"release {release.namespace}/{release.name}: {error}"
         if isinstance(error, ReleaseFailed):
-            raise ReleaseFailed(text, error.brief, error.invalid, error.lacks_rights) from error
+            raise type(error)(text, error.brief, error.invalid, error.lacks_rights) from error
         raise ReleaseFailed(text, error.brief, lacks_rights=refusals.lacks_rights(error)) from error

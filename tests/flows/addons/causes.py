@@ -71,6 +71,10 @@ def _refused(name: str, words: str, change: JSON) -> Cause:
     return Cause(name, "Applying", "ApplyFailed", words, change, ("ApplyFailed",))
 
 
+def _owned(name: str, words: str, change: JSON) -> Cause:
+    return Cause(name, "Conflict", "Owned", words, change, ("Conflict",))
+
+
 def _failed(name: str, reason: str, words: str, version: str, **more: JSON) -> Cause:
     return Cause(name, "Failed", reason, words, {"version": version} | more, ("Applied", "Failed"), version=version)
 
@@ -130,10 +134,10 @@ CAUSES = (
     _spoilt("wrong-type", "SchemaInvalid", "of-wrong-type", {"patches": _patch("of-wrong-type", data={"text": 3})}),
     _refused("refused", "no key", {"version": "refused"}),
     _refused("unknown", "Unknown", {"version": "unknown"}),
-    _refused("of-module", "alpha", {"version": "taken", "text": "module", "adopt": True}),
-    _refused("of-helm", "other", {"version": "taken", "text": "helm", "adopt": True}),
+    _owned("of-module", "alpha", {"version": "taken", "text": "module", "adopt": True}),
+    _owned("of-helm", "other", {"version": "taken", "text": "helm", "adopt": True}),
     _refused("of-owner", "owner", {"version": "taken", "text": "owner", "adopt": True}),
-    _refused("of-users", "adopt", {"version": "taken", "text": "user"}),
+    _owned("of-users", "adopt", {"version": "taken", "text": "user"}),
     _failed("stuck", "ObjectsFailed", "Deployment", "stuck"),
     _failed("job", "ObjectsFailed", "Job", "job"),
     _failed("late", "TimedOut", "after 1 s: Deployment", "late", timeout="1s"),
