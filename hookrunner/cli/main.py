@@ -143,6 +143,7 @@ class _AddonCommands(LazyGroup):
         "config": ("addons.addon_commands", "addon_config", "Show what the author of an instance has set."),
         "render": ("addons.addon_commands", "addon_render", "Print an instance's objects, or how they would change."),
         "rollback": ("addons.addon_commands", "addon_rollback", "Bring an earlier revision of an instance back."),
+        "objects": ("addons.addon_commands", "addon_objects", "Show an instance's objects, each with its health."),
         "patches": (
             "addons.addon_commands",
             "addon_patches",

@@ -94,6 +94,16 @@ class InstanceDump:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectDump:
+    """One object of an instance's release, such as `Deployment kube-system/coredns`, its status (a word of kstatus) and
+    what is wrong with it."""
+
+    object: str
+    status: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionDump:
     """One revision of an instance's release. `status` is Helm's word for it; `note` is `pinned` or `rolled-back` for
     one that was restored, else empty."""

@@ -80,6 +80,7 @@ def test_list_says_why_an_older_version_runs(endpoint: Endpoint, command: Comman
         ),
         (("config", "coredns/default"), "GET /addon/coredns/default/config.yaml"),
         (("patches", "coredns/default", "-o", "json"), "GET /addon/coredns/default/patches.json"),
+        (("objects", "coredns/default", "-o", "json"), "GET /addon/coredns/default/objects.json"),
         (("snapshots", "coredns/default"), "GET /addon/coredns/default/snapshots.yaml"),
         (("render", "coredns/default"), "GET /addon/coredns/default/render"),
         (("render", "-n", "a", "coredns/default"), "GET /addon/coredns/default/render?namespace=a"),
@@ -94,6 +95,20 @@ def test_commands_print_what_their_page_answers(
     endpoint.answers[path] = "answer\n"
     ended = command("addon", *arguments, *at(endpoint))
     assert (ended.code, ended.out, [line[:2] for line in endpoint.asked]) == (0, "answer\n", [(method, path)])
+
+
+def test_objects_are_a_table_with_their_health(endpoint: Endpoint, command: Command) -> None:
+    rows = [
+        {"object": "Service dns/a", "status": "Current", "message": ""},
+        {"object": "Deployment dns/a", "status": "InProgress", "message": "0 of 1 ready"},
+    ]
+    endpoint.answers["/addon/coredns/default/objects.json"] = orjson.dumps({"objects": rows}).decode()
+    ended = command("addon", "objects", "coredns/default", *at(endpoint))
+    assert [line.split(maxsplit=3) for line in ended.out.splitlines()] == [
+        ["OBJECT", "STATUS", "WHY"],
+        ["Service", "dns/a", "Current", "-"],
+        ["Deployment", "dns/a", "InProgress", "0 of 1 ready"],
+    ]
 
 
 def test_explained_values_are_a_table(endpoint: Endpoint, command: Command) -> None:
@@ -211,6 +226,7 @@ def test_completion_is_silent_without_a_running_hookrunner(tmp_path: Path, monke
         "config",
         "render",
         "rollback",
+        "objects",
         "patches",
         "snapshots",
         "versions",

@@ -78,6 +78,7 @@ RUNNING = {
     "addon values thing/x": "text: two",
     "addon config thing/x": "text: two",
     "addon render thing/x --diff": "No diff found",
+    "addon objects thing/x": "ConfigMap default/.* +Current",
     "addon patches thing/x": r"\[\]",
     "addon snapshots thing/x": r"\{\}",
     "addon versions thing": r"2\.0\.0",

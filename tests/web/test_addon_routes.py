@@ -12,7 +12,7 @@ from hookrunner.errors import PackageError, ReleaseFailed, RenderFailed
 from hookrunner.model.addons import Addon, AddonObject, RejectedAddon
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.status import InstanceDump, RevisionDump, SnapshotDump
+from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import OverTcp, Parameters, Views, application
 from hookrunner.web.views.addon_routes import FindAddons
 from hookrunner.web.views.section_routes import Layer
@@ -45,6 +45,11 @@ class Shown:
 
     async def revisions(self, section: str) -> Sequence[RevisionDump]:
         return [RevisionDump(1, "1.2", "superseded", ""), RevisionDump(2, "1.1", "deployed", "pinned")]
+
+    async def objects(self, section: str) -> Sequence[ObjectDump]:
+        if section != "dns.d.y":
+            raise RenderFailed(f"{section} has no known objects")
+        return [ObjectDump("Service d/a", "Current", "")]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
         if addon == "net":
@@ -132,6 +137,13 @@ async def test_snapshots_and_revisions_are_shown(browse: Browse) -> None:
             "status": "deployed",
             "note": "pinned",
         }
+
+
+async def test_objects_are_shown_with_their_health(browse: Browse) -> None:
+    async with browse(app()) as session:
+        shown = orjson.loads(await (await session.get("/addon/dns/y/objects.json")).text())
+        assert shown == {"objects": [{"object": "Service d/a", "status": "Current", "message": ""}]}
+        assert "no known objects" in await (await session.get("/addon/net/n/objects.json")).text()
 
 
 @pytest.mark.parametrize(

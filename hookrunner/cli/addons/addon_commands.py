@@ -2,6 +2,7 @@
 `render` also makes objects of files."""
 
 import click
+import orjson
 
 from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, Source, sourced, with_given
 from hookrunner.cli.addons.instance_targets import (
@@ -12,7 +13,7 @@ from hookrunner.cli.addons.instance_targets import (
     of_instance,
 )
 from hookrunner.cli.debug import Sockets, ask, at
-from hookrunner.cli.output import echo, show
+from hookrunner.cli.output import echo, echo_styled, show, to_table
 from hookrunner.cli.sources import (
     CLUSTER_TIMEOUT,
     as_document,
@@ -61,6 +62,27 @@ def addon_config(target: InstanceTarget, whole: bool, output: str, sockets: Sock
     hookrunner addon config coredns/default --global
     """
     show(ask(sockets, target.path(f"config.{output}", **{"global": whole})))
+
+
+@click.command("objects")
+@of_instance
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@at
+def addon_objects(target: InstanceTarget, output: str, sockets: Sockets) -> None:
+    """Show which objects an instance has in the cluster, each with its health.
+
+    \b
+    hookrunner addon objects coredns/default
+    hookrunner addon objects coredns/default -o json | jq -r '.objects[] | select(.status != "Current") | .object'
+
+    The health is that of kstatus: Current, InProgress, Failed, Terminating, NotFound, Unknown.
+    """
+    text = ask(sockets, target.path(f"objects.{'json' if output == 'table' else output}"))
+    if output != "table":
+        show(text)
+        return
+    rows = [(row["object"], row["status"], row["message"] or "-") for row in orjson.loads(text)["objects"]]
+    echo_styled(to_table(("OBJECT", "STATUS", "WHY"), rows))
 
 
 @click.command("patches")

@@ -18,7 +18,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstance, Re
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.model.addon_status import AddonPhase
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
-from hookrunner.model.status import InstanceDump, RevisionDump, SnapshotDump
+from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, SnapshotDump
 from hookrunner.releases.releases import Releases
 from hookrunner.web.views.section_routes import Layer, Sections
 from kubetypes.json_values import JSON
@@ -33,6 +33,8 @@ _GATES = frozenset(
     }
 )
 """Phases in which the present spec has not led to a package, so that nothing of it can be rendered."""
+_OWNED = "Owned"
+"""Only what was rendered can belong to others."""
 
 
 class LiveUnits(Protocol):
@@ -90,6 +92,15 @@ class InstanceViews:
         """The revisions of its release, the latest last. Raises KubeError."""
         heads = await self._sources.releases.read_history(section, self._sources.home)
         return [RevisionDump(head.revision, head.version, head.status, head.note) for head in heads]
+
+    async def objects(self, section: str) -> Sequence[ObjectDump]:
+        """The objects of what is installed, in the order of its manifest. Raises RenderFailed while their health is not
+        known."""
+        known = self._sources.reported.find(section)
+        if known is None or known.facts is None or known.facts.objects is None:
+            why = known.state.message if known and not known.state.revision else "hookrunner has not seen them yet"
+            raise RenderFailed(f"{_name(self._live(section).blueprint.instance)} has no known objects: {why}")
+        return [ObjectDump(report.name, report.status, report.message) for report in known.facts.objects]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
         """What the source of an addon that is offered has for this cluster. Raises PackageError, KubeError."""
@@ -150,7 +161,7 @@ class InstanceViews:
     def _require_package(self, section: str) -> None:
         self._require_values(section)
         blueprint = self._live(section).blueprint
-        if (obstacle := blueprint.obstacle) and obstacle.phase in _GATES:
+        if (obstacle := blueprint.obstacle) and obstacle.phase in _GATES and obstacle.reason != _OWNED:
             raise RenderFailed(f"{_name(blueprint.instance)}: {obstacle.phase} ({obstacle.reason}): {obstacle.message}")
 
 

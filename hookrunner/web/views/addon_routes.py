@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from aiohttp import web
 
 from hookrunner.model.addons import Addon, RejectedAddon
-from hookrunner.model.status import InstanceDump, RevisionDump
+from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump
 from hookrunner.web.formats import FORMAT, answer, format_of
 from hookrunner.web.views.section_routes import (
     Sections,
@@ -45,6 +45,9 @@ class AddonPages(Sections, Protocol):
     async def revisions(self, section: str) -> Sequence[RevisionDump]:
         """The revisions of its release, the latest last. Raises HookrunnerError."""
 
+    async def objects(self, section: str) -> Sequence[ObjectDump]:
+        """The objects of its release with their health. Raises HookrunnerError while that is not known."""
+
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
         """What an addon's source offers this cluster: versions, and where its usual channels and these lead. Raises
         HookrunnerError."""
@@ -67,6 +70,7 @@ def addon_routes(find: FindAddons) -> list[web.RouteDef]:
         web.get("/addon/list" + FORMAT, shown.instances),
         web.get("/addon/{addon}/versions" + FORMAT, shown.versions),
         web.get(f"{_BASE}/revisions{FORMAT}", shown.revisions),
+        web.get(f"{_BASE}/objects{FORMAT}", shown.objects),
         rollback_route(_BASE, partial(_unit_of, find)),
     ]
 
@@ -113,6 +117,11 @@ class _Shown:
             raise web.HTTPNotFound(text=f"there is no addon '{addon}'; those that are offered: {known}")
         offer = await answer_failures(pages.versions(addon, request.query.getall("channel", [])))
         return answer(offer, format_of(request.match_info["format"]))
+
+    async def objects(self, request: web.Request) -> web.Response:
+        pages, unit = _unit_of(self._find, request)
+        rows = await answer_failures(pages.objects(unit))
+        return answer({"objects": [asdict(row) for row in rows]}, format_of(request.match_info["format"]))
 
     async def revisions(self, request: web.Request) -> web.Response:
         pages, unit = _unit_of(self._find, request)

@@ -128,6 +128,15 @@ def test_rows_show_what_was_reported_last(site: Site, world: World) -> None:
     assert (unknown.name, unknown.phase, unknown.objects, unknown.pinned) == ("y", "", {}, False)
 
 
+async def test_objects_are_those_that_were_reported_last(site: Site, world: World) -> None:
+    site.units.add(world, instance())
+    with pytest.raises(RenderFailed, match="no known objects: hookrunner has not seen them yet"):
+        await site.views.objects(UNIT)
+    site.reported.take_in(instance(), CURRENT)
+    shown = [(row.object, row.status) for row in await site.views.objects(UNIT)]
+    assert shown == [("ConfigMap default/a", "Current"), ("Service default/a", "Current")]
+
+
 async def test_versions_are_asked_for_with_what_instances_follow_and_have(site: Site, world: World) -> None:
     site.offered["dns"] = OfferedAddon(ADDON, AddonValues())
     site.units.add(world, instance())
