@@ -85,6 +85,11 @@ class ObjectEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEvent(ObjectEvent):
+    """What holds now, in place of messages of its reason that are not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class EventPace:
     """Seconds in which messages are gathered, between two Events of one object, source and reason, and between two
     counts of the very same."""
@@ -129,6 +134,10 @@ class _Thread:
             self.heard_at = now
         self.waiting[message] += 1
         self.is_warning = is_warning
+
+    def drop_all_but(self, message: str) -> None:
+        """Forget other messages that are not written yet."""
+        self.waiting = Counter({message: self.waiting[message]} if message in self.waiting else {})
 
     def message(self, topic: str) -> str:
         """All messages in one."""
@@ -175,6 +184,8 @@ class EventRecorder:
         key = _Key(about, source, event.reason, topic)
         thread = self._threads.pop(key) if key in self._threads else _Thread()
         message = printable(one_line(self._mask(event.message)))
+        if isinstance(event, StateEvent):
+            thread.drop_all_but(message)
         thread.hear(message, event.is_warning, asyncio.get_running_loop().time())
         self._threads[key] = self._waiting[key] = thread
         if len(self._threads) > _MOST:

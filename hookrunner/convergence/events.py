@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent
+from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
 from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.resources import ObjectReference
 
@@ -29,12 +29,14 @@ _COMPONENT = "hookrunner"
 @dataclass(frozen=True, slots=True)
 class Notice:
     """`subject` is a module, a release or a section of the configuration; `reason` one word in CamelCase, `message` for
-    a person; `bad` means that a person should look at it."""
+    a person; `bad` means that a person should look at it. `is_state`: it holds in place of earlier ones of its
+    reason."""
 
     subject: str
     reason: str
     message: str
     bad: bool = True
+    is_state: bool = False
 
 
 class Notices:
@@ -126,7 +128,7 @@ class EventWriter:
 
     def _record(self, notice: Notice) -> None:
         """Those about the ConfigMap begin with their subject: the Events of all modules stand in one list."""
-        event = ObjectEvent(notice.reason, notice.message, is_warning=notice.bad)
+        event = (StateEvent if notice.is_state else ObjectEvent)(notice.reason, notice.message, notice.bad)
         if about := self._notices.about(notice.subject):
             self._recorder.record(about, _COMPONENT, event)
         else:

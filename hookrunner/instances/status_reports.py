@@ -172,9 +172,16 @@ def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, n
     if head is None:
         return None
     known = status if status.get("revision") == head.revision else {}
-    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "")
+    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, blueprint)
     started = _started(status, head.revision, now)
     return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED)
+
+
+def _channel_of(head: Head, blueprint: InstanceBlueprint) -> str:
+    """The channel that led to a version, before the first status says so: the last run has asked it."""
+    prepared = blueprint.prepared
+    is_same = prepared and prepared.version.version == head.version and not head.note
+    return prepared.version.channel if prepared and is_same else ""
 
 
 def _installed_before(status: JSON, unit: str) -> Installed | None:

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.controllers import event_recorder
-from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent
+from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
 from hookrunner.errors import Denied, NotFound
 from hookrunner.model.resources import ObjectReference
 from tests.controllers.event_server import EventServer, running
@@ -231,3 +231,15 @@ def test_an_event_is_written_where_the_timer_is_early() -> None:
         assert len(server.calls) == 2
 
     run_watched(twice(), awkward(1.0))
+
+
+@pytest.mark.looptime
+async def test_state_replaces_what_is_not_written_yet(server: EventServer) -> None:
+    recorder = EventRecorder(server.client, EventPace(gathered=1.0))
+    source = recorder.source("hookrunner")
+    async with running(recorder.write):
+        for message in ("1.14.2 works", "1.14.6 works", "1.14.6 works"):
+            source.record(NODE, StateEvent("Healthy", message, is_warning=False))
+        await asyncio.sleep(2)
+    (call,) = server.calls
+    assert (call.body["message"], call.body["count"]) == ("1.14.6 works", 2)

@@ -35,7 +35,8 @@ _ON_THE_WAY = frozenset({AddonPhase.APPLYING, AddonPhase.TERMINATING, AddonPhase
 class ReportedState:
     """What is last known of an instance; `phase` is None before anything is. `revision` is that of its release, 0
     without one; `unmatched` are patches that fit nothing and are only reported. `blocked` is what a Pod says that keeps
-    an object from being ready, such as an image that cannot be pulled."""
+    an object from being ready, such as an image that cannot be pulled. `is_rollback`: an earlier revision was
+    restored."""
 
     phase: AddonPhase | None = None
     reason: str = ""
@@ -46,6 +47,7 @@ class ReportedState:
     available: str = ""
     unmatched: str = ""
     blocked: str = ""
+    is_rollback: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -68,6 +70,7 @@ def state_of_facts(facts: InstanceFacts) -> ReportedState:
         available=facts.available_version,
         unmatched="; ".join(facts.unmatched_patches),
         blocked=_blocked(state.phase, map(str, facts.objects or ())),
+        is_rollback=bool(facts.rolled_back or (installed and installed.pinned)),
     )
     if installed is None:
         return known
@@ -111,8 +114,9 @@ def announced_after(announced: ReportedState, state: ReportedState) -> ReportedS
 def news_of(unit: str, announced: ReportedState, state: ReportedState) -> Iterator[Notice]:
     """The notices of a change from what was announced last."""
     if state.revision and state.revision != announced.revision:
-        where = f" of the channel {state.channel}" if state.channel else ""
-        text = f"version {state.version}{where} is applied, revision {state.revision}"
+        where = f" of the channel {state.channel}" if state.channel and not state.is_rollback else ""
+        how = " again by a rollback" if state.is_rollback else ""
+        text = f"version {state.version}{where} is applied{how}, revision {state.revision}"
         yield Notice(unit, "Applied", text, bad=False)
     if state.available and state.available != announced.available:
         text = f"version {state.available} is available; {state.version or 'no version'} is installed"
@@ -135,12 +139,12 @@ def _is_news(announced: ReportedState, state: ReportedState) -> bool:
 
 def _news_of_phase(unit: str, announced: ReportedState, state: ReportedState) -> Iterator[Notice]:
     if state.is_current:
-        yield Notice(unit, "Healthy", state.message, bad=False)
+        yield Notice(unit, "Healthy", state.message, bad=False, is_state=True)
     elif state.phase is AddonPhase.IN_PROGRESS and announced.is_current and announced.revision == state.revision:
-        yield Notice(unit, "Unhealthy", state.message)
+        yield Notice(unit, "Unhealthy", state.message, is_state=True)
     elif state.phase is AddonPhase.PENDING:
-        yield Notice(unit, "Waiting", state.message, bad=False)
+        yield Notice(unit, "Waiting", state.message, bad=False, is_state=True)
     elif state.phase in _ERRORS:
-        yield Notice(unit, str(state.phase), state.message)
+        yield Notice(unit, str(state.phase), state.message, is_state=True)
     elif state.reason == _APPLY_FAILED:
-        yield Notice(unit, _APPLY_FAILED, state.message)
+        yield Notice(unit, _APPLY_FAILED, state.message, is_state=True)

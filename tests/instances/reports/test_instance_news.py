@@ -94,6 +94,15 @@ async def test_status_of_someone_else_is_no_hindrance(status: JSON) -> None:
     assert await heard(WORKS, status=status) == [APPLIED, HEALTHY]
 
 
+async def test_rollback_is_said_to_be_one_and_names_no_channel() -> None:
+    earlier = Installed("1.1.0", "", "dns.default.x", 3, "", "stable")
+    undone = replace(WORKS, installed=earlier, rolled_back="the change failed")
+    pinned = replace(WORKS, installed=replace(earlier, pinned=True))
+    text = "version 1.1.0 is applied again by a rollback, revision 3"
+    for restored in (pinned, undone):
+        assert ("Applied", text) in await heard(WORKS, restored)
+
+
 async def test_only_what_had_worked_becomes_unhealthy() -> None:
     assert await heard(ROLLOUT, WORKS, ROLLOUT, WORKS) == [
         APPLIED,
