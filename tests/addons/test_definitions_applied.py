@@ -221,6 +221,15 @@ async def test_kubectl_shows_the_columns(in_cluster: Kinds, cluster: Cluster) ->
     await in_cluster.create({})
     get = ("get", f"coredns.{in_cluster.group}", "-n", "default")
     header, *_ = (await asyncio.to_thread(cluster.kubectl, *get)).splitlines()
-    assert header.split() == ["NAME", "VERSION", "PHASE", "HEALTHY", "OBJECTS", "UPDATE", "AGE"]
+    assert header.split() == ["NAME", "VERSION", "PHASE", "HEALTHY", "OBJECTS", "UPDATE", "UNMANAGED", "AGE"]
     header, *_ = (await asyncio.to_thread(cluster.kubectl, *get, "-o", "wide")).splitlines()
     assert header.split()[-2:] == ["CHANNEL", "MESSAGE"]
+
+
+async def test_unmanaged_instance_is_shown_as_such(in_cluster: Kinds, cluster: Cluster) -> None:
+    await in_cluster.ensure(in_cluster.definition())
+    await in_cluster.create({})
+    name = f"coredns.{in_cluster.group}/default"
+    await asyncio.to_thread(cluster.kubectl, "annotate", name, "-n", "default", "hookrunner.io/unmanaged=true")
+    _, row = (await asyncio.to_thread(cluster.kubectl, "get", name, "-n", "default")).splitlines()
+    assert row.split()[1] == "true"

@@ -128,7 +128,8 @@ def status_schema() -> JSON:
 
 
 def columns() -> list[JSON]:
-    """What `kubectl get` shows; the last two only with `-o wide`."""
+    """What `kubectl get` shows; the last two only with `-o wide`. An instance that nothing reconciles keeps its last
+    status, so that its annotation has a column."""
     message = ".status.conditions[?(@.type=='Ready')].message"
     return [
         _column("Version", "string", ".status.version"),
@@ -136,6 +137,7 @@ def columns() -> list[JSON]:
         _column("Healthy", "boolean", ".status.healthy"),
         _column("Objects", "string", ".status.objects.ready"),
         _column("Update", "string", ".status.availableVersion"),
+        _column("Unmanaged", "string", r".metadata.annotations.hookrunner\.io/unmanaged"),
         _column("Age", "date", ".metadata.creationTimestamp"),
         _column("Channel", "string", ".status.channel") | {"priority": 1},
         _column("Message", "string", message) | {"priority": 1},

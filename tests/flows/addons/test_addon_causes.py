@@ -138,7 +138,8 @@ async def check_tables(causes: CausesWorld) -> None:
     """What `kubectl get` prints."""
     listed = await kubectl(causes, "get", f"plains.{GROUP}", "-n", causes.world.namespace, "-o", "wide")
     header, *rows = [line.split() for line in listed.splitlines()]
-    assert header == ["NAME", "VERSION", "PHASE", "HEALTHY", "OBJECTS", "UPDATE", "AGE", "CHANNEL", "MESSAGE"]
+    usual, wide = ["VERSION", "PHASE", "HEALTHY", "OBJECTS", "UPDATE", "UNMANAGED", "AGE"], ["CHANNEL", "MESSAGE"]
+    assert header == ["NAME", *usual, *wide]
     (notified,) = [row for row in rows if row[0] == "notified"]
     assert notified[1:6] == ["1.0.0", "Current", "true", "1/1", "2.0.0"]
     selected = ("--field-selector=status.phase=Failed", "-o", "name", "-n", causes.world.namespace)
