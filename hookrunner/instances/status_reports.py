@@ -178,7 +178,7 @@ def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, n
 
 
 def _channel_of(head: Head, blueprint: InstanceBlueprint) -> str:
-    """The channel that led to a version, before the first status says so: the last run has asked it."""
+    """The channel that led to a version, before the first status has it: the last run has asked it."""
     prepared = blueprint.prepared
     is_same = prepared and prepared.version.version == head.version and not head.note
     return prepared.version.channel if prepared and is_same else ""

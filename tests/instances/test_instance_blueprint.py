@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import (
     BadPatch,
     BadValues,
@@ -17,12 +18,14 @@ from hookrunner.errors import (
     RunPostponed,
 )
 from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.instances.instance_registry import to_module
+from hookrunner.instances.status_reports import facts_of
 from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
 from hookrunner.values.schemas.schema_files import load_of_addon
 from kubetypes.json_values import JSON
 from tests.instances.blueprint_world import KEPT, MAP, UNIT, World
-from tests.instances.samples import instance
+from tests.instances.samples import ADDON, instance
 from tests.instances.test_removal import Server
 
 PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
@@ -339,3 +342,31 @@ async def test_preview_is_what_the_next_run_makes_and_changes_nothing(world: Wor
     assert (made["data"], blueprint.unmatched) == ({"text": "hi"}, ())
     assert (await blueprint.render(False)).objects == (made,)
     assert len(blueprint.unmatched) == 1
+
+
+async def test_ignored_fields_are_kept_until_their_object_is_written_again_or_leaves(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    blueprint.note_faults({"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}, None)
+    assert [*blueprint.unknown_fields] == ["ClusterRole/b: .rule", "default/ConfigMap/a: .datta"]
+    role = {"kind": "ClusterRole", "metadata": {"name": "b"}}
+    blueprint.note_faults({}, [role, {"kind": "Secret", "metadata": {"name": "a"}}])
+    assert [*blueprint.unknown_fields] == ["ClusterRole/b: .rule"]
+    blueprint.note_faults({"ClusterRole/b": ""}, [role])
+    assert [*blueprint.unknown_fields] == []
+
+
+async def test_patched_objects_are_given_to_the_writer_as_they_were_before(world: World) -> None:
+    blueprint = world.blueprint(instance(spec={"patches": [PATCH]}))
+    await run(blueprint)
+    unpatched = blueprint.options(ReleaseOptions()).unpatched
+    assert [*unpatched] == [("", "ConfigMap", "default", "a")]
+    assert "more" not in unpatched["", "ConfigMap", "default", "a"].get("data", {})
+
+
+async def test_channel_of_what_was_just_installed_is_known_before_a_status(world: World) -> None:
+    blueprint = world.blueprint(instance())
+    await run(blueprint)
+    blueprint.installed = head(1, version=blueprint.version)
+    facts = facts_of(ModuleState(to_module(ADDON, instance()), blueprint=blueprint), blueprint, {}, 0.0)
+    assert facts.installed is not None
+    assert facts.installed.channel == "stable"

@@ -1,4 +1,4 @@
-"""Slips in schemas that fit every rule of JSON Schema: a misspelt keyword says nothing, and a required field that no
+"""Slips in schemas that fit every rule of JSON Schema: a misspelt keyword has no effect, and a required field that no
 property describes can never be set where other fields are refused.
 """
 
