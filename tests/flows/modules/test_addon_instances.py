@@ -195,8 +195,8 @@ async def test_object_that_belongs_to_another_instance_is_not_taken(things: Worl
     await put(things)
     await things.becomes("of-thing", text="hi", version="1.0.0")
     await put(things, "y", text="mine")
-    shown = await reaches(things, "Applying", "ApplyFailed", "y")
-    assert "thing.default.x" in shown["errors"][0]
+    shown = await reaches(things, "Conflict", "Owned", "y")
+    assert "Thing default/x, which exists" in shown["errors"][0]
     await things.ask("DELETE", f"{THINGS}/x", None)
     await things.becomes("of-thing", text="mine", version="1.0.0")
 

@@ -93,7 +93,7 @@ async def test_restart_with_nothing_to_do_fetches_nothing(things: World, server:
     server.requests.clear()
     await things.again()
     await put(things, "y", text="other")
-    await reaches(things, "Applying", "ApplyFailed", "y")
+    await reaches(things, "Conflict", "Owned", "y")
     assert set(server.requests) == {"/stable"}, "what y has asked for, in each of its attempts"
     assert await status(things) == before
     assert steps_taken(things, "x") == []
