@@ -117,7 +117,7 @@ def news_of(unit: str, announced: ReportedState, state: ReportedState) -> Iterat
         where = f" of the channel {state.channel}" if state.channel and not state.is_rollback else ""
         how = " again by a rollback" if state.is_rollback else ""
         text = f"version {state.version}{where} is applied{how}, revision {state.revision}"
-        yield Notice(unit, "Applied", text, bad=False)
+        yield Notice(unit, "Applied", text, bad=False, is_state=True)
     if state.available and state.available != announced.available:
         text = f"version {state.available} is available; {state.version or 'no version'} is installed"
         yield Notice(unit, "UpdateAvailable", text, bad=False)

@@ -59,9 +59,8 @@ class StageRunner:
         if len(done) < len(stage):
             pairs = zip(stage, results, strict=True)
             failed = {target: error for target, error in pairs if isinstance(error, KubeError | ReleaseFailed)}
-            raise _failure(
-                progress, [target for target in stage if target not in failed], await self._with_scopes(failed)
-            )
+            beside = [await self._in_scope(target) for target in stage if target not in failed]
+            raise _failure(progress, beside, await self._with_scopes(failed))
         return done
 
     async def _with_scopes(self, failed: Mapping[ObjectId, Failure]) -> dict[ObjectId, Failure]:

@@ -84,6 +84,8 @@ async def test_dry_run_refuses_a_misspelt_field_of_a_patch(applier: ManifestAppl
 async def test_refused_object_without_a_namespace_is_named_without_one(applier: ManifestApplier) -> None:
     role: Any = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
     wrong = copy.deepcopy(role) | {"rules": "all"}
+    good = copy.deepcopy(role) | {"metadata": {"name": "good"}, "rules": []}
     with pytest.raises(ReleaseFailed, match="\nClusterRole/r: ") as caught:
-        await applier.apply([wrong], RELEASE, {}, OPTIONS)
+        await applier.apply([wrong, good], RELEASE, {}, OPTIONS)
+    assert "beside it: ClusterRole/good" in str(caught.value)
     assert caught.value.invalid == ("ClusterRole/r",)
