@@ -10,7 +10,6 @@ import click
 
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable_but_colors, printable_json, printable_text
-from kubetypes.json_values import JSON
 
 Color: TypeAlias = Literal["red", "green", "yellow", "cyan", "bright_black"]
 """Those that `printable_but_colors` lets through."""
@@ -71,9 +70,10 @@ def age(seconds: float) -> str:
     return next((f"{int(seconds // size)}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
 
 
-def unseen(row: JSON) -> str:
+def unseen(row: Mapping[str, object]) -> str:
     """That what a row shows was seen earlier, since the API server does not answer; empty if it is of this moment."""
-    return f"not seen since {rfc3339(since)}" if (since := row.get("unseen_since")) else ""
+    since = row.get("unseen_since")
+    return f"not seen since {rfc3339(since)}" if isinstance(since, int | float) and since else ""
 
 
 def to_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.model.addons import PatchMode
 from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, Option, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
 
@@ -109,7 +108,7 @@ class AddonsSettings:
             "or also a signature, which is not supported yet.",
         )
     )
-    patches: PatchMode = setting(
+    patches: Literal["all", "listed", "none"] = setting(
         Option(
             "addon-patches",
             one_of("all", "listed", "none"),
