@@ -170,8 +170,8 @@ class ReviewLimits:
     """For the client to take its answer."""
     grace: float = 10.0
     """For running reviews when the program stops."""
-    admission_body: int = 8 * MEBIBYTE
-    """An object and its predecessor have at most 3 MiB each (the API server's own limit for a body)."""
+    admission_body: int = 5 * MEBIBYTE
+    """An object has at most 3 MiB (the API server's own limit for a body), its predecessor 1.5 (that of etcd)."""
     conversion_body: int = 64 * MEBIBYTE
     """All objects of a kind come in one request if a client lists them unpaged."""
 

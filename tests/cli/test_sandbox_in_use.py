@@ -12,8 +12,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.cli.test_sandbox import sandbox, server
+from tests.cli.test_sandbox import sandbox
 from tests.flows.waiting import until
+from tests.sandboxes import read_access
 
 pytestmark = pytest.mark.usefixtures("launcher")
 
@@ -24,8 +25,10 @@ FOREVER = aiohttp.ClientTimeout(total=None)
 @asynccontextmanager
 async def connected(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     """A client without a limit of connections."""
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(server(tmp_path), connector=connector, timeout=FOREVER) as session:
+    access = read_access(tmp_path / "kc")
+    connector = aiohttp.TCPConnector(limit=0, ssl=access.tls or False)
+    session = aiohttp.ClientSession(access.url, headers=access.headers, connector=connector, timeout=FOREVER)
+    async with session:
         yield session
 
 

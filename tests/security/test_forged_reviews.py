@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 import pytest
-import yaml
 
 from tests.flows.scripts import hook
+from tests.sandboxes import read_access
 from tests.security.attacked import ALLOW, RULE, Attacked, admission, attacked
 
 pytestmark = pytest.mark.usefixtures("launcher")
@@ -53,8 +53,9 @@ async def test_a_hook_can_forbid_that_a_review_changes_anything(tmp_path: Path) 
         assert [await verdict(target, name) for name in ("refuses", "changes")] == [False, True]
         assert "onReviewPatches refuses" in target.program.story()
         assert [await verdict(target, f"{name}-failing") for name in ("changes", "refuses")] == [False, False]
-        (cluster,) = yaml.safe_load((tmp_path / "kubeconfig").read_text())["clusters"]
-        async with target.session.get(f"{cluster['cluster']['server']}/api/v1/namespaces/default") as answer:
+        access = read_access(tmp_path / "kubeconfig")
+        namespace = f"{access.url}/api/v1/namespaces/default"
+        async with target.session.get(namespace, headers=access.headers) as answer:
             conditions = (await answer.json())["status"]["conditions"]
     assert [condition["type"] for condition in conditions] == ["Changed"]
 

@@ -31,7 +31,7 @@ async def test_reviews_of_many_small_values_stay_below_the_documented_memory(tmp
         before = target.memory()
         assert await target.reviews(*[empties(16 * MIB)] * 4) in ([413] * 4, [0] * 4)
         assert await target.reviews(*[empties(7 * MIB)] * 8) == [413] * 8
-        waiting = [asyncio.create_task(target.review(empties(MIB))) for _ in range(8)]
+        waiting = [asyncio.create_task(target.review(empties(MIB // 2))) for _ in range(8)]
         await until(lambda: len(whole_lines(target.program.told / "begun")) >= 4, "four hooks")
         await until(lambda: target.program.metric("webhook_running") == len(waiting), "all reviews wait")
         assert target.memory("VmHWM") - before < 2 * PARSED + 4 * len(waiting)
