@@ -11,14 +11,16 @@
 
 A function gets the `params` of a request and returns its `result`, or raises one of the errors below. A verb with a
 hyphen is written with an underscore (`lb_ensure`), or named: `@verb("lb-ensure")`. `capabilities` follows from the
-verbs that there are; `serve` is there for nothing, with a thread for each request, so functions must be able to run
-side by side. What they print goes to standard error, which is the log: standard output belongs to the answers.
+verbs that there are; `serve` comes at no extra cost, with a thread for each request, so functions must be able to run
+side by side. Requests and answers have descriptors of their own: what functions, C libraries and child processes print
+is written to standard error, which is the log, and for them standard input is empty.
 
 One file, standard library only: an image without hookrunner may have a copy of it. The format and the rules of each
 verb are in docs/providers.md; `hookrunner cloud check` tries a provider.
 """
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -140,8 +142,10 @@ class CloudProgram:
             print(f"usage: {sys.argv[0]} VERB|serve, with a request on standard input", file=sys.stderr)
             print(f"verbs: {', '.join(self._functions)}", file=sys.stderr)
             sys.exit(2)
-        output, sys.stdout = sys.stdout, sys.stderr
-        sys.exit(self._serve(output) if argument == "serve" else self._answer_once(argument, output))
+        requests, answers = _take_over_streams()
+        sys.exit(
+            self._serve(requests, answers) if argument == "serve" else self._answer_once(argument, requests, answers)
+        )
 
     def describe(self, name: str, prefixes: Sequence[str], limits: Mapping[str, JSON] | None) -> dict[str, JSON]:
         """The capabilities that follow from the verbs."""
@@ -184,31 +188,45 @@ class CloudProgram:
         result = function(params)
         return {} if result is None else result
 
-    def _answer_once(self, name: str, output: TextIO) -> int:
+    def _answer_once(self, name: str, requests: TextIO, answers: TextIO) -> int:
         try:
-            request = json.load(sys.stdin)
+            request = json.load(requests)
         except ValueError as error:
             print(f"standard input is no request: {error}", file=sys.stderr)
             return 2
-        self._print({**request, "verb": name}, output)
+        self._print({**request, "verb": name}, answers)
         return 0
 
-    def _serve(self, output: TextIO) -> int:
-        """Answer each line in a thread of its own, until standard input ends."""
+    def _serve(self, requests: TextIO, answers: TextIO) -> int:
+        """Answer each line in a thread of its own, until the requests end."""
         threads: list[threading.Thread] = []
-        for line in sys.stdin:
-            thread = threading.Thread(target=self._print, args=(json.loads(line), output), daemon=True)
+        for line in requests:
+            thread = threading.Thread(target=self._print, args=(json.loads(line), answers), daemon=True)
             thread.start()
             threads = [other for other in threads if other.is_alive()] + [thread]
         for thread in threads:
             thread.join(_LEAVING)
         return 0
 
-    def _print(self, request: dict[str, JSON], output: TextIO) -> None:
+    def _print(self, request: dict[str, JSON], answers: TextIO) -> None:
         text = self.answer(request)
         with self._printing:
-            output.write(f"{text}\n")
-            output.flush()
+            answers.write(f"{text}\n")
+            answers.flush()
+
+
+def _take_over_streams() -> tuple[TextIO, TextIO]:
+    """Where requests are read and answers are written from now on: descriptors that no program inherits which is
+    executed. 1 leads to the log, 0 to nothing: a child, or a C library, that prints would break an answer, and a child
+    that reads (as `ssh` does) would take requests of `serve`. `sys.stdout` alone would hold for Python only."""
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout.flush()  # what was printed before `run`, and is in its buffer
+    sys.stdout = sys.stderr
+    return os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "w", encoding="utf-8")
 
 
 _PROGRAM = CloudProgram()

@@ -1,6 +1,7 @@
 """The file for authors in Python, as they use it: a program of twenty lines, asked in both ways."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,14 +50,30 @@ def lb_delete(params):
 run("sample", ["sample://"], {"maxBatch": 50})
 """
 
+CARELESS = """
+import os
+from hookrunner.provider import run, verb
+
+print("still in a buffer")
+
+@verb
+def instances(params):
+    os.write(1, b"a library\\n")
+    os.system("echo a child; cat; ls -l /proc/self/fd | grep -c pipe: >&2")
+    return {"instances": []}
+
+run("careless")
+"""
+
 
 def asked(verb: str, params: JSON, request_id: str = "r1") -> str:
     return json.dumps({"verb": verb, "requestID": request_id, "params": params})
 
 
-def run_sample(argument: str, text: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", SAMPLE, argument]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+def run_sample(argument: str, text: str, sample: str = SAMPLE) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", sample, argument]
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60, env=environment)
 
 
 def test_one_call_one_process() -> None:
@@ -100,6 +117,32 @@ def test_serve_answers_each_line_side_by_side_and_leaves_at_the_end_of_its_input
     assert read_capabilities(by_id["about"]["result"]) == CloudCapabilities(
         "sample", ("sample://",), instances=True, load_balancer=True, serve=True, max_batch=50
     )
+
+
+def test_what_libraries_and_children_print_goes_to_the_log() -> None:
+    ended = run_sample("instances", asked("instances", {"nodes": []}), CARELESS)
+    assert json.loads(ended.stdout)["result"] == {"instances": []}
+    assert ended.stderr.splitlines()[:3] == ["still in a buffer", "a library", "a child"]
+
+
+def test_children_inherit_neither_requests_nor_answers() -> None:
+    ended = run_sample("instances", asked("instances", {"nodes": []}), CARELESS)
+    log, pipe_to_grep = 1, 1
+    assert ended.stderr.splitlines()[3:] == [str(log + pipe_to_grep)]
+
+
+def test_a_child_that_reads_takes_no_requests() -> None:
+    command = [sys.executable, "-c", CARELESS, "serve"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment) as process:
+        assert process.stdin
+        assert process.stdout
+        for request_id in ("a", "b", "c"):
+            process.stdin.write(asked("instances", {"nodes": []}, request_id).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["requestID"] == request_id
+        process.stdin.close()
 
 
 def test_a_verb_of_a_later_version_is_not_implemented() -> None:

@@ -51,7 +51,7 @@ def test_check_says_that_a_new_provider_is_right(command: Command, provider: Pat
     assert checked.code == 0, checked.out
     assert "ok        metadata           ids, labels and addresses can be written to a Node\n" in checked.out
     assert "skipped   lb-life            it does not offer loadBalancer\n" in checked.out
-    assert checked.err == "my-cloud: 27 ok, 9 skipped\n"
+    assert checked.err == "my-cloud: 27 ok, 10 skipped\n"
 
 
 def test_check_names_what_is_wrong_and_ends_with_1(

@@ -6,18 +6,22 @@ reply.result()                                          # or raises QuestionFail
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
+from hookrunner.cloud.provider.wire_answers import Answer
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.cloud.shown_texts import Mask
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
+Ask = Callable[[CallRequest], Awaitable[Answer]]
+"""Waits for the answer to a request, however long that takes. Raises ProviderError."""
 _SHOWN = 200
 _MOST_HANGS = 3
 """Calls without an end after which nothing else is asked: each takes a minute."""
@@ -38,6 +42,10 @@ class ProviderRunner(Protocol):
 
     async def run(self, argument: str, given: bytes, timeout: float) -> Printed:
         """What came of it, also if it failed. `timeout`: seconds."""
+        ...
+
+    def serving(self) -> AbstractAsyncContextManager[Ask]:
+        """One process that serves, for requests that are made while others are open."""
         ...
 
 

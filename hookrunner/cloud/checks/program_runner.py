@@ -1,14 +1,18 @@
 """Runs a provider as a process, as `cloud start` would, and keeps what it prints and leaves behind."""
 
+import asyncio
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hookrunner.cloud.checks.probe import Printed
-from hookrunner.cloud.provider.provider_program import provider_command
-from hookrunner.cloud.provider.wire_answers import ANSWER
+from hookrunner.cloud.checks.probe import Ask, Printed
+from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
+from hookrunner.cloud.provider.serve_transport import ServeSession
+from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, unavailable
+from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
 from hookrunner.process.children import Children
 from hookrunner.process.leader import processes
@@ -35,6 +39,23 @@ class ProcessRunner:
             return Printed(b"", ending=str(error))
         ending = "" if end.ok or answer.is_over else str(end)  # one that prints too much was ended for it
         return Printed(answer.text, "\n".join(log.lines), ending, end.timed_out, _end_group(end.pid))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Ask]:
+        """A process that serves, as `cloud start` keeps one. It has ended in the end."""
+        session = await ServeSession.open(ProviderProgram(self._executable, self._environment))
+        running = asyncio.create_task(session.run(self._children))
+
+        async def ask(request: CallRequest) -> Answer:
+            if not session.is_taking:
+                raise unavailable(f"the provider's process has ended: {session.reason}")
+            return await session.ask(request)
+
+        try:
+            yield ask
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
 
 
 class _LogLines:

@@ -8,10 +8,11 @@ about, the answers, comes from the same functions of the provider either way.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from hookrunner.cloud.checks import probe
 from hookrunner.cloud.checks.probe import Printed, ProviderRunner
 from hookrunner.cloud.provider.wire_answers import ANSWER
 
@@ -32,6 +33,9 @@ class FirstCallsRunner:
                 return Printed(await self._later(argument, given))
         self._called.add(argument)
         return await self._processes.run(argument, given, timeout)
+
+    def serving(self) -> AbstractAsyncContextManager[probe.Ask]:
+        return self._processes.serving()
 
 
 def in_place(answer_request: Callable[[str, Any], Any]) -> Ask:

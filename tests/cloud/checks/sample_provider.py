@@ -1,10 +1,13 @@
 """A provider without a process, which keeps every rule, and ways to break it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
-from hookrunner.cloud.checks.probe import Printed
+from hookrunner.cloud.checks.probe import Ask, Printed
+from hookrunner.cloud.provider.wire_answers import Answer
+from hookrunner.cloud.provider.wire_requests import CallRequest
 
 PREFIX = "sample://"
 MACHINES = {"node-1": "m-1", "node-2": "m-2"}
@@ -26,6 +29,14 @@ class SampleProvider:
         if argument == "serve":
             return Printed(b"".join(self.answer_line(json.loads(line)) for line in given.splitlines()))
         return self._spoil(Printed(json.dumps(self.answer(argument, json.loads(given))).encode()))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Ask]:
+        yield self.answer_served
+
+    async def answer_served(self, request: CallRequest) -> Answer:
+        answer: Answer = self.answer(request.verb, json.loads(request.text))
+        return answer
 
     def answer_line(self, request: Any) -> bytes:
         return json.dumps(self.answer(request["verb"], request)).encode() + b"\n"

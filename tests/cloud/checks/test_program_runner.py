@@ -91,6 +91,42 @@ async def broken_rules(probe: Probe, *names: str, writes: bool = True) -> dict[s
     }
 
 
+CARELESS = """#!/usr/bin/env python3
+import json, subprocess, sys, threading
+
+def answer(request):
+    result = {"providerName": "careless", "interfaces": {"routes": True}, "features": {"serve": True}}
+    if request["verb"] == "routes-list":
+        subprocess.run(COMMAND, shell=True)
+        result = {"routes": []}
+    print(json.dumps({"requestID": request["requestID"], "result": result}), flush=True)
+
+if sys.argv[1] == "serve":
+    for line in iter(sys.stdin.readline, ""):
+        threading.Thread(target=answer, args=(json.loads(line),)).start()
+else:
+    answer({**json.load(sys.stdin), "verb": sys.argv[1]})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("head -n 1 >/dev/null", "were lost. A program that it starts"),
+        ("echo connected", "while it answered routes-list. A program that it starts"),
+        ("true", ""),
+    ],
+)
+async def test_a_child_that_reads_requests_or_prints_is_found(tmp_path: Path, command: str, message: str) -> None:
+    path = tmp_path / "provider"
+    path.write_text(CARELESS.replace("COMMAND", repr(command)))
+    path.chmod(0o755)
+    broken = await broken_rules(probe_of(path), writes=False)
+    assert message in "".join(broken.get("serve-children", ()))
+    assert ("serve-children" in broken) == bool(message)
+
+
 @pytest.mark.slow
 async def test_simcloud_keeps_all_rules(tmp_path: Path) -> None:
     cloud = tmp_path / "cloud.json"
