@@ -6,8 +6,15 @@ Source: https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-contro
 
 from collections.abc import Iterable
 
+from hookrunner.cloud.answers import InstanceAnswer, InstanceState
 from hookrunner.cloud.cloud_node import UNINITIALIZED, Taint, read_node
 from kubetypes.json_values import JSON
+
+_LEFT_OUT = {
+    InstanceState.SKIP: "it is not a machine of this provider",
+    InstanceState.NOT_FOUND: "the provider has no such machine",
+    InstanceState.UNKNOWN: "the provider does not know; try again later",
+}
 
 
 def adoptable_nodes(objects: Iterable[JSON]) -> list[JSON]:
@@ -22,6 +29,12 @@ def adoption_patch(obj: JSON) -> JSON:
         "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
         "spec": {"taints": [*(obj.get("spec", {}).get("taints") or ()), taint.document]},
     }
+
+
+def why_left_out(answer: InstanceAnswer) -> str:
+    """Why a Node would stay tainted for good, or until the provider knows; "" for one that it knows."""
+    why = _LEFT_OUT.get(answer.state, "")
+    return f"{why} ({answer.message})" if why and answer.message else why
 
 
 def _is_adoptable(obj: JSON) -> bool:

@@ -41,9 +41,76 @@ def test_nodes_are_tainted_after_they_were_shown(served: ServedSandbox, command:
     assert (as_json, taints(served)) == ({"nodes": ["old"], "tainted": False}, before)
 
     served.sandbox.faults.add(Fault("answer", match="PATCH", status=409, times=1))
-    done = command("cloud", "adopt", "--yes", served.flag)
-    assert (done.code, done.out) == (0, "old: tainted, it will be initialised\n")
+    done = command("cloud", "adopt", "old", "--yes", served.flag)
+    assert (done.code, done.out) == (0, "old: tainted; the provider decides\n")
     assert taints(served) == before | {"old": [*before["old"], UNINITIALIZED["key"]]}
+
+
+def provider_that_says(state: str, directory: Path) -> str:
+    """A flag for a provider that has this answer about each Node."""
+    path, about = directory / "provider", '{"providerName": "sim", "interfaces": {"instances": true}}'
+    entry = f'{{name, state: "{state}", message: "rack 7"}}'
+    path.write_text(
+        f"#!/bin/sh\n[ $1 != capabilities ] || {{ echo '{{\"result\": {about}}}'; exit; }}\n"
+        f"[ {state} != away ] || exit 1\njq '{{result: {{instances: [.params.nodes[] | {entry}]}}}}'\n"
+    )
+    path.chmod(0o755)
+    return f"--cloud-provider={path}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("skip", "it is not a machine of this provider (rack 7)"),
+        ("notFound", "the provider has no such machine (rack 7)"),
+        ("unknown", "the provider does not know; try again later (rack 7)"),
+    ],
+)
+def test_a_node_that_the_provider_would_not_initialise_is_left_out(
+    state: str, why: str, served: ServedSandbox, command: Command, tmp_path: Path
+) -> None:
+    before, provider = taints(served), provider_that_says(state, tmp_path)
+    done = command("cloud", "adopt", "--yes", provider, served.flag)
+    assert (done.code, done.out, taints(served)) == (0, f"old: left out: {why}\n", before)
+    as_json = json.loads(command("cloud", "adopt", "old", "-o", "json", provider, served.flag).out)
+    assert as_json == {"nodes": [], "tainted": False, "leftOut": {"old": why}}
+
+
+@pytest.mark.slow
+def test_a_node_that_the_provider_knows_is_tainted(served: ServedSandbox, command: Command, tmp_path: Path) -> None:
+    provider = provider_that_says("running", tmp_path)
+    assert command("cloud", "adopt", provider, served.flag).out.startswith("old: would be tainted\n")
+    assert command("cloud", "adopt", "--yes", provider, served.flag).out == "old: tainted; the provider decides\n"
+    assert UNINITIALIZED["key"] in taints(served)["old"]
+
+
+@pytest.mark.slow
+def test_nothing_is_tainted_while_the_provider_does_not_answer(
+    served: ServedSandbox, command: Command, tmp_path: Path
+) -> None:
+    before, done = taints(served), command("cloud", "adopt", "--yes", provider_that_says("away", tmp_path), served.flag)
+    assert (done.code, done.out, taints(served)) == (1, "", before)
+    assert "provider: instances ended with exit status 1" in done.err
+    assert "nothing was changed" in done.err
+
+
+@pytest.mark.slow
+def test_named_nodes_must_exist_and_only_those_that_need_it_are_tainted(
+    served: ServedSandbox, command: Command
+) -> None:
+    before, done = taints(served), command("cloud", "adopt", "old", "worker-9", "--yes", served.flag)
+    assert (done.code, taints(served)) == (2, before)
+    assert "there is no Node worker-9" in done.err
+    done = command("cloud", "adopt", "ours", "--yes", served.flag)
+    left_out = "ours: left out: it has a providerID, is being initialised, or is being deleted\n"
+    assert (done.code, done.out, taints(served)) == (0, left_out, before)
+
+
+def test_all_nodes_are_tainted_only_if_a_provider_is_asked(command: Command) -> None:
+    done = command("cloud", "adopt", "--yes")
+    assert done.code == 2
+    assert "--yes needs --cloud-provider" in done.err
 
 
 class Refusal(BaseHTTPRequestHandler):

@@ -1,6 +1,7 @@
 """Which Nodes `cloud adopt` taints."""
 
-from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch
+from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch, why_left_out
+from hookrunner.cloud.answers import InstanceAnswer, InstanceState
 from kubetypes.json_values import JSON
 from tests.cloud.scenarios.documents import UNINITIALIZED
 
@@ -28,3 +29,8 @@ def test_the_patch_keeps_other_taints_and_fails_on_a_changed_node() -> None:
         "metadata": {"resourceVersion": "7"},
         "spec": {"taints": [OTHER, UNINITIALIZED]},
     }
+
+
+def test_only_nodes_whose_machine_is_there_are_not_left_out() -> None:
+    accepted = [state for state in InstanceState if not why_left_out(InstanceAnswer(state))]
+    assert accepted == [InstanceState.RUNNING, InstanceState.SHUTDOWN]

@@ -1,4 +1,5 @@
-"""What `cloud check` and `cloud call` share: which provider, how it is called, and Nodes as a user names them."""
+"""What `cloud check`, `cloud call` and `cloud adopt` share: which provider, how it is called, and Nodes as a user names
+them."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -17,8 +18,11 @@ from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
 
 _FLAGS = ("cloud-config", "cloud-env", "cluster-name", "provider-timeout", "providers-dir")
+_ARGUMENT = click.argument("provider", shell_complete=complete_providers)
+_OPTION = click.option(
+    "--cloud-provider", "provider", metavar="PROVIDER", shell_complete=complete_providers, help="Its path or its name."
+)
 _OPTIONS = (
-    click.argument("provider", shell_complete=complete_providers),
     click.option("--cloud-config", metavar="FILE", help="A file for the provider; its path is in CLOUD_CONFIG."),
     click.option("--cloud-env", metavar="NAME,…", help="Variables that it gets besides PATH, HOME and their like."),
     click.option("--cluster-name", metavar="NAME", help="What it gets to know as the cluster's name."),
@@ -29,21 +33,29 @@ _OPTIONS = (
 
 def of_provider(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the argument and the flags that name a provider, as `program`."""
+    return _name_provider(command, _ARGUMENT)
 
+
+def of_optional_provider(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with a flag in place of the argument: `program` is None where neither flag nor variable names one."""
+    return _name_provider(command, _OPTION)
+
+
+def _name_provider(command: Callable[..., Any], named_by: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
-    def call(provider: str, **given: Any) -> Any:
+    def call(provider: str | None, **given: Any) -> Any:
         flags = {flag: given.pop(flag.replace("-", "_")) for flag in _FLAGS} | {"cloud-provider": provider}
         return command(program=_read_program({flag: text for flag, text in flags.items() if text}), **given)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed((named_by, *_OPTIONS)):
         call = option(call)
     return call
 
 
-def _read_program(flags: dict[str, str]) -> ProviderProgram:
+def _read_program(flags: dict[str, str]) -> ProviderProgram | None:
     loaded = settings.load(flags, click.get_current_context().find_root().info_name or "")
     try:
-        return find_program(loaded)
+        return find_program(loaded) if loaded.cloud.provider else None
     except StartRefused as error:
         raise BadInput(str(error)) from None
 
