@@ -168,6 +168,21 @@ def test_flags_of_upstream_without_meaning_warn() -> None:
     assert warning.startswith("--use-service-account-credentials has no effect: one ServiceAccount does it all")
 
 
+@each(
+    ("flag", "text", "why"),
+    [
+        ("secure-port", "10258", "metrics and probes are served over HTTP; see --listen-address and --listen-port"),
+        ("authentication-kubeconfig", "/k", "metrics and probes are served over HTTP"),
+        ("authorization-always-allow-paths", "/healthz", "metrics and probes are served over HTTP"),
+        ("allocate-node-cidrs", "true", "Pod networks are allocated by kube-controller-manager"),
+        ("use-service-account-credentials", "true", "one ServiceAccount does it all, with the rights that"),
+    ],
+)
+def test_flags_of_what_was_left_out_on_purpose_warn(flag: str, text: str, why: str) -> None:
+    (warning,) = settings({flag: text}).warnings
+    assert warning.startswith(f"--{flag} has no effect: {why}")
+
+
 def test_no_two_flags_of_the_cloud_share_a_name() -> None:
     names = [name for option in cloud_options() for name in (option.flag, *option.also)]
     assert len(names) == len(set(names))

@@ -196,6 +196,22 @@ def config_set(name: str, value: str, duration: str, sockets: Sockets) -> None:
     show(ask(sockets, "/config/set", form))
 
 
+@click.group()
+def debug() -> None:
+    """See where a running hookrunner is at the moment."""
+
+
+@debug.command("tasks")
+@at
+def debug_tasks(sockets: Sockets) -> None:
+    """Show the stack of each asyncio task and of each thread: for a report about one that hangs.
+
+    
+    hookrunner debug tasks > stacks.txt
+    """
+    show(ask(sockets, "/tasks"))
+
+
 @click.command()
 @click.argument("path")
 @at

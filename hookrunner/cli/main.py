@@ -214,6 +214,7 @@ COMMANDS = {
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
+    "debug": ("debug", "See where a running hookrunner is at the moment."),
     "raw": ("debug", "Fetch any PATH of the debug endpoint."),
     "shell-lib": ("about", "Print the path of the shell framework for hooks."),
     "completion": ("about", "Print the completion script for a shell."),

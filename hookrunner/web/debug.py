@@ -33,6 +33,7 @@ from hookrunner.web.formats import (
 from hookrunner.web.views.addon_routes import FindAddons, addon_routes, instance_routes
 from hookrunner.web.views.cloud_routes import FindCloud, cloud_routes
 from hookrunner.web.views.module_routes import Find, module_routes, value_routes
+from hookrunner.web.views.stack_routes import stack_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
 
@@ -217,6 +218,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
             *module_routes(views.modules),
             *addon_routes(views.addons),
             *cloud_routes(views.cloud),
+            *stack_routes(),
             web.get("/discovery", list_routes),
         ]
     )

@@ -19,6 +19,7 @@ from tests.fakes.command_line import Command, Endpoint
         ("hook snapshot 10-pods/watch.sh -o json", "/hook/10-pods/watch.sh/snapshots.json"),
         ("hook snapshot a?b", "/hook/a%3Fb/snapshots.text"),
         ("config list", "/config/list.text"),
+        ("debug tasks", "/tasks"),
         ("raw queue/main.json", "/queue/main.json"),
         ("raw /discovery", "/discovery"),
     ],

@@ -65,6 +65,13 @@ async def test_routes_and_formats(browse: Browse, path: str, kind: str, text: st
         assert (answer.status, answer.content_type, await answer.text()) == (200, kind, text)
 
 
+async def test_stacks_of_tasks_and_threads_are_shown(browse: Browse) -> None:
+    async with browse(app([])) as session:
+        lines = (await (await session.get("/tasks")).text()).splitlines()
+    assert "test_stacks_of_tasks_and_threads_are_shown" in "".join(lines)
+    assert "thread MainThread" in lines
+
+
 async def test_text_answer_names_its_charset(browse: Browse) -> None:
     async with browse(app([])) as session:
         assert (await session.get("/queue/list.text")).headers["Content-Type"] == "text/plain; charset=utf-8"
