@@ -38,9 +38,9 @@ def simulated_world(tmp_path: Path) -> Iterator[World]:
     printed.close()
 
 
-@pytest.fixture(params=["simulated_world", pytest.param("world", marks=pytest.mark.cluster)])
+@pytest.fixture(params=["simulated_world", pytest.param("world", marks=[pytest.mark.cluster, pytest.mark.nightly])])
 def each_world(request: pytest.FixtureRequest) -> World:
-    """The test is run with each."""
+    """The test is run with each: in CI with the sandbox alone, nightly with both, unless it is nightly itself."""
     made: World = request.getfixturevalue(request.param)
     return made
 

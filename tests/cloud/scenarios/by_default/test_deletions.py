@@ -1,5 +1,5 @@
 """What keeps hookrunner, with its defaults, from deleting Nodes of which a cloud says that their machines are gone: on
-the sandbox and on a real API server, with a process for each question.
+the sandbox, nightly on a real API server too, with a process for each question.
 
 Each test ends with a deletion, or with questions that came after the one that would have led to it.
 """
@@ -17,7 +17,7 @@ from tests.cloud.scenarios.world import Scene, Step, World
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.waiting import until
 
-pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("launcher")]
+pytestmark = pytest.mark.usefixtures("launcher")
 
 LIFECYCLE = "--controllers=cloud-node-lifecycle-controller"
 """Nothing else asks about machines, so that the cloud's answers go to passes one by one."""
@@ -161,6 +161,7 @@ async def test_dry_run_says_what_would_go(each_world: World) -> None:
         await until(lambda: names(each_world) == {"witness"}, "the Node deleted without the flag")
 
 
+@pytest.mark.nightly
 async def test_refused_deletion_is_repeated_and_holds_up_no_other(own_cluster: OwnCluster, tmp_path: Path) -> None:
     """On a real API server alone: the sandbox knows no rights."""
     account = own_cluster.user("cloud", "default", RULES, everywhere=True)
