@@ -19,6 +19,7 @@ Source: flock(2)
 import errno
 import fcntl
 import os
+import random
 import shutil
 import threading
 import time
@@ -37,6 +38,11 @@ _LOG = log.get("packages.cache")
 _DRAFT, _DELETED = ".new-", ".old-"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 3
+"""At a damaged entry that another process uses."""
+_PATIENCE = 5.0
+"""Seconds in which other processes may write and delete an entry before this one can lock it."""
+_PAUSE = 0.01
+"""Seconds at most before it is tried again; at random, or two processes would keep meeting."""
 _ABANDONED = 60.0
 """Seconds after which a draft without a lock belongs to a process that was killed."""
 _BLOCK = 4096
@@ -74,7 +80,10 @@ class PackageCache:
         if not is_digest(digest):
             return None
         with self._disk:
-            whole = self._open(component, version, digest)
+            try:
+                whole = self._open(component, version, digest)
+            except BlockingIOError:
+                return None
             if whole is None:
                 return None
             os.close(whole[1])
@@ -145,21 +154,33 @@ class PackageCache:
         """The lock on a package's entry, which is written unless it is there. Another process may write the same entry
         or delete it at this moment."""
         safe_files.reuse_directory(self._directory)
-        for _ in range(_ATTEMPTS):
-            if whole := self._open(package.component, package.version, package.digest):
-                return whole[1]
+        end, blocked = time.monotonic() + _PATIENCE, 0
+        while time.monotonic() < end:
             try:
-                descriptor = self._write(package)
-            except OSError as error:
-                if error.errno != errno.ENOSPC or not self._make_room(_needed(package)):
+                if (descriptor := self._open_or_write(package)) is not None:
+                    return descriptor
+            except BlockingIOError:
+                blocked += 1
+                if blocked == _ATTEMPTS:
                     raise
-                descriptor = self._write(package)
-            if descriptor is not None:
-                return descriptor
-        raise OSError(errno.EAGAIN, "it is damaged, and another process uses it", str(self._entry(package.digest)))
+            time.sleep(random.uniform(0, _PAUSE))  # noqa: S311
+        text = f"for {_PATIENCE:g} s other processes have written and deleted it"
+        raise OSError(errno.EAGAIN, text, str(self._entry(package.digest)))
+
+    def _open_or_write(self, package: Package) -> int | None:
+        """The lock on a package's entry; None if another process was faster. Raises OSError."""
+        if whole := self._open(package.component, package.version, package.digest):
+            return whole[1]
+        try:
+            return self._write(package)
+        except OSError as error:
+            if error.errno != errno.ENOSPC or not self._make_room(_needed(package)):
+                raise
+            return self._write(package)
 
     def _open(self, component: str, version: str, digest: str) -> tuple[Package, int] | None:
-        """A whole entry and the lock on it. A damaged one is deleted unless it is in use."""
+        """A whole entry and the lock on it; None without one. A damaged one is deleted. Raises BlockingIOError if
+        that cannot be, because it is in use."""
         entry = self._entry(digest)
         descriptor = _lock(entry, fcntl.LOCK_SH)
         if descriptor is None:
@@ -172,7 +193,8 @@ class PackageCache:
             pass
         os.close(descriptor)
         _LOG.warn("cached package damaged, deleting it", package=f"{component} {version}", path=entry)
-        _delete(entry)
+        if not _delete(entry):
+            raise BlockingIOError(errno.EAGAIN, "it is damaged, and another process uses it", str(entry))
         return None
 
     def _write(self, package: Package) -> int | None:

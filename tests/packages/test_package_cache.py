@@ -171,6 +171,30 @@ def test_many_threads_and_two_caches_leave_whole_entries(root: Path) -> None:
     assert all(len(name) == 64 for name in entries(root))
 
 
+def test_others_that_write_and_delete_an_entry_do_not_keep_it_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the first twenty times another process is faster, and its bound deletes the entry at once."""
+    rename, faster = os.rename, iter([errno.ENOTEMPTY] * 20)
+
+    def lose(source: Path, target: Path) -> None:
+        if number := next(faster, 0):
+            raise OSError(number, os.strerror(number))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", lose)
+    assert (PackageCache(root, NO_LIMIT).hold(package()) / "name").read_bytes() == b"a"
+
+
+def test_a_damaged_entry_that_another_process_uses_is_refused_at_once(root: Path) -> None:
+    other, ours = PackageCache(root, NO_LIMIT), PackageCache(root, NO_LIMIT)
+    (other.hold(package()) / "name").chmod(0o600)
+    (root / package().digest.removeprefix("sha256:") / "name").write_bytes(b"evil")
+    assert ours.read("coredns", "1.0", package().digest) is None
+    with pytest.raises(PackageError, match="it is damaged, and another process uses it; see --addon-cache-dir"):
+        ours.hold(package())
+    other.release(package().digest)
+    assert (ours.hold(package()) / "name").read_bytes() == b"a"
+
+
 def test_what_another_process_is_writing_stays(root: Path) -> None:
     cache = PackageCache(root, NO_LIMIT)
     cache.store(package())
