@@ -71,6 +71,10 @@ class LeaderElector:
         self._left_until = 0.0
         """Until when another may lead that does not know that it has lost the Lease."""
         self._leads_until = 0.0
+        self._claiming: asyncio.Task[None] | None = None
+        """The write that makes a candidate the leader."""
+        self._is_unsure = False
+        """Have we written ourselves into the Lease without knowing whether that arrived?"""
         self._options = WriteOptions(timeout=timing.renew_deadline / 2)
 
     @property
@@ -86,15 +90,16 @@ class LeaderElector:
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Compete for the Lease; run `lead()` while we hold it; compete again when it was lost. When `lead()` returns,
-        the Lease is given back, and this ends. To cancel it also cancels `lead()` and gives the Lease back.
+        the Lease is given back, and this ends. To cancel it also cancels `lead()` and gives the Lease back, which a
+        candidate may just have taken: that takes up to 2 s.
 
         What `lead()` raises comes out in an ExceptionGroup, after the Lease was given back.
         """
         while True:
-            await self._acquire()
-            _log.info("became leader", lease=self._name, identity=self.lock.identity)
             reserve = 0.0
             try:
+                await self._acquire()
+                _log.info("became leader", lease=self._name, identity=self.lock.identity)
                 lost = await self._lead(lead)
                 reserve = 0.0 if lost else self._reserve
             finally:
@@ -178,7 +183,8 @@ class LeaderElector:
             return False
         if self._seen and self.holder != self.lock.identity and not self._seen.is_free(_now()):
             return False
-        await self._claim()
+        self._claiming = asyncio.create_task(self._claim(), name=f"take lease {self._name}")
+        await asyncio.shield(self._claiming)  # a request that is cancelled may arrive all the same, and later
         return True
 
     async def _renew(self) -> bool:
@@ -201,14 +207,14 @@ class LeaderElector:
         except NotFound:
             if self._seen:
                 self._left_until = _now() + self._seen.caution
-            self._seen = None
+            self._seen, self._is_unsure = None, False
         else:
             self._see(document)
         self.problem = ""
 
     async def _claim(self) -> None:
         """Write ourselves into the Lease that was seen. Raises KubeError, then it is not known what was written."""
-        began = _now()
+        began, self._is_unsure = _now(), True
         document = claimed(self._seen, self.lock, self.timing, time.time())
         if self._seen:
             answer = await writes.replace(self._client, self.lock.ref, document, self._options)
@@ -219,7 +225,7 @@ class LeaderElector:
         self.problem = ""
 
     def _see(self, document: JSON) -> None:
-        now, before = _now(), self._seen
+        now, before, self._is_unsure = _now(), self._seen, False
         self._seen = before.seen_again(document, now) if before else SeenLease(document, now)
         if before and before.holder and not self._seen.holder and not self._seen.is_given_back:
             self._left_until = now + before.caution
@@ -236,11 +242,23 @@ class LeaderElector:
         out."""
         with suppress(TimeoutError, KubeError):
             async with asyncio.timeout(_RELEASE_TIMEOUT):
+                await self._end_claim()
                 try:
                     await self._give_back(reserve)
                 except Conflict:  # a renewal that was cancelled has arrived all the same
                     await self._look()
                     await self._give_back(reserve)
+
+    async def _end_claim(self) -> None:
+        """Wait until we know whether a candidate that is stopped has taken the Lease. Raises KubeError."""
+        if self._claiming:
+            try:
+                await asyncio.wait({self._claiming})
+            finally:
+                self._claiming.cancel()
+                self._leads_until = 0.0
+        if self._is_unsure and self.holder != self.lock.identity:
+            await self._look()
 
     async def _give_back(self, reserve: float) -> None:
         """Write the end of our lead into the Lease that was seen, if it is ours. Raises KubeError."""
