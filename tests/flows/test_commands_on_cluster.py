@@ -58,6 +58,7 @@ RUNNING = {
     "config list": r"log\.level",
     "config set log.level debug": "",
     "raw /queue/main.yaml": "name: main",
+    "debug tasks": "task",
     "module list": "alpha +10 +0.1.0 +ready",
     "module values alpha": "text: two",
     "module config alpha": "text: two",
@@ -95,7 +96,7 @@ STOPPED = {
     "addon abandon thing/x": "release default/thing.default.x: 1 objects left, records deleted\n"
     "thing/x: not managed any more",
     "cloud adopt": "free: would be tainted",
-    "cloud adopt --yes": "free: tainted",
+    "cloud adopt free --yes": "free: tainted",
     "cloud clean --yes --reserve 0s --cloud-provider SIMCLOUD --cloud-config cloud.json": "nothing is left",
     "webhooks remove --webhook-url URL": "webhooks taken out",
     "webhooks list": "no hookrunner has registered anything",
