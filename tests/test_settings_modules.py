@@ -112,6 +112,7 @@ def test_the_default_hooks_directory_may_be_missing_where_there_are_modules(
         ({"addons-dir": "/a"}, SHELL, {}, "hooks"),
         ({"addons-dir": "/a", "compat": "upstream"}, OURS, {}, "hooks"),
         ({"addons-dir": "/a"}, OURS, {"HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, "/hooks"),
+        ({"addons-dir": "/a"}, OURS, {"HOOKRUNNER_DEFAULT_HOOKS_DIR": ""}, None),
         ({"addons-dir": "/a", "hooks-dir": "h"}, OURS, {}, "h"),
         ({"addons-dir": "/a"}, OURS, {"SHELL_OPERATOR_HOOKS_DIR": "/h"}, "/h"),
         ({"hooks-dir": ":"}, OURS, {"HOOKRUNNER_DEFAULT_HOOKS_DIR": "/hooks"}, None),

@@ -46,8 +46,13 @@ class ReplicaCheck:
     def __init__(self, client: Client, pod: OwnPod | None, is_asked_for: bool) -> None:
         self._client = client
         self._pod = pod
-        self._problem = _HA if is_asked_for else ""
+        self._asked = _HA if is_asked_for else ""
+        self._found = ""
         self._report("")
+
+    @property
+    def _problem(self) -> str:
+        return self._found or self._asked
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """The condition for `/readyz`, which does not make anything unready; empty without a problem."""
@@ -83,10 +88,7 @@ class ReplicaCheck:
     def _compare(self, deployment: JSON) -> None:
         replicas = deployment["spec"].get("replicas", 1)
         before, name = self._problem, deployment["metadata"]["name"]
-        if replicas > 1:
-            self._problem = f"the Deployment {name} has {replicas} replicas"
-        elif before != _HA:
-            self._problem = ""
+        self._found = f"the Deployment {name} has {replicas} replicas" if replicas > 1 else ""
         self._report(before)
 
     def _report(self, before: str) -> None:

@@ -180,7 +180,7 @@ def _default_hooks(values: Mapping[str, Any], given: SettingTexts, compat: Compa
     modules: ModulesSettings = values["modules"]
     others = values["addons"].on or values["cloud"].on
     names_others = others or (modules.directories and not modules.default)
-    is_meant = compat is not None or given.in_sandbox or DEFAULT_HOOKS_DIR in given.environ
+    is_meant = compat is not None or given.in_sandbox or bool(given.environ.get(DEFAULT_HOOKS_DIR))
     directory = None if names_others and not is_meant else hooks.directory
     return replace(hooks, directory=directory, default=True, optional=bool(others or modules.on))
 

@@ -49,7 +49,7 @@ DEFAULT_HOOKS_DIR = "HOOKRUNNER_DEFAULT_HOOKS_DIR"
 names hooks outranks it, which `HOOKRUNNER_HOOKS_DIR` would not allow."""
 
 
-def _default_hooks(environ: Mapping[str, str]) -> str:
+def _default_hooks_dir(environ: Mapping[str, str]) -> str:
     return environ.get(DEFAULT_HOOKS_DIR) or "hooks"
 
 
@@ -88,7 +88,7 @@ class HooksSettings:
             "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
             f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
             SHELL,
-            found=_default_hooks,
+            found=_default_hooks_dir,
         )
     )
     on_bad: Literal["stop", "skip"] = setting(

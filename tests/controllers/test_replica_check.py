@@ -73,6 +73,18 @@ async def test_a_scaled_deployment_is_reported_once_and_until_it_is_scaled_down(
 
 
 @pytest.mark.looptime
+async def test_what_a_setting_asks_for_is_reported_again_after_scaling_down() -> None:
+    workloads = Workloads(replicas=2)
+    check = workloads.check(asked=True)
+    async with running(check.run):
+        await asyncio.sleep(1)
+        assert "2 replicas" in check.conditions()["replicas"][1]
+        workloads.deployment["spec"] = {}
+        await asyncio.sleep(PAUSE)
+        assert check.conditions()["replicas"][1].startswith("ADDON_OPERATOR_HA asks for several replicas")
+
+
+@pytest.mark.looptime
 async def test_one_replica_is_no_problem_also_while_it_is_replaced() -> None:
     workloads = Workloads()
     workloads.deployment["status"] = {"replicas": 2}
