@@ -34,6 +34,12 @@ async def client(cluster: Cluster) -> AsyncIterator[Client]:
     await all_closed()
 
 
+def lease(**fields: str) -> Any:
+    """A kind that no controller writes to between two requests."""
+    spec = {"holderIdentity": "a", **fields}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "d"}, "spec": spec}
+
+
 def deployment(image: str, **env: str) -> Any:
     container = {"name": "c", "image": image, "env": [{"name": k, "value": v} for k, v in env.items()]}
     template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [container]}}
@@ -165,11 +171,10 @@ async def test_unknown_field_of_a_template_is_no_difference_and_of_a_patch_an_er
     client: Client, namespace: str
 ) -> None:
     discovery, identity = Discovery(client), ReleaseId("d", namespace)
-    diffs, good, wrong = Diffs(client, discovery), deployment("one:1"), deployment("one:1")
-    wrong["spec"]["repicas"] = 2
-    resource = await discovery.resolve("apps/v1", "Deployment")
+    diffs, good, wrong = Diffs(client, discovery), lease(), lease(holderidentity="b")
+    resource = await discovery.resolve("coordination.k8s.io/v1", "Lease")
     await writes.apply(client, ObjectRef(resource, namespace, "d"), owned(good, resource, identity), FORCED)
     assert changes(await diffs.of(identity, [wrong], [good])) == []
-    patched = ReleaseOptions(unpatched={("apps", "Deployment", namespace, "d"): good})
+    patched = ReleaseOptions(unpatched={("coordination.k8s.io", "Lease", namespace, "d"): good})
     with pytest.raises(ReleaseFailed, match="a patch sets"):
         await diffs.of(identity, [wrong], [good], patched)
