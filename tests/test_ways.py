@@ -31,7 +31,7 @@ from tests.trees import write_files
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(hookrunner.__file__).parent
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
-EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "errors.py", "options.py", "background.py")
+EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "errors.py", "options.py", "background.py", "waits.py")
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 BINDING = """{"name": "cm", "kind": "ConfigMap", "executeHookOnSynchronization": false, "executeHookOnEvent": ["Added"],
@@ -232,7 +232,7 @@ async def test_the_page_names_each_file_of_an_events_way(world: World) -> None:
         await world.create("x", {"go": "yes"})
         await world.until(lambda: world.exists("answer-x"))
         await world.pass_time()
-    compare("One event's way through the files", trace.way(), most=30)
+    compare("One event's way through the files", trace.way(), most=31)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ async def test_the_page_names_each_file_of_a_values_way(world_of_modules: World)
         await world.set("hookrunner", {"hello": "k: two"})
         await world.until(lambda: world.has("hello", "k", "two"))
         await world.pass_time()
-    compare("One value's way through the files", trace.way(), most=44)
+    compare("One value's way through the files", trace.way(), most=49)
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ async def test_the_page_names_each_file_of_an_instances_way(world_of_addons: Wor
         await world.until(lambda: world.has("hello", "k", "two"))
         await world.until(lambda: world.is_current(2))
         await world.pass_time()
-    compare("One instance's way through the files", trace.way(), most=96)
+    compare("One instance's way through the files", trace.way(), most=102)
 
 
 def compare(section: str, called: set[str], most: int) -> None:

@@ -15,7 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from hookrunner import safe_files
-from hookrunner.charts.chart_files import Scan, fingerprint_of, inputs_digest, scan
+from hookrunner.charts.chart_files import Scan, scan
+from hookrunner.charts.release_digests import fingerprint_of, inputs_digest
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.object_metadata import Kind
 from hookrunner.model.addons import Addon, Instance, PatchMode

@@ -1,4 +1,4 @@
-"""The files of a module's chart, what is known of them without rendering, the CRDs beside it, the digest of a release.
+"""The files of a module's chart, what is known of them without rendering, and the CRDs beside it.
 
 With a `Chart.yaml` the files are those that Helm loads from the directory; `.helmignore` says which it leaves out.
 Without one the module is a synthetic chart: everything but the directories `crds`, `docs`, `hooks`, `images` and
@@ -10,11 +10,6 @@ Files are read again only if one of them has another size, inode or time than be
 the chart's top; `!` negates a rule, `#` begins a comment. `**` is refused. Dot files in `templates/`, which Helm always
 ignores, are the last rule.
 Source: https://helm.sh/docs/chart_template_guide/helm_ignore_file/
-
-A release has a digest of all that it is made from (`inputs_digest`). Equal digests mean that nothing need be rendered,
-compared or written. Modules and instances of addons share these functions, and digests stand on release records, so a
-change here is one of every recorded digest: each release is then rendered and compared once (and gets no new revision,
-if the objects are equal).
 """
 
 import hashlib
@@ -30,13 +25,8 @@ from fnmatch import translate
 from functools import cache, lru_cache
 from pathlib import Path
 
-import orjson
-
 from hookrunner import safe_files
-from hookrunner.charts import characters
 from hookrunner.errors import BadChart
-from hookrunner.model.releases import Capabilities
-from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
@@ -264,34 +254,3 @@ def _is_crd(document: JSON) -> bool:
     metadata = document.get("metadata")
     named = isinstance(metadata, dict) and bool(metadata.get("name"))
     return named and document.get("apiVersion") == _VERSION and document.get("kind") == _KIND
-
-
-_DIGITS = 40
-"""Hex digits of the digest of an attempt."""
-
-
-def inputs_digest(fingerprint: str, values: JSON, capabilities: Capabilities | None, labels: Mapping[str, str]) -> str:
-    """The digest of everything that a release is made from. `fingerprint` stands for the files.
-
-    `capabilities` are None for a chart that does not read them (`Scan`), so that a new CRD does not change its digest.
-    Values whose texts were read otherwise in 0.2.0 have another digest, so that objects made of a text are deleted.
-    """
-    versions = None if capabilities is None else [capabilities.kube_version, list(capabilities.api_versions)]
-    parts = [fingerprint, values, versions, dict(labels), *(["characters"] if characters.has_any(values) else [])]
-    return hashlib.sha1(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), usedforsecurity=False).hexdigest()
-
-
-def digest_with_manifest(digest: str, manifest: str) -> str:
-    """The digest of a chart whose templates look things up in the cluster: the result shows in the manifest only."""
-    return hashlib.sha1(f"{digest}\0{manifest}".encode(), usedforsecurity=False).hexdigest()
-
-
-def fingerprint_of(parts: JSON) -> str:
-    """One text for all that describes a package, in place of the fingerprint of a chart's files."""
-    return hashlib.sha256(json_values.canonical(parts)).hexdigest()
-
-
-def attempt_digest(digest: str, asked: JSON) -> str:
-    """The digest of one attempt to reach inputs of this digest. `asked` is what says whether to try again: it changes
-    no object."""
-    return hashlib.sha256(digest.encode() + json_values.canonical(asked)).hexdigest()[:_DIGITS]

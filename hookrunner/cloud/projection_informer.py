@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from hookrunner.controllers.pass_clock import wait_unless
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Resource, Selection
+from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 
 

@@ -23,7 +23,8 @@ from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, 
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRunner, ModuleTasks
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.state import ModuleStates
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources

@@ -13,7 +13,8 @@ from hookrunner import log
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleTasks
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine import dispatch

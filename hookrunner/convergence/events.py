@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.model.resources import ObjectReference
+from hookrunner.waits import Notifier
 
 GATHERED = 1.0
 """Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""

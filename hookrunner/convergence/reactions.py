@@ -10,17 +10,17 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_runs import ModuleTasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.releases.releases import Releases
+from hookrunner.waits import Notifier
 
 _log = log.get("modules")
 

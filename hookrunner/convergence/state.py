@@ -15,12 +15,12 @@ from typing import Generic, Never, TypeVar
 from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.unit_changes import UnitChanges
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadModule
 from hookrunner.metrics.addons import RunStep
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.releases import Adoption, KeptObject
+from hookrunner.waits import Notifier
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 

@@ -11,7 +11,7 @@ from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.reactions import ModuleRequests
 from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.runs.module_runs import ModuleRunner
+from hookrunner.convergence.runs.module_runner import ModuleRunner
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.engine import Engine

@@ -9,7 +9,7 @@ import orjson
 
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.module_runs import ModuleTasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.status import ModulesStatus

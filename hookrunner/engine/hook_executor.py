@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
-from hookrunner.engine.run_gate import Notifier, RunDeadlines, RunGate
+from hookrunner.engine.run_deadlines import RunDeadlines
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
 from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
 from hookrunner.hooks.workspace import Values
@@ -26,6 +27,7 @@ from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
+from hookrunner.waits import Notifier
 
 Turn: TypeAlias = AbstractAsyncContextManager[object]
 """What a process holds while it runs; leaving it gives it back."""

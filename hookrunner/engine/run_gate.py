@@ -1,4 +1,4 @@
-"""May a hook run now, and until when? One answer for runs from queues, runs inside a module's run, and reviews.
+"""May a hook run now? One answer for runs from queues, runs inside a module's run, and reviews.
 
 A run needs the snapshots that its contexts name, or whose events it lets flow, for a hook of a module or a global one
 the values, as they were read from the cluster, and a token of its hook's rate limit
@@ -8,46 +8,27 @@ the values, as they were read from the cluster, and a token of its hook's rate l
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Protocol
 
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType, Hook
+from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Entry, Snapshots, wanted
 from hookrunner.model.events import UNKNOWN_VALUES, BindingId, Obstacle
 from hookrunner.model.tasks import HookRun, Order
 from hookrunner.sources.monitors import Monitors
-from kubetypes.timers import TICK, timeout_at
+from hookrunner.waits import Notifier
+from kubetypes.timers import timeout_at
 
 _LONGEST_REASON = 400
 """Characters. The reason for a missing snapshot may quote hookrunner's answer to another review, which quotes the
 reason for which that one had no snapshot, and so on."""
 
-_DELETION = frozenset({BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM})
-
 
 class MissingSnapshot(HookFailed):
     """A hook cannot run because a snapshot is missing, or its values are not known."""
-
-
-class Notifier:
-    """Wakes all that wait for the next notice. A reader that checks first, and then waits without an `await` between,
-    misses none."""
-
-    def __init__(self) -> None:
-        self._next = asyncio.Event()
-
-    def notify(self) -> None:
-        """Wake all that wait."""
-        self._next.set()
-        self._next = asyncio.Event()
-
-    async def next(self) -> None:
-        """Wait for the next notice."""
-        await self._next.wait()
 
 
 class KnownValues(Protocol):
@@ -170,50 +151,3 @@ def _needed(order: HookRun) -> set[int]:
 
 def _shorten(reason: str) -> str:
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
-
-
-class RunDeadlines:
-    """Until when hooks of a module may run that is being deleted. A hook that hangs would keep an instance of an addon
-    alive: its deletion waits for the run that is under way. Hooks of the deletion itself are not bound: they take as
-    long as they need, and may have a `settings.timeout`.
-
-        deadlines.set("coredns.kube-system.default", 25.0)
-        async with deadlines.bound(order):
-            ...                             # cancelled when the time is over; then HookFailed is raised
-
-    Deadlines are by the modules' names, in seconds of the loop's clock."""
-
-    def __init__(self) -> None:
-        self._deadlines: dict[str, float] = {}
-        self._bound: dict[asyncio.Timeout, str] = {}
-
-    def set(self, module: str, seconds: float) -> None:
-        """Runs of its hooks end in so many seconds: those that are under way, and those that begin later."""
-        deadline = asyncio.get_running_loop().time() + max(seconds, TICK)
-        self._deadlines[module] = deadline
-        for timeout, name in self._bound.items():
-            if name == module:
-                timeout.reschedule(deadline)
-
-    def forget(self, module: str) -> None:
-        """It is deleted; another one may get its name."""
-        self._deadlines.pop(module, None)
-
-    @asynccontextmanager
-    async def bound(self, order: HookRun) -> AsyncIterator[None]:
-        """Cancel what happens inside when the time of the run is over. Raises HookFailed then."""
-        if not order.module or order.binding_type in _DELETION:
-            yield
-            return
-        timeout = asyncio.timeout_at(self._deadlines.get(order.module))
-        try:
-            async with timeout:
-                self._bound[timeout] = order.module
-                try:
-                    yield
-                finally:
-                    del self._bound[timeout]
-        except TimeoutError:
-            if not timeout.expired():
-                raise
-            raise HookFailed(f"{order.hook} was ended: {order.module} is being deleted") from None

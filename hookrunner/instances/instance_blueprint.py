@@ -24,7 +24,7 @@ from hookrunner.addons.status_conditions import (
     unmatched_before,
 )
 from hookrunner.addons.version_resolver import version_request
-from hookrunner.charts.chart_files import attempt_digest
+from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import BadChart, BadValues, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports

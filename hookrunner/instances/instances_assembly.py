@@ -17,7 +17,6 @@ from hookrunner.background import Background
 from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import HookrunnerError, KubeError, PackageError, ReleaseFailed
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
@@ -58,6 +57,7 @@ from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
+from hookrunner.waits import Notifier
 
 _log = log.get("addons.instances")
 

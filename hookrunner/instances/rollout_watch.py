@@ -17,10 +17,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from hookrunner import log
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import deadline_of, failure_of
 from hookrunner.model.addon_status import Installed, InstanceFacts
+from hookrunner.waits import Notifier
 from kubetypes.timers import timeout_at
 
 _LEAST = 0.1

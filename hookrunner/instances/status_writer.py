@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.addons.status_conditions import make_status
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import exponential
@@ -26,6 +25,7 @@ from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.addon_status import OWN_CONDITIONS, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.timestamps import rfc3339
+from hookrunner.waits import Notifier
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at

@@ -27,7 +27,8 @@ from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.informer import Added, Deleted, Fact, Modified, PresentObjects
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
+from hookrunner.kube.present_objects import PresentObjects
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import modules

@@ -4,7 +4,7 @@ import hashlib
 
 import orjson
 
-from hookrunner.charts.chart_files import attempt_digest, inputs_digest
+from hookrunner.charts.release_digests import attempt_digest, inputs_digest
 from hookrunner.model.releases import Capabilities
 
 SEEN = Capabilities("v1.31.0", ("v1",))

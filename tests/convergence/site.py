@@ -17,7 +17,8 @@ from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, 
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runs import ModuleDefinitions, ModuleRunner, ModuleTasks
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
@@ -25,7 +26,8 @@ from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
-from hookrunner.engine.run_gate import Notifier, RunDeadlines, RunGate
+from hookrunner.engine.run_deadlines import RunDeadlines
+from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.catalog import Catalog
@@ -42,6 +44,7 @@ from hookrunner.settings.modules import EXTENDERS
 from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
 from hookrunner.values.section_store import SectionStore
+from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from tests.convergence.runs.test_module_webhooks import Cluster, UnaskedReviewer
 from tests.fakes.cluster import FakeCluster

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_runs import ModuleTasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.engine.engine import Engine

@@ -9,7 +9,7 @@ from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_runs import ModuleDefinitions
+from hookrunner.convergence.runs.module_runner import ModuleDefinitions
 from hookrunner.convergence.state import ModuleState
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind

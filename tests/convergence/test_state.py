@@ -22,7 +22,7 @@ ROOMS = "convergence", "modules"
 
 
 class Life(RuleBasedStateMachine):
-    """A module's life, as `module_runs` and the others lead it: attempts come one after the other, a run only of a
+    """A module's life, as `module_tasks` and the others lead it: attempts come one after the other, a run only of a
     module that is on and has its turn, a deletion only of one that is off and live."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hookrunner.convergence.runs.module_runs import ModuleTasks
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.model.modules import Choice, Decision, Module

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookrunner.engine.run_gate import RunDeadlines
+from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.errors import HookFailed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.tasks import HookRun

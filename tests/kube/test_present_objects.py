@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookrunner.kube.informer import PresentObjects
+from hookrunner.kube.present_objects import PresentObjects
 from hookrunner.model.events import Synced
 from hookrunner.model.resources import ObjectKey
 from kubetypes.json_values import JSON

@@ -45,8 +45,8 @@ from hookrunner.cloud.provider.wire_results import (
     read_routes,
 )
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.process.children import Children
+from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 
 T = TypeVar("T")

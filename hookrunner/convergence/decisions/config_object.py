@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hookrunner import log
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
@@ -23,6 +22,7 @@ from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.values.config_sections import NO_TEXT
+from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 

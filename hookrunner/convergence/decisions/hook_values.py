@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.kube.back_off import exponential
@@ -19,6 +18,7 @@ from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
+from hookrunner.waits import Notifier
 
 _ATTEMPTS = 10
 _WATCH_DELAY = 5.0

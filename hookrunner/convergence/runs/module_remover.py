@@ -1,6 +1,6 @@
 """The steps that delete a unit: what it has installed, and everything that remembers it in this process.
 
-A step is done once; a retry continues with the step that failed. Requests and attempts are in `module_runs.py`.
+A step is done once; a retry continues with the step that failed. Requests and attempts are in `module_tasks.py`.
 """
 
 from hookrunner import log

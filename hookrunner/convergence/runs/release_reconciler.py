@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.charts.chart_files import digest_with_manifest, inputs_digest, scan
+from hookrunner.charts.chart_files import scan
+from hookrunner.charts.release_digests import digest_with_manifest, inputs_digest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.blueprint import Blueprint, ReleaseInputs
 from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator

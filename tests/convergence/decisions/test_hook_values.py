@@ -6,12 +6,12 @@ import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.hook_values import HookValues
-from hookrunner.engine.run_gate import Notifier
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values.section_store import SectionStore
+from hookrunner.waits import Notifier
 from tests.convergence.site import NO_SCHEMAS
 from tests.convergence.units import INSTANCE, FakeBlueprint
 

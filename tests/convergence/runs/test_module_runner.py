@@ -10,7 +10,7 @@ from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runs import MOST_REPEATS, ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.module_runner import MOST_REPEATS, ModuleDefinitions, ModuleRunner
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.state import ModuleState
 from hookrunner.engine.run_gate import MissingSnapshot

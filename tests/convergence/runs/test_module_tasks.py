@@ -9,7 +9,8 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runs import ModuleRunner, ModuleTasks
+from hookrunner.convergence.runs.module_runner import ModuleRunner
+from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues

@@ -1,0 +1,147 @@
+"""The steps that bring a unit to ready. A step is done once; a retry continues with the step that failed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+
+from hookrunner import log
+from hookrunner.charts.chart_files import read_crds
+from hookrunner.convergence.runs.module_hooks import KINDS, ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
+from hookrunner.convergence.state import ModuleState
+from hookrunner.engine.run_gate import MissingSnapshot
+from hookrunner.errors import ReleaseFailed
+from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.model.bindings import BindingType
+from hookrunner.model.modules import Phase
+from hookrunner.releases.crds import Crds
+from hookrunner.values.section_store import SectionStore
+
+MOST_REPEATS = 5
+"""So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
+
+_run_log = log.get("module-run")
+
+
+class ModuleDefinitions:
+    """Applies the CustomResourceDefinitions that modules have in `crds/`: once in each life of this process, before
+    anything else of theirs, and again if they were deleted. All of them get `labels`; files whose names begin with one
+    of `skipped` are left out."""
+
+    def __init__(
+        self, crds: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
+    ) -> None:
+        self._crds = crds
+        self._capabilities = capabilities
+        self._labels = labels
+        self._skipped = skipped
+
+    async def apply(self, state: ModuleState) -> None:
+        """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
+        if state.has_definitions:
+            return
+        definitions = await asyncio.to_thread(read_crds, state.module.directory, self._skipped)
+        kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
+        if definitions:
+            self._capabilities.forget()
+        state.set_definitions(kinds)
+
+
+class ModuleRunner:
+    """Brings a module to ready: its hooks, what they listen to, its release."""
+
+    def __init__(
+        self,
+        hooks: ModuleHooks,
+        webhooks: ModuleWebhooks,
+        definitions: ModuleDefinitions,
+        releases: ReleaseReconciler,
+        store: SectionStore,
+    ) -> None:
+        self._hooks = hooks
+        self._webhooks = webhooks
+        self._definitions = definitions
+        self._releases = releases
+        self._store = store
+        self._repeats = Counter[str]()
+        self._steps: dict[Phase, Callable[[ModuleState], Awaitable[Phase]]] = {
+            Phase.STARTUP: self._start,
+            Phase.ON_STARTUP_DONE: self._listen,
+            Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
+            Phase.WAIT_FOR_SYNCHRONIZATION: self._wait,
+            Phase.ENABLE_SCHEDULE_BINDINGS: self._arm_schedules,
+            Phase.CAN_RUN_HELM: self._release,
+        }
+
+    async def run(self, state: ModuleState) -> None:
+        """Bring the module to ready. Raises the HookrunnerError that prevents it; MissingSnapshot while the values are
+        not known. Modules are undecided then, but instances of addons run, and read global values."""
+        if self._store.unread:
+            raise MissingSnapshot(f"{state.module.name}: waiting for the values: {self._store.unread}")
+        if state.blueprint:
+            await state.blueprint.prepare()
+        state.keep()
+        self._store.begin_run(state.module.section)
+        if state.phase is Phase.READY:
+            # They are disarmed if it was about to be deleted and was turned on again.
+            self._hooks.arm_schedules(state)
+            state.reach(Phase.CAN_RUN_HELM)
+        while state.phase is not Phase.READY:
+            state.reach(await self._steps[state.phase](state))
+        state.become_ready()
+
+    def forget(self, state: ModuleState) -> None:
+        """Drop what is remembered of a unit that will not come back."""
+        self._repeats.pop(state.module.name, None)
+
+    async def _start(self, state: ModuleState) -> Phase:
+        self._hooks.compiled.check(state)
+        await self._hooks.load(state)
+        await self._hooks.run(state, BindingType.ON_STARTUP)
+        return Phase.ON_STARTUP_DONE
+
+    async def _listen(self, state: ModuleState) -> Phase:
+        await self._webhooks.register(state, "conversion")
+        listens = any(hook.config.kubernetes for hook in state.hooks)
+        return Phase.QUEUE_SYNCHRONIZATION_TASKS if listens else Phase.ENABLE_SCHEDULE_BINDINGS
+
+    async def _synchronize(self, state: ModuleState) -> Phase:
+        await self._hooks.synchronize(state)
+        return Phase.WAIT_FOR_SYNCHRONIZATION
+
+    async def _wait(self, state: ModuleState) -> Phase:
+        await self._hooks.wait_for_synchronizations(state)
+        return Phase.ENABLE_SCHEDULE_BINDINGS
+
+    async def _arm_schedules(self, state: ModuleState) -> Phase:
+        self._hooks.arm_schedules(state)
+        return Phase.CAN_RUN_HELM
+
+    async def _release(self, state: ModuleState) -> Phase:
+        """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
+        once more. What others change meanwhile comes with another request, whose run looks again."""
+        await self._definitions.apply(state)
+        for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
+            await self._webhooks.register(state, kind)
+        with state.time_step("hooks"):
+            await self._hooks.run(state, BindingType.BEFORE_HELM)
+        if state.module.chart:
+            await self._releases.reconcile(state)
+        before = self._store.document(state.module.section)
+        await self._hooks.run(state, BindingType.AFTER_HELM)
+        if self._store.document(state.module.section) == before or state.requested != state.begun:
+            self._repeats.pop(state.module.name, None)
+            return Phase.READY
+        self._count_repeat(state.module.name)
+        _run_log.info("afterHelm hooks changed values, running once more", module=state.module.name)
+        return Phase.CAN_RUN_HELM
+
+    def _count_repeat(self, name: str) -> None:
+        """Raises ReleaseFailed if it happens too often."""
+        self._repeats[name] += 1
+        if self._repeats[name] > MOST_REPEATS:
+            del self._repeats[name]
+            raise ReleaseFailed(
+                f"{name}: its afterHelm hooks have changed its values {MOST_REPEATS + 1} times in a row; "
+                "let them change only what is not as they want it yet"
+            )
