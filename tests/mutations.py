@@ -148,10 +148,10 @@ MUTATIONS = (
         "tests/addons/test_version_resolver.py",
     ),
     Mutation(
-        "hookrunner/instances/instance_blueprint.py",
+        "hookrunner/instances/instance_planner.py",
         "if not head.note:",
         "if head.note:",
-        "tests/instances/test_instance_blueprint.py",
+        "tests/instances/test_instance_planner.py",
     ),
     Mutation(
         "hookrunner/instances/instance_rollbacks.py",

@@ -6,7 +6,7 @@
     built = await builder.build(prepared.request(store, terms))
     if obstacle := prepared.refusal_of(built): …    # an object asks for a newer hookrunner
 
-A running hookrunner (`instances/instance_blueprint.py`), `addon render` and `addon test` (`testing/addons/`) and
+A running hookrunner (`instances/instance_planner.py`), `addon render` and `addon test` (`testing/addons/`) and
 `addon lint` take these steps, so what is tried offline is what runs. They differ in where a package comes from, in what
 hooks find, and in what becomes of an obstacle.
 """

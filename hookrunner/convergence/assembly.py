@@ -20,15 +20,15 @@ from hookrunner.convergence.events import PACE, EventWriter
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, HookPrefetch
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
-from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRunner
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
+from hookrunner.convergence.runs.unit_releases import Leftovers
+from hookrunner.convergence.runs.unit_remover import ModuleRemover
+from hookrunner.convergence.runs.unit_runner import ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts

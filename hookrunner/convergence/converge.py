@@ -11,12 +11,12 @@ from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_releases import Leftovers
+from hookrunner.convergence.runs.unit_runner import ModuleDefinitions
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off

@@ -10,10 +10,10 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType

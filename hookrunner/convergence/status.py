@@ -11,9 +11,9 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigSources
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_releases import Leftovers
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_releases import Leftovers
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
 from hookrunner.kube.back_off import Outage

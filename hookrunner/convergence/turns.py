@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.modules.order import ModuleOrder
 from kubetypes.timers import timeout_at
 

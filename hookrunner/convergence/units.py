@@ -7,13 +7,13 @@ come with its runs. `remove` is the one place that ends all of them: a new thing
 
 from dataclasses import dataclass
 
-from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.decisions.hook_values import HookValues
+from hookrunner.convergence.plan import OwnBlueprint
 from hookrunner.convergence.reactions import ModuleRequests
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.runs.module_runner import ModuleRunner
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks
+from hookrunner.convergence.runs.unit_runner import ModuleRunner
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.metrics.names import Metrics

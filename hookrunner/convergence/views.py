@@ -9,10 +9,10 @@ import orjson
 
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.status import ModulesStatus
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.addons import RECONCILE

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.addon_status import ObjectReport

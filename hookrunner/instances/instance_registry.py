@@ -19,10 +19,9 @@ from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.reactions import EditBatches
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
-from hookrunner.instances.instance_blueprint import InstanceBlueprint
 from hookrunner.instances.instance_informer import (
     InstanceCache,
     InstanceChanged,
@@ -31,6 +30,7 @@ from hookrunner.instances.instance_informer import (
     InstancesHidden,
     InstancesListed,
 )
+from hookrunner.instances.instance_planner import InstanceBlueprint
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client

@@ -19,7 +19,6 @@ from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, KubeError, PackageError, ReleaseFailed
 from hookrunner.instances.addon_offer import AddonOffer
-from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import (
     InstanceCache,
@@ -28,6 +27,7 @@ from hookrunner.instances.instance_informer import (
     InstancesLost,
     follow_instances,
 )
+from hookrunner.instances.instance_planner import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources

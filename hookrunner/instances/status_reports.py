@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.convergence.state import ModuleState, ModuleStates
-from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.instances.instance_health import InstanceHealth
+from hookrunner.instances.instance_planner import InstanceBlueprint
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.reports.reported_instances import ReportedInstances

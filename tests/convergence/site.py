@@ -15,13 +15,13 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions, ModuleRunner
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_remover import ModuleRemover
+from hookrunner.convergence.runs.unit_runner import ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import HookExecutor, InlineRuns

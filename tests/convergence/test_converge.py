@@ -8,9 +8,9 @@ import pytest
 
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import GLOBAL, Choice, Decision

@@ -12,10 +12,10 @@ from hookrunner.convergence.decisions.config_object import ConfigObject, Content
 from hookrunner.convergence.decisions.configuration import Edit, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
@@ -24,8 +24,8 @@ from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.releases.releases import Releases
 from hookrunner.waits import Notifier
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 from tests.convergence.site import NOWHERE, module
-from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 

@@ -7,10 +7,10 @@ import pytest
 from hookrunner.convergence.converge import RoundSteps
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.module_releases import Leftovers
-from hookrunner.convergence.runs.module_runner import ModuleDefinitions
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_releases import Leftovers
+from hookrunner.convergence.runs.unit_runner import ModuleDefinitions
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind
 from tests.convergence.site import module

@@ -4,8 +4,8 @@ import re
 import time
 from pathlib import Path
 
-from hookrunner.convergence.state import ModuleState
 from hookrunner.convergence.status import failing_hooks, work
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
 from hookrunner.model.tasks import HookRun, ModuleTask, Task

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.model.modules import Choice, Decision, Module
 from tests.convergence.site import module
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Choice, Decision, is_unit_of_addon
 from hookrunner.model.tasks import own_queue
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 from tests.convergence.site import module
-from tests.convergence.units import INSTANCE, FakeBlueprint
 
 
 def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.convergence.units import NewUnit
 from hookrunner.errors import BadModule, HookFailed, RunBlocked, RunPostponed
 from hookrunner.model.bindings import BindingType
@@ -19,9 +19,9 @@ from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.resources import ObjectReference
 from tests.controllers.event_server import EventServer
 from tests.convergence.conftest import MakeSite
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 from tests.convergence.site import AFTER_DELETE, NO_SCHEMAS, Site, module
 from tests.convergence.test_events import posting
-from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 

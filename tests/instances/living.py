@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
@@ -33,8 +33,8 @@ from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
+from tests.convergence.planners import FakeBlueprint
 from tests.convergence.site import NO_SCHEMAS, Site
-from tests.convergence.units import FakeBlueprint
 from tests.fakes.cluster import FakeCluster
 
 NAMESPACE = "kube-system"

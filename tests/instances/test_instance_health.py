@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.state import ModuleState, ModuleStates
 from hookrunner.convergence.unit_changes import CALM
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import LiveUnit
@@ -17,7 +17,7 @@ from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
-from tests.convergence.units import INSTANCE, OBJECT
+from tests.convergence.planners import INSTANCE, OBJECT
 from tests.instances.living import GatedBlueprint
 from tests.instances.samples import ADDON, instance
 

@@ -7,8 +7,8 @@ import pytest
 from hookrunner.model.addons import RECONCILE, UNMANAGED
 from hookrunner.model.events import WatchLost
 from tests.convergence.conftest import MakeSite
+from tests.convergence.planners import FakeBlueprint
 from tests.convergence.site import module
-from tests.convergence.units import FakeBlueprint
 from tests.instances.living import Living, addon
 
 pytestmark = pytest.mark.looptime

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
-from tests.convergence.units import INSTANCE
+from tests.convergence.planners import INSTANCE
 from tests.instances.living import GatedBlueprint
 from tests.instances.samples import ADDON, instance
 

@@ -18,7 +18,7 @@ from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_clus
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
-from hookrunner.instances.instance_blueprint import marks_of
+from hookrunner.instances.instance_planner import marks_of
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.status import some

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.decisions.config_object import ConfigObject
+from hookrunner.convergence.plan import OwnBlueprint
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import Values
 from hookrunner.kube.back_off import exponential

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.state import NOT_YET, ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import NOT_YET, ModuleState, ModuleStates
 from hookrunner.errors import KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import Hook

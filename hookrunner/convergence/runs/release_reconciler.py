@@ -15,10 +15,10 @@ from hookrunner import log
 from hookrunner.charts.chart_files import scan
 from hookrunner.charts.release_digests import digest_with_manifest, inputs_digest
 from hookrunner.charts.renderer import Renderer
-from hookrunner.convergence.blueprint import Blueprint, ReleaseInputs
-from hookrunner.convergence.runs.module_releases import DriftTracker, ReleaseLocator
+from hookrunner.convergence.plan import Blueprint, ReleaseInputs
+from hookrunner.convergence.runs.unit_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics

@@ -7,9 +7,9 @@ has failed, so that this one is not repeated before the user changes something.
 """
 
 from hookrunner import log
-from hookrunner.convergence.blueprint import OwnBlueprint
-from hookrunner.convergence.runs.module_releases import DriftTracker
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.plan import OwnBlueprint
+from hookrunner.convergence.runs.unit_releases import DriftTracker
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions
 from hookrunner.releases.manifest_objects import ReleaseId

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.reports.reported_instances import ReportedInstances

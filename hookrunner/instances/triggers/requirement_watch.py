@@ -14,7 +14,7 @@ from contextlib import aclosing
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
 from hookrunner.kube.informer import ObjectState, Opener, follow_object

@@ -12,8 +12,8 @@ from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values.section_store import SectionStore
 from hookrunner.waits import Notifier
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 from tests.convergence.site import NO_SCHEMAS
-from tests.convergence.units import INSTANCE, FakeBlueprint
 
 DNS = INSTANCE.name
 CONDITION = HookCondition("ConflictsWith", "True", "Cilium")

@@ -11,7 +11,7 @@ import pytest
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Edit, Extenders, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities

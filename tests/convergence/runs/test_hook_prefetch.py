@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.convergence.runs.hook_loading import HookPrefetch
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module
 

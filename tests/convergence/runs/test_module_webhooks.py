@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.runs.module_hooks import ModuleWebhooks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind

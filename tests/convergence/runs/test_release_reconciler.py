@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
@@ -31,8 +31,8 @@ from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 from tests.convergence.site import NO_SCHEMAS
-from tests.convergence.units import INSTANCE, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 

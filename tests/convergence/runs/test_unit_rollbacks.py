@@ -4,14 +4,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hookrunner.convergence.runs.module_releases import DriftTracker
+from hookrunner.convergence.runs.unit_releases import DriftTracker
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions, RenderedChart
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
-from tests.convergence.units import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE, FakeBlueprint
 
 HEAD = Head(INSTANCE.name, "home", 3, "deployed", "d", True)
 RESTORED = replace(HEAD, revision=4, note="rolled-back")

@@ -10,7 +10,7 @@ import pytest
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_informer import InstanceCache
@@ -26,7 +26,7 @@ from hookrunner.model.releases import Head
 from hookrunner.model.status import SnapshotDump
 from hookrunner.web.views.section_routes import Layer
 from kubetypes.json_values import JSON
-from tests.instances.blueprint_world import UNIT, World
+from tests.instances.planner_world import UNIT, World
 from tests.instances.samples import ADDON, instance
 
 THEN = "2026-07-01T12:00:00Z"

@@ -19,7 +19,7 @@ from hookrunner.settings import own_environment
 from hookrunner.testing.addons.addon_bench import AddonBench, check_fields, require_rules, scopes_in, with_definitions
 from hookrunner.testing.bench import Bench
 from kubetypes.json_values import JSON
-from tests.instances.blueprint_world import World
+from tests.instances.planner_world import World
 from tests.instances.samples import document
 
 RULE = """

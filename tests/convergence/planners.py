@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
+from hookrunner.convergence.plan import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import ReleaseFailed
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.metrics.addons import RunStep

@@ -7,8 +7,8 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -16,7 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
-from tests.convergence.runs.test_module_hooks import turn_on
+from tests.convergence.runs.test_unit_hooks import turn_on
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
 from tests.examples import several
 from tests.fakes.cluster import configmap, settle, until

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, Never, TypeVar
 
-from hookrunner.convergence.blueprint import OwnBlueprint
 from hookrunner.convergence.events import Notices
+from hookrunner.convergence.plan import OwnBlueprint
 from hookrunner.convergence.unit_changes import UnitChanges
 from hookrunner.errors import BadModule
 from hookrunner.metrics.addons import RunStep
@@ -48,7 +48,7 @@ class ModuleState:
     `failed` say how many of them the last successful and the last failed attempt covered. Times are monotonic seconds,
     but `since` and `last_success` are epoch seconds.
 
-    Always true (`tests/convergence/test_state.py` checks it for random sequences of calls):
+    Always true (`tests/convergence/test_unit_state.py` checks it for random sequences of calls):
 
     - done <= begun <= requested, failed <= begun, and adopts <= requested;
     - an attempt is under way: `busy_since` is set;

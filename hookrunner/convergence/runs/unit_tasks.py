@@ -1,17 +1,17 @@
 """Runs and deletions of units as tasks: requests for them, their attempts, and what a failed attempt leads to.
 
 Several units may run side by side, one unit never does: its tasks wait in a queue of its own, and the engine's workers
-bring them to `ModuleTasks.carry_out`. The steps of a run are in `module_runner.py`, those of a deletion in
-`module_remover.py`.
+bring them to `ModuleTasks.carry_out`. The steps of a run are in `unit_runner.py`, those of a deletion in
+`unit_remover.py`.
 """
 
 from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runner import ModuleRunner
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_remover import ModuleRemover
+from hookrunner.convergence.runs.unit_runner import ModuleRunner
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.strategies import booleans, floats, sampled_from
 
 import hookrunner
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
 from tests.convergence.site import module
@@ -22,7 +22,7 @@ ROOMS = "convergence", "modules"
 
 
 class Life(RuleBasedStateMachine):
-    """A module's life, as `module_tasks` and the others lead it: attempts come one after the other, a run only of a
+    """A module's life, as `unit_tasks` and the others lead it: attempts come one after the other, a run only of a
     module that is on and has its turn, a deletion only of one that is off and live."""
 
     def __init__(self) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hookrunner import log
-from hookrunner.convergence.runs.module_releases import DriftTracker, Leftovers, ReleaseLocator
-from hookrunner.convergence.state import ModuleStates
+from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, ReleaseLocator
+from hookrunner.convergence.unit_state import ModuleStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
-from hookrunner.convergence.runs.module_hooks import KINDS, ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import KINDS, ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities

@@ -8,11 +8,11 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runner import MOST_REPEATS, ModuleDefinitions, ModuleRunner
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_remover import ModuleRemover
+from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, ModuleDefinitions, ModuleRunner
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind

@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 
 from hookrunner import log
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import InlineRuns

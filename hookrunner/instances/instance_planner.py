@@ -25,7 +25,7 @@ from hookrunner.addons.status_conditions import (
 )
 from hookrunner.addons.version_resolver import version_request
 from hookrunner.charts.release_digests import attempt_digest
-from hookrunner.convergence.blueprint import OwnBlueprint, ReleaseInputs
+from hookrunner.convergence.plan import OwnBlueprint, ReleaseInputs
 from hookrunner.errors import BadChart, BadValues, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import (
     BadPatch,
     BadValues,
@@ -17,14 +17,14 @@ from hookrunner.errors import (
     RunBlocked,
     RunPostponed,
 )
-from hookrunner.instances.instance_blueprint import InstanceBlueprint
+from hookrunner.instances.instance_planner import InstanceBlueprint
 from hookrunner.instances.instance_registry import to_module
 from hookrunner.instances.status_reports import facts_of
 from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
 from hookrunner.values.schemas.schema_files import load_of_addon
 from kubetypes.json_values import JSON
-from tests.instances.blueprint_world import KEPT, MAP, UNIT, World
+from tests.instances.planner_world import KEPT, MAP, UNIT, World
 from tests.instances.samples import ADDON, instance
 from tests.instances.test_removal import Server
 

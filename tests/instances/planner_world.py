@@ -11,7 +11,7 @@ from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.controllers.event_recorder import EventRecorder
-from hookrunner.instances.instance_blueprint import BlueprintParts, InstanceBlueprint
+from hookrunner.instances.instance_planner import BlueprintParts, InstanceBlueprint
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.module_remover import ModuleRemover
-from hookrunner.convergence.runs.module_runner import ModuleRunner
-from hookrunner.convergence.runs.module_tasks import ModuleTasks
-from hookrunner.convergence.state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_remover import ModuleRemover
+from hookrunner.convergence.runs.unit_runner import ModuleRunner
+from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.unit_state import ModuleState, ModuleStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed

@@ -8,8 +8,8 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_hooks import ModuleHooks
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog

@@ -1,12 +1,12 @@
 """The steps that delete a unit: what it has installed, and everything that remembers it in this process.
 
-A step is done once; a retry continues with the step that failed. Requests and attempts are in `module_tasks.py`.
+A step is done once; a retry continues with the step that failed. Requests and attempts are in `unit_tasks.py`.
 """
 
 from hookrunner import log
-from hookrunner.convergence.runs.module_hooks import ModuleHooks, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.state import ModuleState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.releases import Head
+from tests.convergence.planners import INSTANCE, OBJECT, FakeBlueprint
 from tests.convergence.runs.test_release_reconciler import World
 from tests.convergence.site import NO_SCHEMAS
-from tests.convergence.units import INSTANCE, OBJECT, FakeBlueprint
 
 pytestmark = pytest.mark.looptime
 
