@@ -17,18 +17,18 @@ from hookrunner.convergence.decisions.configuration import Extenders, UserConfig
 from hookrunner.convergence.decisions.module_configuration import ModuleConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import PACE, EventWriter
-from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
+from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, HookPrefetch
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks, WebhookRegistrar
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks, WebhookRegistrar
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.runs.unit_remover import ModuleRemover
-from hookrunner.convergence.runs.unit_runner import ModuleDefinitions, ModuleRunner
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_remover import UnitRemover
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitRunner
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
@@ -55,10 +55,10 @@ class Convergence:
     status: ModulesStatus
     views: ModuleViews
     releases: ReleaseReconciler
-    states: ModuleStates
+    states: UnitStates
     units: Units
     _decisions: ModuleDecisions
-    _requests: ModuleRequests
+    _requests: UnitRequests
     _helm: Helm
     _configured: ModuleConfiguration
     _events: EventWriter
@@ -155,7 +155,7 @@ class _Assembler:
         self._parts = parts
         self._built = built
         self._helm = helm
-        self._states = states = ModuleStates(configured.shelf.modules)
+        self._states = states = UnitStates(configured.shelf.modules)
         on_compiled = settings.modules.on_compiled
         self._compiled = CompiledHooks(states.notices, configured.shelf.compiled, on_compiled == "park")
 
@@ -168,9 +168,9 @@ class _Assembler:
         hooks = _hooks(self._settings, parts, built, states, self._compiled)
         webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
         definitions = _definitions(parts.kube, self._settings.modules, self._helm)
-        runner = ModuleRunner(hooks, webhooks, definitions, releases, store)
-        remover = ModuleRemover(hooks, webhooks, releases, store)
-        tasks = ModuleTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
+        runner = UnitRunner(hooks, webhooks, definitions, releases, store)
+        remover = UnitRemover(hooks, webhooks, releases, store)
+        tasks = UnitTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
         leftovers = self._leftovers(releases, certain)
         requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
         status = self._status(requests, decisions, releases, leftovers)
@@ -200,21 +200,21 @@ class _Assembler:
     def _leftovers(self, releases: ReleaseReconciler, certain: bool) -> Leftovers:
         return Leftovers(self._states, releases.locator, releases.purge, certain, self._settings.modules)
 
-    def _requests(self, tasks: ModuleTasks, steps: RoundSteps) -> ModuleRequests:
+    def _requests(self, tasks: UnitTasks, steps: RoundSteps) -> UnitRequests:
         strict = self._settings.compat is Compat.ADDON
         turns = TurnDispatcher(self._states, tasks, TurnRules(self._settings.modules.patience, strict=strict))
         converge = Converge(self._states, tasks, steps, turns, self._built.engine)
-        return ModuleRequests(self._states, converge, turns, tasks)
+        return UnitRequests(self._states, converge, turns, tasks)
 
     def _status(
-        self, requests: ModuleRequests, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
+        self, requests: UnitRequests, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
     ) -> ModulesStatus:
         sources, rejected = self._configured.sources, self._configured.shelf.loaded.found.rejected
         outage = self._parts.kube.patcher.outage
         shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled, outage)
         return ModulesStatus(self._states, requests.converge, shown, self._built.queues)
 
-    def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: ModuleTasks) -> None:
+    def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: UnitTasks) -> None:
         """Open the modules' queues, and show what is known of modules: gauges, and hooks that never run here."""
         engine, queues = self._built.engine, self._built.queues
         for state in self._states:
@@ -224,7 +224,7 @@ class _Assembler:
 
 
 def _view_sources(
-    requests: ModuleRequests,
+    requests: UnitRequests,
     status: ModulesStatus,
     values: tuple[SectionStore, ReleaseReconciler],
     kube: Kube,
@@ -248,9 +248,7 @@ def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) ->
     return MeteredScripts(scripts, parts.metrics, activation)
 
 
-def _hooks(
-    settings: Settings, parts: Parts, built: Assembly, states: ModuleStates, compiled: CompiledHooks
-) -> ModuleHooks:
+def _hooks(settings: Settings, parts: Parts, built: Assembly, states: UnitStates, compiled: CompiledHooks) -> UnitHooks:
 
     async def load(module: Module) -> catalog.Catalog:
         return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
@@ -260,12 +258,12 @@ def _hooks(
     async def load_unit(unit: Module) -> catalog.Catalog:
         return await (of_instances if unit.addon else of_modules)(unit)
 
-    return ModuleHooks(load_unit, built.engine, built.activator, built.inline_runs, compiled)
+    return UnitHooks(load_unit, built.engine, built.activator, built.inline_runs, compiled)
 
 
-def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> ModuleDefinitions:
+def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> UnitDefinitions:
     crds = Crds(kube.patcher, helm.releases.kinds)
-    return ModuleDefinitions(crds, helm.capabilities, modules.extra_labels, modules.crd_filters)
+    return UnitDefinitions(crds, helm.capabilities, modules.extra_labels, modules.crd_filters)
 
 
 def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Renderer) -> Helm:

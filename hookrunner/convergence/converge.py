@@ -11,12 +11,12 @@ from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.runs.unit_runner import ModuleDefinitions
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
@@ -35,9 +35,9 @@ class RoundSteps:
     def __init__(
         self,
         decisions: ModuleDecisions,
-        hooks: ModuleHooks,
+        hooks: UnitHooks,
         webhooks: ModuleWebhooks,
-        definitions: ModuleDefinitions,
+        definitions: UnitDefinitions,
         leftovers: Leftovers,
     ) -> None:
         self.decisions = decisions
@@ -54,14 +54,14 @@ class RoundSteps:
         await self.decisions.decide()
         await self._webhooks.resume()
 
-    async def prepare_deletions(self, states: list[ModuleState]) -> None:
+    async def prepare_deletions(self, states: list[UnitState]) -> None:
         """Disarm the schedules of modules that go, and withdraw their webhooks of admission, all at once. What fails is
         tried again when the module is deleted."""
         for state in states:
             self._hooks.disarm_schedules(state)
         await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
 
-    async def define(self, states: list[ModuleState]) -> None:
+    async def define(self, states: list[UnitState]) -> None:
         """Apply the definitions of these modules, before any of them runs. A module whose definitions fail tries again
         in its own run, and fails with them; no other module waits for it."""
         results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
@@ -109,7 +109,7 @@ class Converge:
     rounds; `has_decided` means that the first round has decided which modules are on."""
 
     def __init__(
-        self, states: ModuleStates, tasks: ModuleTasks, steps: RoundSteps, turns: TurnDispatcher, engine: Engine
+        self, states: UnitStates, tasks: UnitTasks, steps: RoundSteps, turns: TurnDispatcher, engine: Engine
     ) -> None:
         self.converged = asyncio.Event()
         self.phase = ""

@@ -11,9 +11,9 @@ from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
@@ -68,16 +68,16 @@ class EditBatches:
         return changed
 
 
-class ModuleRequests:
+class UnitRequests:
     """The three ways to have modules run: all of them in a round, one in its turn, one at once."""
 
-    def __init__(self, states: ModuleStates, converge: Converge, turns: TurnDispatcher, tasks: ModuleTasks) -> None:
+    def __init__(self, states: UnitStates, converge: Converge, turns: TurnDispatcher, tasks: UnitTasks) -> None:
         self.states = states
         self.converge = converge
         self.turns = turns
         self.tasks = tasks
 
-    def run_again(self, state: ModuleState, cause: str) -> None:
+    def run_again(self, state: UnitState, cause: str) -> None:
         """Run a module once more. One whose turn has not come yet will find everything as it is then."""
         if state.on and state.turn:
             self.tasks.request(state, cause)
@@ -87,7 +87,7 @@ class ConfigReactions:
     """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
     until cancelled."""
 
-    def __init__(self, requests: ModuleRequests, decisions: ModuleDecisions, releases: ReleaseReconciler) -> None:
+    def __init__(self, requests: UnitRequests, decisions: ModuleDecisions, releases: ReleaseReconciler) -> None:
         self._states = requests.states
         self._requests = requests
         self._decisions = decisions
@@ -138,7 +138,7 @@ class ConfigReactions:
                 elif cause:
                     self._requests.turns.give(state, cause)
 
-    def _ask_script_first(self, state: ModuleState, cause: str) -> bool:
+    def _ask_script_first(self, state: UnitState, cause: str) -> bool:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
         if not state.module.script:  # most have none
@@ -178,7 +178,7 @@ class ClusterReactions:
     """Reacts to the cluster: objects and records of releases, what it serves, snapshots that hooks wait for. Each
     `follow_…` runs until cancelled."""
 
-    def __init__(self, requests: ModuleRequests, releases: ReleaseReconciler) -> None:
+    def __init__(self, requests: UnitRequests, releases: ReleaseReconciler) -> None:
         self._states = requests.states
         self._requests = requests
         self._releases = releases
@@ -239,11 +239,11 @@ class ClusterReactions:
                     self._requests.tasks.retry_now(state.module.name)
 
 
-def _is_on(state: ModuleState) -> bool:
+def _is_on(state: UnitState) -> bool:
     return state.on
 
 
-def _drift_notice(finding: ObjectDrift, state: ModuleState | None, repairs: bool) -> Notice:
+def _drift_notice(finding: ObjectDrift, state: UnitState | None, repairs: bool) -> Notice:
     """An instance that is set aside repairs nothing before its obstacle is gone."""
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
     if state and state.module.addon:

@@ -13,7 +13,7 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
 from hookrunner.kube.back_off import Outage
@@ -22,7 +22,7 @@ from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
 from hookrunner.model.status import ConvergeDump, ModuleDump, some
-from hookrunner.model.tasks import HookRun, ModuleTask, Order, Task
+from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
@@ -64,7 +64,7 @@ class StatusSources:
 class ModulesStatus:
     """Views of all modules."""
 
-    def __init__(self, states: ModuleStates, converge: Converge, more: StatusSources, queues: Queues) -> None:
+    def __init__(self, states: UnitStates, converge: Converge, more: StatusSources, queues: Queues) -> None:
         self._states = states
         self._converge = converge
         self._more = more
@@ -143,10 +143,10 @@ def _converges(order: Order) -> bool:
     """Does a round wait for this task?"""
     if isinstance(order, HookRun):
         return order.binding_type in (BindingType.BEFORE_ALL, BindingType.AFTER_ALL)
-    return isinstance(order, ModuleTask)
+    return isinstance(order, UnitTask)
 
 
-def reason(state: ModuleState) -> str:
+def reason(state: UnitState) -> str:
     """Why a module is not ready; empty if it is."""
     if state.decision.choice is Choice.UNDECIDED and state.decision.by + state.decision.reason:
         return f"undecided: {state.decision.reason}"
@@ -155,7 +155,7 @@ def reason(state: ModuleState) -> str:
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
 
 
-def work(state: ModuleState, long: float = 0.0) -> str:
+def work(state: UnitState, long: float = 0.0) -> str:
     """What a module is doing; empty if it has nothing to do, or has been busy for less than so many seconds."""
     lasts = time.monotonic() - state.busy_since if state.on and state.busy_since is not None else -1.0
     if lasts < long or state.phase not in _AT:
@@ -177,20 +177,20 @@ def failing_hooks(queues: Iterable[Iterable[Task]]) -> dict[str, str]:
     return failing
 
 
-def pinned(state: ModuleState) -> str:
+def pinned(state: UnitState) -> str:
     """That its objects are those of an earlier revision, and why; empty if they are not."""
     if not (state.on and state.pinned):
         return ""
     return f"revision {state.revision} is an earlier one, brought back on request until its values or its chart change"
 
 
-def _unmet(state: ModuleState) -> str:
+def _unmet(state: UnitState) -> str:
     """Why a module that was turned on is off nevertheless: it requires another module or another cluster."""
     decision = state.decision
     return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
-def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) -> ModuleDump:
+def _row(state: UnitState, refused: str, failing: str, more: StatusSources) -> ModuleDump:
     bad, good = reason(state) or failing or work(state), more.compiled.lacking(state) or state.decision.reason
     return ModuleDump(
         name=state.module.name,
@@ -234,7 +234,7 @@ class ModuleGauges:
 
     def __init__(
         self,
-        states: ModuleStates,
+        states: UnitStates,
         decisions: ModuleDecisions,
         releases: ReleaseReconciler,
         queues: Queues,
@@ -311,7 +311,7 @@ class ModuleGauges:
                 yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1
 
 
-def _brief(state: ModuleState) -> str:
+def _brief(state: UnitState) -> str:
     """One of a few words, for a label: full texts would make a series of every message."""
     if state.decision.choice is Choice.UNDECIDED:
         return "undecided"

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.modules.order import ModuleOrder
 from kubetypes.timers import timeout_at
 
@@ -42,11 +42,11 @@ class Turns:
 
     def __init__(
         self,
-        enabled: Mapping[str, ModuleState],
+        enabled: Mapping[str, UnitState],
         order: ModuleOrder,
         rules: TurnRules,
         now: float,
-        instances: Sequence[ModuleState] = (),
+        instances: Sequence[UnitState] = (),
     ) -> None:
         self.enabled = enabled
         self._instances = instances
@@ -56,7 +56,7 @@ class Turns:
         self._below = self._find_below()
 
     @property
-    def next(self) -> list[ModuleState]:
+    def next(self) -> list[UnitState]:
         """Those whose turn has come now."""
         modules = [state for name, state in self.enabled.items() if not state.turn and not self.awaited(name)]
         return [*modules, *(state for state in self._instances if not state.turn)]
@@ -83,7 +83,7 @@ class Turns:
         proven = self.enabled[name].last_success and not self._rules.strict
         return (*below.gates, *(below.new if proven else below.chain))
 
-    def overtakers(self, name: str) -> list[ModuleState]:
+    def overtakers(self, name: str) -> list[UnitState]:
         """Those that wait for the weight of this module, have had their turn, and last ran before it was ready."""
         if self._order.required[name] is not None:
             return []
@@ -95,16 +95,16 @@ class Turns:
             if self._order.required[other] is None
         ]
 
-    def is_overtaken(self, state: ModuleState) -> bool:
+    def is_overtaken(self, state: UnitState) -> bool:
         """Has it owed a run or a deletion for longer than others wait?"""
         return state.owed_since is not None and self._is_late(state.owed_since)
 
-    def _is_at_rest(self, state: ModuleState) -> bool:
+    def _is_at_rest(self, state: UnitState) -> bool:
         """Is this instance installed or parked, or has it had its time?"""
         return state.ready or state.set_aside or self.is_overtaken(state)
 
     @property
-    def _all(self) -> list[ModuleState]:
+    def _all(self) -> list[UnitState]:
         return [*self.enabled.values(), *self._instances]
 
     def _find_below(self) -> dict[int, _Below]:
@@ -121,7 +121,7 @@ class Turns:
         state = self.enabled[name]
         return state.turn and state.ready
 
-    def _is_past(self, state: ModuleState) -> bool:
+    def _is_past(self, state: UnitState) -> bool:
         """Does its weight hold up no other module any more?"""
         failed = state.set_aside and not self._rules.strict
         return state.turn and (state.ready or failed or self.is_overtaken(state))
@@ -134,7 +134,7 @@ class TurnDispatcher:
     """Requests a run of each module when its turn has come. All modules have a turn in a round (`open`); between rounds
     those have another one that were given it (`give`)."""
 
-    def __init__(self, states: ModuleStates, tasks: ModuleTasks, rules: TurnRules) -> None:
+    def __init__(self, states: UnitStates, tasks: UnitTasks, rules: TurnRules) -> None:
         self._states = states
         self._tasks = tasks
         self._rules = rules
@@ -155,7 +155,7 @@ class TurnDispatcher:
         self._is_open, self._cause = True, cause
         self._states.changed.notify()
 
-    def give(self, state: ModuleState, cause: str) -> None:
+    def give(self, state: UnitState, cause: str) -> None:
         """Give a module another turn, as soon as those are ready that it waits for. A module whose turn is still to
         come will find everything as it is then. Wakes `dispatch`, which requests the runs."""
         if state.on and state.turn:
@@ -181,7 +181,7 @@ class TurnDispatcher:
         while not (turns := self._turns([state for state in self._states.instances if state.on])).is_over:
             await self._wait_for_change(turns)
 
-    async def wait_for_deletion(self, state: ModuleState) -> None:
+    async def wait_for_deletion(self, state: UnitState) -> None:
         """Wait until a module's deletion has ended or failed, or its time is over."""
         turns = self._turns()
         while state.live and not state.parked and not turns.is_overtaken(state):
@@ -198,7 +198,7 @@ class TurnDispatcher:
                 self.give(state, "Lower-Weight-Ready")
         self._new = new
 
-    def _turns(self, instances: Sequence[ModuleState] = ()) -> Turns:
+    def _turns(self, instances: Sequence[UnitState] = ()) -> Turns:
         """The turns of modules, and of those instances that matter now: there may be hundreds, and each change of a
         state leads here."""
         enabled = {state.module.name: state for state in self._states.enabled}
@@ -206,7 +206,7 @@ class TurnDispatcher:
             self._order = ModuleOrder(state.module for state in enabled.values())
         return Turns(enabled, self._order, self._rules, self._tasks.now(), instances)
 
-    async def _wait_for_change(self, turns: Turns, *others: ModuleState) -> None:
+    async def _wait_for_change(self, turns: Turns, *others: UnitState) -> None:
         """Wait until a state changes, or until patience ends with one of the enabled modules or of the others."""
         owed = [state.owed_since + self._rules.patience for state in others if state.owed_since is not None]
         deadline = turns.deadline

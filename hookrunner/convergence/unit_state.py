@@ -1,4 +1,4 @@
-"""How far each unit has come and what is still to do with it. Kept in memory; `ModuleState` is the only writer.
+"""How far each unit has come and what is still to do with it. Kept in memory; `UnitState` is the only writer.
 
 A unit is what convergence reconciles: a module, or an instance of an addon. Instances come and go while modules stay,
 have no weight, and bring their blueprint along; else they are treated as modules are.
@@ -41,7 +41,7 @@ class _ReadOnly(Generic[_T]):
         raise AttributeError(f"{self._name[1:]} is changed by the methods of {type(instance).__name__} only")
 
 
-class ModuleState:
+class UnitState:
     """One module, or one instance of an addon. Everybody reads the properties; only the methods below change them.
 
     Requests to run the module are counted. An attempt covers all requests that were made before it began; `done` and
@@ -320,7 +320,7 @@ class ModuleState:
             self._busy_since = now
 
 
-class ModuleStates:
+class UnitStates:
     """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
     wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
     hear."""
@@ -329,28 +329,28 @@ class ModuleStates:
         self.changed = Notifier()
         self.unit_changes = UnitChanges()
         self.notices = Notices()
-        self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
+        self._states: Mapping[str, UnitState] = {module.name: UnitState(module) for module in modules}
         self._by_key = {state.module.key: state for state in self._states.values()}
-        self._instances: dict[str, ModuleState] = {}
+        self._instances: dict[str, UnitState] = {}
 
-    def __iter__(self) -> Iterator[ModuleState]:
+    def __iter__(self) -> Iterator[UnitState]:
         return iter(self._states.values())
 
     def __len__(self) -> int:
         return len(self._states)
 
-    def __getitem__(self, name: str) -> ModuleState:
+    def __getitem__(self, name: str) -> UnitState:
         return self._states[name] if name in self._states else self._instances[name]
 
-    def get(self, name: str) -> ModuleState | None:
+    def get(self, name: str) -> UnitState | None:
         """The module or the instance of that name, else None."""
         return self._states.get(name) or self._instances.get(name)
 
-    def add(self, instance: Module, blueprint: OwnBlueprint) -> ModuleState:
+    def add(self, instance: Module, blueprint: OwnBlueprint) -> UnitState:
         """Add an instance of an addon. Raises BadModule if its name is taken."""
         if instance.name in self._states or instance.name in self._instances:
             raise BadModule(f"{instance.name} is the name of two units; rename the module or the instance")
-        state = self._instances[instance.name] = ModuleState(instance, blueprint=blueprint)
+        state = self._instances[instance.name] = UnitState(instance, blueprint=blueprint)
         return state
 
     def note(self, unit: str) -> None:
@@ -358,26 +358,26 @@ class ModuleStates:
         self.unit_changes.note(unit)
         self.changed.notify()
 
-    def remove(self, state: ModuleState) -> None:
+    def remove(self, state: UnitState) -> None:
         """Remove an instance."""
         del self._instances[state.module.name]
         self.changed.notify()
 
     @property
-    def instances(self) -> tuple[ModuleState, ...]:
+    def instances(self) -> tuple[UnitState, ...]:
         """The instances of addons at this moment."""
         return tuple(self._instances.values())
 
     @property
-    def units(self) -> tuple[ModuleState, ...]:
+    def units(self) -> tuple[UnitState, ...]:
         """All modules, then all instances of addons."""
         return *self._states.values(), *self._instances.values()
 
-    def of_key(self, key: str) -> ModuleState | None:
+    def of_key(self, key: str) -> UnitState | None:
         """The module with that section of values, else None."""
         return self._by_key.get(key)
 
     @property
-    def enabled(self) -> list[ModuleState]:
+    def enabled(self) -> list[UnitState]:
         """The modules that should run."""
         return [state for state in self if state.on]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.plan import OwnBlueprint
-from hookrunner.convergence.reactions import ModuleRequests
+from hookrunner.convergence.reactions import UnitRequests
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks
-from hookrunner.convergence.runs.unit_runner import ModuleRunner
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
+from hookrunner.convergence.runs.unit_runner import UnitRunner
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.metrics.names import Metrics
@@ -33,8 +33,8 @@ class UnitMemory:
     values: HookValues
     engine: Engine
     executor: HookExecutor
-    hooks: ModuleHooks
-    runner: ModuleRunner
+    hooks: UnitHooks
+    runner: UnitRunner
     releases: ReleaseReconciler
     metrics: Metrics
     grace: float
@@ -53,12 +53,12 @@ class NewUnit:
 class Units:
     """The instances of addons as units."""
 
-    def __init__(self, requests: ModuleRequests, memory: UnitMemory) -> None:
+    def __init__(self, requests: UnitRequests, memory: UnitMemory) -> None:
         self._states = requests.states
         self._requests = requests
         self._memory = memory
 
-    def add(self, unit: NewUnit) -> ModuleState:
+    def add(self, unit: NewUnit) -> UnitState:
         """Add a unit, which is on and runs when it is requested. Raises BadModule if its name is taken."""
         state = self._states.add(unit.module, unit.blueprint)
         name = unit.module.name
@@ -69,12 +69,12 @@ class Units:
         state.decide(Decision(Choice.ON, "Addon"))
         return state
 
-    def request(self, state: ModuleState, cause: str) -> None:
+    def request(self, state: UnitState, cause: str) -> None:
         """Run it: at once, or in the first round, which begins with the global hooks."""
         if state.on and (state.turn or self._requests.converge.has_decided):
             self._requests.tasks.request(state, cause)
 
-    async def delete(self, state: ModuleState, cause: str) -> None:
+    async def delete(self, state: UnitState, cause: str) -> None:
         """Delete what it has installed; returns when that is done. Failed attempts are repeated. The unit stays until
         `remove`: its Events and its status may have more to say."""
         state.decide(Decision(Choice.OFF, "Addon", cause))
@@ -86,12 +86,12 @@ class Units:
         while state.live:
             await self._states.changed.next()
 
-    def hurry_deletion(self, state: ModuleState, cause: str) -> None:
+    def hurry_deletion(self, state: UnitState, cause: str) -> None:
         """Make the next attempt of a deletion that has failed at once: its object has changed."""
         if state.live and state.parked:
             self._requests.tasks.request_deletion(state, cause)
 
-    async def remove(self, state: ModuleState) -> None:
+    async def remove(self, state: UnitState) -> None:
         """Remove a unit, and leave what it has installed as it is. An attempt that is under way ends before; no such
         attempt may call this."""
         name, memory = state.module.name, self._memory

@@ -10,9 +10,9 @@ import orjson
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.status import ModulesStatus
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.addons import RECONCILE
@@ -30,11 +30,11 @@ from kubetypes.json_values import JSON
 class ViewSources:
     """Where the views look. `snapshots` takes a hook's full name."""
 
-    states: ModuleStates
+    states: UnitStates
     status: ModulesStatus
     store: SectionStore
     releases: ReleaseReconciler
-    tasks: ModuleTasks
+    tasks: UnitTasks
     engine: Engine
     diffs: Diffs
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
@@ -138,7 +138,7 @@ class ModuleViews:
             raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
         return state.adopted
 
-    async def _list_objects(self, state: ModuleState) -> JSON:
+    async def _list_objects(self, state: UnitState) -> JSON:
         releases = self._sources.releases
         if not releases.tracker.tracks(state.module):
             return "No monitor"

@@ -30,10 +30,10 @@ from hookrunner.model.tasks import (
     Failed,
     FilterRetry,
     HookRun,
-    ModuleTask,
     Order,
     Outcome,
     Task,
+    UnitTask,
 )
 from hookrunner.sources.monitor import Event, Monitor
 from hookrunner.sources.monitors import Monitors
@@ -42,7 +42,7 @@ from hookrunner.sources.schedule import Schedules
 _log, _enabling_log = log.get("engine"), log.get("enabling")
 
 
-RunModule: TypeAlias = Callable[[ModuleTask], Awaitable[Outcome]]
+RunModule: TypeAlias = Callable[[UnitTask], Awaitable[Outcome]]
 """Runs or deletes a module."""
 
 
@@ -218,7 +218,7 @@ class Engine:
 
     async def _run(self, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
         """Run a task by the kind of its order."""
-        if isinstance(task.order, ModuleTask):
+        if isinstance(task.order, UnitTask):
             self._runs.observe_wait(task)
             return await run_module(task.order) if run_module else Dropped("there are no modules")
         hook = self.hooks.get(task.order.hook)

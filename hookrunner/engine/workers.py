@@ -24,10 +24,10 @@ from hookrunner.model.tasks import (
     FilterRetry,
     Gate,
     HookRun,
-    ModuleTask,
     Order,
     Outcome,
     Task,
+    UnitTask,
     own_queue,
 )
 
@@ -139,13 +139,13 @@ def _waited_for(queues: Iterable[Queue], inline: Iterable[tuple[HookRun, float]]
     """The hooks that run in these queues; a module where its run waits for no hook of its own."""
     orders = [queue.running.order for queue in queues if queue.running]
     hooks = {order.label for order in orders if isinstance(order, HookRun)}
-    for module in (order.module for order in orders if isinstance(order, ModuleTask)):
+    for module in (order.module for order in orders if isinstance(order, UnitTask)):
         hooks |= {run.label for run, _ in inline if run.module == module} or {f"module {module}"}
     return sorted(hooks)
 
 
 def _runs_a_hook(queue: Queue) -> bool:
-    return queue.running is not None and isinstance(queue.running.order, HookRun | ModuleTask)
+    return queue.running is not None and isinstance(queue.running.order, HookRun | UnitTask)
 
 
 async def work(queue: Queue, run: Run) -> None:
@@ -195,7 +195,7 @@ class QueueRuns:
         """Count how long a task has waited for this attempt. Of those that enable bindings only global hooks' count:
         shell-operator does not know the others."""
         order = task.order
-        if isinstance(order, HookRun | ModuleTask) or (not isinstance(order, FilterRetry) and order.module):
+        if isinstance(order, HookRun | UnitTask) or (not isinstance(order, FilterRetry) and order.module):
             waited = self._clock() - task.queued_at
             self._metrics.task_wait_in_queue_seconds.add(waited, *order.labels, *order.owner)
 

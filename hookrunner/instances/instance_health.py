@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.addon_status import ObjectReport
@@ -49,11 +49,11 @@ class InstanceHealth:
         if self._revisions.pop(unit, None):
             self._tracker.forget(ReleaseId(unit, self._home))
 
-    async def follow_runs(self, states: ModuleStates, registry: InstanceRegistry) -> None:
+    async def follow_runs(self, states: UnitStates, registry: InstanceRegistry) -> None:
         """Track what runs write, until cancelled."""
         await self._keep(states.unit_changes.subscribe().next_batch, registry, is_written=True)
 
-    async def take_over(self, states: ModuleStates, registry: InstanceRegistry) -> None:
+    async def take_over(self, states: UnitStates, registry: InstanceRegistry) -> None:
         """Track what earlier runs have left, until cancelled."""
         await self._keep(states.unit_changes.subscribe().next_calm_batch, registry, is_written=False)
 
@@ -64,7 +64,7 @@ class InstanceHealth:
             missed = {unit for unit in waiting if not await self._track(unit, registry, is_written)}
             waiting = missed | {*await next_batch(_RETRY if missed else None)}
 
-    async def tell(self, states: ModuleStates) -> None:
+    async def tell(self, states: UnitStates) -> None:
         """Say which units have another health, until cancelled."""
         async for identity in self._tracker.changes():
             states.unit_changes.note(identity.name)

@@ -19,7 +19,7 @@ from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.reactions import EditBatches
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_informer import (
@@ -50,7 +50,7 @@ class LiveUnit:
     """An instance with its unit."""
 
     addon: Addon
-    state: ModuleState
+    state: UnitState
     blueprint: InstanceBlueprint
 
     @property
@@ -85,7 +85,7 @@ class InstanceRegistry:
     """Keeps the units of all instances. `caches` are the instances of each addon, by name, `addons` the addons."""
 
     def __init__(
-        self, caches: Mapping[str, InstanceCache], units: Units, states: ModuleStates, workshop: Workshop
+        self, caches: Mapping[str, InstanceCache], units: Units, states: UnitStates, workshop: Workshop
     ) -> None:
         self.addons = {name: cache.addon for name, cache in caches.items()}
         self._caches = caches

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_planner import InstanceBlueprint
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
@@ -42,7 +42,7 @@ class StatusReports:
     """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. `clock`
     gives epoch seconds."""
 
-    states: ModuleStates
+    states: UnitStates
     registry: InstanceRegistry
     writer: StatusWriter
     health: InstanceHealth
@@ -90,7 +90,7 @@ class StatusReports:
         self.writer.report(live.addon, instance, facts)
 
 
-def facts_of(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now: float) -> InstanceFacts:
+def facts_of(state: UnitState, blueprint: InstanceBlueprint, status: JSON, now: float) -> InstanceFacts:
     """What is known of an instance. `status` is its present status, `now` the time (epoch seconds)."""
     instance, prepared = blueprint.instance, blueprint.prepared
     return InstanceFacts(
@@ -130,7 +130,7 @@ def with_health(facts: InstanceFacts, objects: Sequence[ObjectReport] | None, no
     return replace(facts, objects=objects, last_healthy=healthy)
 
 
-def _is_undecided(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
+def _is_undecided(state: UnitState, blueprint: InstanceBlueprint) -> bool:
     """Is a run due, or under way, for the spec that the status is about? Its end says more. In between, the status
     stays: it would change twice for each run that has nothing to do."""
     instance, status = blueprint.instance, blueprint.instance.status
@@ -139,13 +139,13 @@ def _is_undecided(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
     return bool(status.get("observedGeneration") == instance.generation)
 
 
-def _is_at_rest(state: ModuleState, blueprint: InstanceBlueprint) -> bool:
+def _is_at_rest(state: UnitState, blueprint: InstanceBlueprint) -> bool:
     """Has a run ended that began with the present spec? An edit asks for its run a moment later."""
     has_ended = state.set_aside or (state.ready and state.last_success > 0)
     return has_ended and blueprint.tried == blueprint.instance.generation
 
 
-def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
+def _obstacle(state: UnitState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
     """Why the desired state is not reached, as far as runs know it."""
     if blueprint.instance.is_deleting:
         text = state.error or "it was deleted; its objects are being removed"
@@ -157,7 +157,7 @@ def _obstacle(state: ModuleState, blueprint: InstanceBlueprint) -> AddonObstacle
     return None
 
 
-def _installed(state: ModuleState, blueprint: InstanceBlueprint, status: JSON, now: float) -> Installed | None:
+def _installed(state: UnitState, blueprint: InstanceBlueprint, status: JSON, now: float) -> Installed | None:
     """What is applied: by the last run, else by an earlier one, whose record and status say so."""
     prepared, head, unit = blueprint.prepared, blueprint.installed, blueprint.instance.unit
     if prepared and state.ready and state.revision:
@@ -193,13 +193,13 @@ def _installed_before(status: JSON, unit: str) -> Installed | None:
     return Installed(version, digest, unit, revision, started, channel)
 
 
-def _restored(state: ModuleState, blueprint: InstanceBlueprint) -> Head | None:
+def _restored(state: UnitState, blueprint: InstanceBlueprint) -> Head | None:
     """The head of the release, if it is an earlier revision that was restored."""
     head = blueprint.settled
     return head if head and head.note and head.revision == state.revision else None
 
 
-def _rolled_back(state: ModuleState, blueprint: InstanceBlueprint, status: JSON) -> str:
+def _rolled_back(state: UnitState, blueprint: InstanceBlueprint, status: JSON) -> str:
     """Why what is installed was restored in place of what is desired, empty if it was not. An earlier process has left
     the reason in the status."""
     restored = _restored(state, blueprint)

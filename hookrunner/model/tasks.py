@@ -189,7 +189,7 @@ def own_queue(module: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleTask:
+class UnitTask:
     """Reconcile a module (`ModuleRun`: its hooks, its release), or delete it (`ModuleDelete`).
     `cause` says why now; `activation` as in `HookRun`, also for attempts after the first."""
 
@@ -227,7 +227,7 @@ class ModuleTask:
         return frozenset({("", self.module)})
 
 
-Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | ModuleTask
+Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | UnitTask
 
 
 class Gate(Protocol):
@@ -290,7 +290,7 @@ class Task:
 
 def _where(order: Order) -> list[str]:
     match order:
-        case ModuleTask(module=module, cause=cause):
+        case UnitTask(module=module, cause=cause):
             return [order.queue, module, cause]
         case HookRun():
             startup = order.binding_type is BindingType.ON_STARTUP

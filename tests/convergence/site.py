@@ -13,15 +13,15 @@ from hookrunner.convergence.decisions.configuration import Extenders, UserConfig
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
+from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.unit_remover import ModuleRemover
-from hookrunner.convergence.runs.unit_runner import ModuleDefinitions, ModuleRunner
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_remover import UnitRemover
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitRunner
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
@@ -97,35 +97,35 @@ class ReleasesAtWork(ReleaseReconciler):
         self.installed: set[str] = set()
         self._work = work
 
-    async def head(self, state: ModuleState) -> Head | None:
+    async def head(self, state: UnitState) -> Head | None:
         name = state.module.name
         return Head(name, "default", 1, "deployed", owned=True) if name in self.installed else None
 
-    async def reconcile(self, state: ModuleState) -> None:
+    async def reconcile(self, state: UnitState) -> None:
         await self._work.do(f"{state.module.name} release")
         self.installed.add(state.module.name)
 
-    async def last_values(self, state: ModuleState) -> JSON:
+    async def last_values(self, state: UnitState) -> JSON:
         return None
 
-    async def uninstall(self, state: ModuleState) -> None:
+    async def uninstall(self, state: UnitState) -> None:
         await self._work.do(f"{state.module.name} uninstall")
         self.installed.discard(state.module.name)
 
-    def forget(self, state: ModuleState) -> None: ...
+    def forget(self, state: UnitState) -> None: ...
 
     def prewarm(self) -> None: ...
 
-    def reads_capabilities(self, state: ModuleState) -> bool:
+    def reads_capabilities(self, state: UnitState) -> bool:
         return False
 
 
-class NoDefinitions(ModuleDefinitions):
+class NoDefinitions(UnitDefinitions):
     """No module has any."""
 
     def __init__(self) -> None: ...
 
-    async def apply(self, state: ModuleState) -> None: ...
+    async def apply(self, state: UnitState) -> None: ...
 
 
 class StepsAlone(RoundSteps):
@@ -137,9 +137,9 @@ class StepsAlone(RoundSteps):
     async def decide(self) -> None:
         await self.decisions.decide()
 
-    async def prepare_deletions(self, states: list[ModuleState]) -> None: ...
+    async def prepare_deletions(self, states: list[UnitState]) -> None: ...
 
-    async def define(self, states: list[ModuleState]) -> None: ...
+    async def define(self, states: list[UnitState]) -> None: ...
 
     async def clean_up(self) -> None: ...
 
@@ -228,7 +228,7 @@ class Site:
         self.background = background
         self._data = {f"{given.name}Enabled": "true" for given in modules if given.name not in off.split()}
         store = SectionStore({}, {given.key: NO_SCHEMAS for given in modules})
-        self.states = ModuleStates(sorted(modules, key=sort_key))
+        self.states = UnitStates(sorted(modules, key=sort_key))
         self.releases = ReleasesAtWork(self.work)
         jq, schedules = Jq(workers=1), Schedules()
         self.metrics, self.streams = metrics, Streams(FakeCluster().watch, background, metrics)
@@ -238,12 +238,12 @@ class Site:
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)
         self.engine.start([], monitors, schedules)
-        hooks_ = ModuleHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
+        hooks_ = UnitHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
         declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
-        running = ModuleRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
-        deleting = ModuleRemover(hooks_, webhooks, self.releases, store)
-        self.tasks = ModuleTasks(self.states, (running, deleting), queues, metrics, clock)
+        running = UnitRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
+        deleting = UnitRemover(hooks_, webhooks, self.releases, store)
+        self.tasks = UnitTasks(self.states, (running, deleting), queues, metrics, clock)
         for state in self.states:
             self.engine.open(own_queue(state.module.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
@@ -252,7 +252,7 @@ class Site:
         self.decisions = ModuleDecisions(configuration, self.states, store, self.served.get)
         turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))
         self.converge = Converge(self.states, self.tasks, StepsAlone(self.decisions), turns, self.engine)
-        requests = ModuleRequests(self.states, self.converge, turns, self.tasks)
+        requests = UnitRequests(self.states, self.converge, turns, self.tasks)
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
         self.cluster_reactions = ClusterReactions(requests, self.releases)
         values = HookValues(store, self.config, {})

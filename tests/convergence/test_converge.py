@@ -8,9 +8,9 @@ import pytest
 
 from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import GLOBAL, Choice, Decision
@@ -63,17 +63,17 @@ class Steps(RoundSteps):
         if self.crashes:
             raise self.crashes.pop()
 
-    async def prepare_deletions(self, states: list[ModuleState]) -> None:
+    async def prepare_deletions(self, states: list[UnitState]) -> None:
         self._seen.append(f"prepare {' '.join(state.module.name for state in states)}".strip())
 
-    async def define(self, states: list[ModuleState]) -> None:
+    async def define(self, states: list[UnitState]) -> None:
         self._seen.append("define")
 
     async def clean_up(self) -> None:
         self._seen.append("clean up")
 
 
-class Runs(ModuleTasks):
+class Runs(UnitTasks):
     """Remembers deletions and labels."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -82,7 +82,7 @@ class Runs(ModuleTasks):
         self._activation = ""
         self._seen = seen
 
-    def request_deletion(self, state: ModuleState, cause: str) -> None:
+    def request_deletion(self, state: UnitState, cause: str) -> None:
         self._seen.append(f"delete {state.module.name}")
 
     def count_round(self, seconds: float) -> None:
@@ -104,7 +104,7 @@ class Turns(TurnDispatcher):
     async def wait_until_over(self) -> None:
         await asyncio.sleep(10)
 
-    async def wait_for_deletion(self, state: ModuleState) -> None:
+    async def wait_for_deletion(self, state: UnitState) -> None:
         await asyncio.sleep(1)
 
 
@@ -138,7 +138,7 @@ class World:
     seen: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.states = ModuleStates([module(name, weight) for weight, name in enumerate("abc")])
+        self.states = UnitStates([module(name, weight) for weight, name in enumerate("abc")])
         self.states["a"].decide(Decision(Choice.ON))
         for name in "bc":
             self.states[name].decide(Decision(Choice.OFF))

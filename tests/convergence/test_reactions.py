@@ -11,11 +11,11 @@ from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.configuration import Edit, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, ModuleRequests
+from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
@@ -50,17 +50,17 @@ class GivenTurns(TurnDispatcher):
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    def give(self, state: ModuleState, cause: str) -> None:
+    def give(self, state: UnitState, cause: str) -> None:
         self._seen.append(f"turn {state.module.name} {cause}")
 
 
-class Runs(ModuleTasks):
+class Runs(UnitTasks):
     """Remembers `run <module> <cause>` and `retry <module>`."""
 
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    def request(self, state: ModuleState, cause: str) -> None:
+    def request(self, state: UnitState, cause: str) -> None:
         self._seen.append(f"run {state.module.name} {cause}")
 
     def retry_now(self, name: str) -> None:
@@ -91,10 +91,10 @@ class Decided(ModuleDecisions):
         self.contradicted: set[str] = set()
         self._seen = seen
 
-    def is_outdated(self, state: ModuleState) -> bool:
+    def is_outdated(self, state: UnitState) -> bool:
         return state.module.name in self.outdated
 
-    async def contradicts(self, state: ModuleState) -> bool:
+    async def contradicts(self, state: UnitState) -> bool:
         self._seen.append(f"script {state.module.name}")
         await asyncio.sleep(1)
         return state.module.name in self.contradicted
@@ -111,13 +111,13 @@ class Charts(ReleaseReconciler):
     def prewarm(self) -> None:
         self._seen.append("prewarm")
 
-    def needs_repair(self, state: ModuleState, finding: ObjectDrift) -> bool:
+    def needs_repair(self, state: UnitState, finding: ObjectDrift) -> bool:
         return finding.missing
 
-    async def is_broken(self, state: ModuleState) -> bool:
+    async def is_broken(self, state: UnitState) -> bool:
         return state.module.name in self.broken
 
-    def reads_capabilities(self, state: ModuleState) -> bool:
+    def reads_capabilities(self, state: UnitState) -> bool:
         return state.module.name in self.reading
 
 
@@ -138,13 +138,13 @@ class World:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.states = ModuleStates([replace(module(name, 1), script=NOWHERE) for name in "abc"])
+        self.states = UnitStates([replace(module(name, 1), script=NOWHERE) for name in "abc"])
         for state in self.states:
             state.decide(Decision(Choice.ON))
             state.request(0.0)
         self.edited = Edited()
         self.rounds, self.decided, self.charts = Rounds(self.seen), Decided(self.edited, self.seen), Charts(self.seen)
-        self.requests = ModuleRequests(self.states, self.rounds, GivenTurns(self.seen), Runs(self.seen))
+        self.requests = UnitRequests(self.states, self.rounds, GivenTurns(self.seen), Runs(self.seen))
         self.config = ConfigReactions(self.requests, self.decided, self.charts)
         self.cluster = ClusterReactions(self.requests, self.charts)
 

@@ -7,10 +7,10 @@ import pytest
 from hookrunner.convergence.converge import RoundSteps
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.runs.unit_runner import ModuleDefinitions
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind
 from tests.convergence.site import module
@@ -34,11 +34,11 @@ class Decided(ModuleDecisions):
         return False
 
 
-class Hooks(ModuleHooks):
+class Hooks(UnitHooks):
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    def disarm_schedules(self, state: ModuleState) -> None:
+    def disarm_schedules(self, state: UnitState) -> None:
         self._seen.append(f"disarm {state.module.name}")
 
 
@@ -51,19 +51,19 @@ class Webhooks(ModuleWebhooks):
     async def resume(self) -> None:
         self._seen.append("resume")
 
-    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+    async def withdraw(self, state: UnitState, kind: ReviewKind) -> None:
         if state.module.name == "bad":
             raise RegistrationFailed("no")
         self._seen.append(f"withdraw {kind} {state.module.name}")
 
 
-class Definitions(ModuleDefinitions):
+class Definitions(UnitDefinitions):
     """Those of `bad` are never applied."""
 
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    async def apply(self, state: ModuleState) -> None:
+    async def apply(self, state: UnitState) -> None:
         if state.module.name == "bad":
             raise BadChart("no")
         self._seen.append(f"define {state.module.name}")
@@ -89,7 +89,7 @@ class World:
         self.leftovers = Found(self.seen)
         parts = Decided(self.seen), Hooks(self.seen), Webhooks(self.seen), Definitions(self.seen), self.leftovers
         self.steps = RoundSteps(*parts)
-        self.states: Sequence[ModuleState] = [ModuleState(module(name, 1)) for name in ("bad", "good")]
+        self.states: Sequence[UnitState] = [UnitState(module(name, 1)) for name in ("bad", "good")]
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from hookrunner.convergence.status import failing_hooks, work
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
-from hookrunner.model.tasks import HookRun, ModuleTask, Task
+from hookrunner.model.tasks import HookRun, Task, UnitTask
 from tests.fakes.gates import FakeGate
 from tests.tables import each
 
@@ -40,7 +40,7 @@ def test_a_hook_that_waits_for_a_retry_is_shown_with_its_module() -> None:
     queues = [
         [_failed("a/hooks/h.sh", "a", 1), _failed("a/hooks/later.sh", "a", 9)],
         [_failed("b/hooks/h.sh", "b", 3), _failed("h.sh", "", 3), _failed("c/hooks/h.sh", "c", 0)],
-        [Task(ModuleTask("ModuleRun", "d", "test"), 0.0, FakeGate(), failures=2)],
+        [Task(UnitTask("ModuleRun", "d", "test"), 0.0, FakeGate(), failures=2)],
     ]
     assert failing_hooks(queues) == {
         "a": "a/hooks/h.sh has failed once for tick: exit status 1",
@@ -53,9 +53,9 @@ def _failed(hook: str, module: str, failures: int) -> Task:
     return Task(order, 0.0, FakeGate(), failures=failures, error=f"{hook} FAILED: exit status 1")
 
 
-def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> ModuleState:
+def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> UnitState:
     module = Module("dns", "dns", 10, Path("dns"), Path("."), traits=Traits(wait=wait))
-    state = ModuleState(module, decision)
+    state = UnitState(module, decision)
     state.reach(phase)
     if lasts is not None:
         state.request(time.monotonic() - lasts)

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.model.modules import Choice, Decision, Module
 from tests.convergence.site import module
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.looptime
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
 
 
-class Runs(ModuleTasks):
+class Runs(UnitTasks):
     """Remembers `<module> <cause>`; runs end when the test says so."""
 
     def __init__(self) -> None:
         self.now = asyncio.get_running_loop().time
         self.seen: list[str] = []
 
-    def request(self, state: ModuleState, cause: str) -> None:
+    def request(self, state: UnitState, cause: str) -> None:
         self.seen.append(f"{state.module.name} {cause}")
         state.request(self.now())
 
@@ -37,7 +37,7 @@ class World:
     """These modules are on, except those in `off`; patience lasts for 30 seconds."""
 
     def __init__(self, *modules: Module, off: str = "") -> None:
-        self.states, self.runs = ModuleStates(modules), Runs()
+        self.states, self.runs = UnitStates(modules), Runs()
         for state in self.states:
             state.decide(OFF if state.module.name in off.split() else ON)
         self.turns = TurnDispatcher(self.states, self.runs, TurnRules(30.0))
@@ -67,7 +67,7 @@ class World:
         self._finish(name)
         return await self.after()
 
-    def _attempt(self, name: str) -> ModuleState:
+    def _attempt(self, name: str) -> UnitState:
         self.states[name].begin(self.runs.now(), "")
         return self.states[name]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.convergence.turns import TurnRules, Turns
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.order import ModuleOrder
 from tests.convergence.site import module
@@ -13,31 +13,31 @@ from tests.convergence.site import module
 ON = Decision(Choice.ON)
 
 
-def new(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
+def new(name: str, weight: int, *requires: str, gate: bool = False) -> UnitState:
     """A module whose turn has not come, and that was never ready."""
-    return ModuleState(module(name, weight, *requires, gate=gate), ON)
+    return UnitState(module(name, weight, *requires, gate=gate), ON)
 
 
-def old(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
+def old(name: str, weight: int, *requires: str, gate: bool = False) -> UnitState:
     """One whose turn has not come, and that was ready in an earlier round."""
     state = new(name, weight, *requires, gate=gate)
     state.become_ready()
     return state
 
 
-def working(state: ModuleState, since: float = 90.0) -> ModuleState:
+def working(state: UnitState, since: float = 90.0) -> UnitState:
     state.request(since)
     return state
 
 
-def failed(state: ModuleState, since: float = 90.0) -> ModuleState:
+def failed(state: UnitState, since: float = 90.0) -> UnitState:
     working(state, since).begin(since, "")
     state.fail("no")
     state.end_attempt(since + 1)
     return state
 
 
-def ready(state: ModuleState) -> ModuleState:
+def ready(state: UnitState) -> UnitState:
     working(state).begin(91.0, "")
     state.succeed(92.0)
     state.end_attempt(92.0)
@@ -45,13 +45,13 @@ def ready(state: ModuleState) -> ModuleState:
     return state
 
 
-def moment(*states: ModuleState, now: float = 100.0, strict: bool = False) -> Turns:
+def moment(*states: UnitState, now: float = 100.0, strict: bool = False) -> Turns:
     """Ten seconds after everything began, if nothing else is said, with patience for 30."""
     order = ModuleOrder(state.module for state in states)
     return Turns({state.module.name: state for state in states}, order, TurnRules(30.0, strict), now)
 
 
-def turns(*states: ModuleState, now: float = 100.0, strict: bool = False) -> str:
+def turns(*states: UnitState, now: float = 100.0, strict: bool = False) -> str:
     return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).next)
 
 
@@ -124,7 +124,7 @@ def test_retries_and_more_work_of_a_module_that_fails_give_it_no_more_time() -> 
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., ModuleState]) -> None:
+def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., UnitState]) -> None:
     """Also by those that were ready before."""
     assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
     present = moment(failed(old("a", 1, gate=True)), later("b", 2))
@@ -133,7 +133,7 @@ def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_requirements_count_and_not_weights(later: Callable[..., ModuleState]) -> None:
+def test_requirements_count_and_not_weights(later: Callable[..., UnitState]) -> None:
     """Also for those that were ready before: a database is upgraded before what uses it."""
     assert turns(later("early", 1, "late"), old("late", 9)) == "late"
     assert turns(later("early", 1, "late"), working(old("late", 9), since=0.0)) == ""

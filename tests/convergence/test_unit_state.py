@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.strategies import booleans, floats, sampled_from
 
 import hookrunner
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
 from tests.convergence.site import module
@@ -28,7 +28,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 100.0
-        self.state = ModuleState(module("m", 10))
+        self.state = UnitState(module("m", 10))
         self.attempt: str | None = None
         self.deletion_requested = False
 
@@ -183,7 +183,7 @@ TestLife.settings = settings(max_examples=several(100), stateful_step_count=40, 
 
 
 def test_hooks_and_definitions_come_and_go_whole() -> None:
-    state = ModuleState(module("m", 10))
+    state = UnitState(module("m", 10))
     assert (state.loaded, state.hooks, state.has_definitions, state.kinds) == (False, (), False, frozenset())
     state.load_hooks([])
     state.set_definitions([])
@@ -197,7 +197,7 @@ def test_hooks_and_definitions_come_and_go_whole() -> None:
 
 def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
     """A failure ends the former: the retry comes after a back-off."""
-    state = ModuleState(module("m", 10), Decision(Choice.ON))
+    state = UnitState(module("m", 10), Decision(Choice.ON))
     state.request(1.0)
     state.begin(2.0, "")
     state.request(3.0)
@@ -211,8 +211,8 @@ def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
 
 
 def test_a_field_cannot_be_assigned() -> None:
-    state: Any = ModuleState(module("m", 10))
-    with pytest.raises(AttributeError, match="error is changed by the methods of ModuleState only"):
+    state: Any = UnitState(module("m", 10))
+    with pytest.raises(AttributeError, match="error is changed by the methods of UnitState only"):
         state.error = "no"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Choice, Decision, is_unit_of_addon
 from hookrunner.model.tasks import own_queue
@@ -14,7 +14,7 @@ from tests.convergence.site import module
 
 
 def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
-    states = ModuleStates([module("a", 1), module("b", 2)])
+    states = UnitStates([module("a", 1), module("b", 2)])
     instance = states.add(INSTANCE, FakeBlueprint())
     instance.decide(Decision(Choice.ON))
     assert [state.module.name for state in states.units] == ["a", "b", "dns.default.x"]
@@ -27,14 +27,14 @@ def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
 
 @pytest.mark.parametrize("taken", ["a", "dns.default.x"])
 def test_name_of_a_unit_cannot_be_taken_twice(taken: str) -> None:
-    states = ModuleStates([module("a", 1)])
+    states = UnitStates([module("a", 1)])
     states.add(INSTANCE, FakeBlueprint())
     with pytest.raises(BadModule, match=f"{taken} is the name of two units"):
         states.add(replace(INSTANCE, name=taken), FakeBlueprint())
 
 
 async def test_removal_of_an_instance_wakes_those_that_wait_for_it() -> None:
-    states = ModuleStates([])
+    states = UnitStates([])
     state = states.add(INSTANCE, FakeBlueprint())
     waiting = asyncio.ensure_future(states.changed.next())
     await asyncio.sleep(0)

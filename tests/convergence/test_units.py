@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.units import NewUnit
 from hookrunner.errors import BadModule, HookFailed, RunBlocked, RunPostponed
 from hookrunner.model.bindings import BindingType
@@ -33,7 +33,7 @@ def new(name: str = DNS, blueprint: FakeBlueprint | None = None) -> NewUnit:
     return NewUnit(replace(INSTANCE, name=name), blueprint or FakeBlueprint(), about, NO_SCHEMAS)
 
 
-async def started(site: Site, blueprint: FakeBlueprint | None = None) -> ModuleState:
+async def started(site: Site, blueprint: FakeBlueprint | None = None) -> UnitState:
     """A site that has started without the unit, which is then added and runs."""
     await site.start()
     site.seen()
@@ -160,7 +160,7 @@ async def test_global_value_runs_all_instances_once_and_another_edit_none(make_s
     assert not [step for step in await site.rests() if step.startswith(DNS)]
 
 
-async def delete(site: Site, state: ModuleState) -> None:
+async def delete(site: Site, state: UnitState) -> None:
     """Delete what a unit has installed, and then the unit."""
     await site.units.delete(state, "deleted by its user")
     await site.units.remove(state)
@@ -238,7 +238,7 @@ LIVING = (
     "Monitor",
     "Subscription",
     "Section",
-    "ModuleState",
+    "UnitState",
     "TokenBucket",
     "Hook",
     "_Thread",
@@ -300,7 +300,7 @@ async def test_units_that_live_are_seen_by_the_count(make_site: MakeSite) -> Non
     before = count(site)
     await asyncio.gather(*(started_once(site, f"dns.default.x{number}") for number in range(5)))
     after = count(site)
-    for what in ("ModuleState", "Queue", "Monitor", "Hook", "Section", "tasks", "watches", "queues", "hooks"):
+    for what in ("UnitState", "Queue", "Monitor", "Hook", "Section", "tasks", "watches", "queues", "hooks"):
         assert after[what] >= before[what] + 5, what
     assert after["samples"] > before["samples"]
 

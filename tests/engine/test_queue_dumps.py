@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hookrunner.engine.queues import Queue
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.tasks import HookRun, ModuleTask
+from hookrunner.model.tasks import HookRun, UnitTask
 from hookrunner.model.timestamps import brief_duration
 from tests.fakes.gates import FakeGate
 
@@ -13,7 +13,7 @@ def run(hook: str, module: str = "") -> HookRun:
     return HookRun(hook, "b", BindingType.SCHEDULE, "main", (), merges=False, module=module)
 
 
-def queue_with(*orders: HookRun | ModuleTask) -> tuple[Queue, list[float]]:
+def queue_with(*orders: HookRun | UnitTask) -> tuple[Queue, list[float]]:
     """A queue whose first task was begun at 3 s, and its clock."""
     clock = [0.0]
     queue = Queue("main", FakeGate(), lambda: clock[0])
@@ -37,7 +37,7 @@ def test_a_task_that_runs_says_for_how_long() -> None:
 
 
 def test_a_modules_run_names_the_hook_that_it_waits_for() -> None:
-    queue, clock = queue_with(ModuleTask("ModuleRun", "ingress", "Converge"))
+    queue, clock = queue_with(UnitTask("ModuleRun", "ingress", "Converge"))
     clock[0] += 40
     ours, other = (run(f"{module}/a.sh", module) for module in ("ingress", "dns"))
     assert shown(queue, [(ours, 33.0), (other, 0.0)])[0].endswith(":running for 40s (a.sh for 10s)")

@@ -15,7 +15,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSetting
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.events import BindingId, Obstacle
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.tasks import HookRun, ModuleTask
+from hookrunner.model.tasks import HookRun, UnitTask
 from hookrunner.sources.monitors import Monitors
 
 pytestmark = pytest.mark.looptime
@@ -55,7 +55,7 @@ def now() -> float:
 async def test_only_runs_of_hooks_are_held_up() -> None:
     guard = gate(Monitor(NO_KIND), interval=10.0)
     assert guard.obstacle(ORDER) == Obstacle("cms (no such kind)", brief=False)
-    module = ModuleTask("ModuleRun", "m", "test")
+    module = UnitTask("ModuleRun", "m", "test")
     assert (guard.obstacle(module), guard.take_token(module), guard.take_token(module)) == (None, 0.0, 0.0)
 
 

@@ -15,7 +15,7 @@ from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.contexts import Context, ContextType
-from hookrunner.model.tasks import Done, HookRun, ModuleTask, Order, Outcome, Task
+from hookrunner.model.tasks import Done, HookRun, Order, Outcome, Task, UnitTask
 from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
@@ -55,7 +55,7 @@ async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: 
 async def test_hooks_that_are_waited_for_are_named() -> None:
     log.configure("text", "info", printed := io.StringIO())
     inline = HookRun("ingress/b.sh", "b", BindingType.SCHEDULE, "q", (), module="ingress")
-    modules = [ModuleTask("ModuleRun", name, "Converge") for name in ("ingress", "dns")]
+    modules = [UnitTask("ModuleRun", name, "Converge") for name in ("ingress", "dns")]
     async with running(3.0, *modules) as queues:
         closing = asyncio.ensure_future(queues.close("main"))
         await asyncio.sleep(0)

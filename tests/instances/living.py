@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
@@ -133,7 +133,7 @@ class Server:
 class Objects(InstanceHealth):
     """The health of what is installed, by unit: nothing, which is as good as healthy, unless a test says otherwise."""
 
-    def __init__(self, states: ModuleStates) -> None:
+    def __init__(self, states: UnitStates) -> None:
         self._states = states
         self._unready: dict[str, ObjectReport] = {}
         self.faulty: set[str] = set()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.unit_changes import CALM
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import LiveUnit
@@ -69,8 +69,8 @@ class World:
     """One unit whose health is kept."""
 
     def __init__(self) -> None:
-        self.states, self.tracker, self.records = ModuleStates(()), Tracker(), Records()
-        self.state, self.blueprint = ModuleState(INSTANCE), GatedBlueprint(addon=ADDON, instance=instance())
+        self.states, self.tracker, self.records = UnitStates(()), Tracker(), Records()
+        self.state, self.blueprint = UnitState(INSTANCE), GatedBlueprint(addon=ADDON, instance=instance())
         blueprint: Any = self.blueprint
         self._live = {UNIT: LiveUnit(ADDON, self.state, blueprint)}
         self.health = InstanceHealth(self.tracker, self.records, "home")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import (
     BadPatch,
     BadValues,
@@ -367,6 +367,6 @@ async def test_channel_of_what_was_just_installed_is_known_before_a_status(world
     blueprint = world.blueprint(instance())
     await run(blueprint)
     blueprint.installed = head(1, version=blueprint.version)
-    facts = facts_of(ModuleState(to_module(ADDON, instance()), blueprint=blueprint), blueprint, {}, 0.0)
+    facts = facts_of(UnitState(to_module(ADDON, instance()), blueprint=blueprint), blueprint, {}, 0.0)
     assert facts.installed is not None
     assert facts.installed.channel == "stable"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
@@ -44,7 +44,7 @@ class Watched:
 
 def live(name: str = INSTANCE.name) -> LiveUnit:
     blueprint: Any = GatedBlueprint(addon=ADDON, instance=instance())
-    return LiveUnit(ADDON, ModuleState(replace(INSTANCE, name=name)), blueprint)
+    return LiveUnit(ADDON, UnitState(replace(INSTANCE, name=name)), blueprint)
 
 
 async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before() -> None:

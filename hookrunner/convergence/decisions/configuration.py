@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import NOT_YET, ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import NOT_YET, UnitState, UnitStates
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.status import some
@@ -56,7 +56,7 @@ class UserConfiguration:
     """The configuration as it was adopted last. `refused` has, by key, what is wrong with a section; `unseen` says why
     the configuration cannot be read at all, empty if it can."""
 
-    def __init__(self, extenders: Extenders, states: ModuleStates, store: SectionStore, sources: ConfigSources) -> None:
+    def __init__(self, extenders: Extenders, states: UnitStates, store: SectionStore, sources: ConfigSources) -> None:
         self.extenders = extenders
         self.refused: Mapping[str, BadValues] = {}
         self.unseen = ""
@@ -221,7 +221,7 @@ class UserConfiguration:
             return any(state.live for state in self._states)
         return bool(self._off_without(source))
 
-    def _off_without(self, source: ConfigObject) -> list[ModuleState]:
+    def _off_without(self, source: ConfigObject) -> list[UnitState]:
         """Modules that are installed, and that flags would turn off if the source were empty."""
         other = self._secret if source is self._sources.config else self._config
         facts = replace(self.facts(), config=other.enabled)
@@ -283,7 +283,7 @@ class ConfigRemarks:
     """Reports sections of unknown modules, and words that YAML 1.1 and 1.2 read differently: each once, and not at
     every edit of something else. `as_addon`: `global` is read as it has always been, so its words are not reported."""
 
-    def __init__(self, states: ModuleStates, as_addon: bool) -> None:
+    def __init__(self, states: UnitStates, as_addon: bool) -> None:
         self._states = states
         self._as_addon = as_addon
         self._unknown: frozenset[str] = frozenset()

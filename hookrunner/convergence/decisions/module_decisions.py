@@ -9,7 +9,7 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_state import NOT_YET, ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import NOT_YET, UnitState, UnitStates
 from hookrunner.errors import KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
@@ -29,7 +29,7 @@ class ModuleDecisions:
     def __init__(
         self,
         configuration: UserConfiguration,
-        states: ModuleStates,
+        states: UnitStates,
         store: SectionStore,
         capabilities: Callable[[], Awaitable[Capabilities]],
     ) -> None:
@@ -70,13 +70,13 @@ class ModuleDecisions:
             self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
             return bool(changed)
 
-    def is_outdated(self, state: ModuleState) -> bool:
+    def is_outdated(self, state: UnitState) -> bool:
         """Has the module another config than when its `enabled` script was asked last?"""
         key = state.module.section
         last = self._decided_by.get(key, _NOTHING)
         return last is not _NOTHING and not json_values.equal(last, self._store.config(key))
 
-    async def contradicts(self, state: ModuleState) -> bool:
+    async def contradicts(self, state: UnitState) -> bool:
         """Would the decision about this module be another one now? Asks its script again, after decisions under way:
         they may have begun with other values."""
         async with self._deciding:
@@ -85,7 +85,7 @@ class ModuleDecisions:
             decision = await self._recalculation([state]).again(state.module, modules, last)
         return decision.choice is not state.decision.choice
 
-    def _recalculation(self, states: Iterable[ModuleState]) -> Recalculation:
+    def _recalculation(self, states: Iterable[UnitState]) -> Recalculation:
         """With the present values, for the scripts of these modules."""
         keys = [state.module.key for state in states if state.module.script]
         self._decided_by |= {key: self._store.config(key) for key in keys}
@@ -94,7 +94,7 @@ class ModuleDecisions:
         facts = replace(self.configuration.facts(), kubernetes=self._kubernetes)
         return Recalculation(extenders.chain, facts, documents, extenders.scripts)
 
-    def _take(self, state: ModuleState, decision: Decision) -> bool:
+    def _take(self, state: UnitState, decision: Decision) -> bool:
         """Take a decision over; is it another choice than before?"""
         before = state.decision
         state.decide(decision)

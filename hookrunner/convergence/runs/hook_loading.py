@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import Hook
@@ -63,7 +63,7 @@ class HookPrefetch:
     """Loads hooks, and begins with the enabled modules that come next while the present one is at work: in a start each
     module would otherwise wait for an interpreter. A retry loads everything again."""
 
-    def __init__(self, load: LoadHooks, states: ModuleStates, background: Background) -> None:
+    def __init__(self, load: LoadHooks, states: UnitStates, background: Background) -> None:
         self._load = load
         self._states = states
         self._background = background
@@ -88,7 +88,7 @@ class HookPrefetch:
                 work = partial(self._fetch, state, loading)
                 self._background.keep(f"hooks of {state.module.name}", work, ends=True)
 
-    async def _fetch(self, state: ModuleState, loading: _Loading) -> None:
+    async def _fetch(self, state: UnitState, loading: _Loading) -> None:
         catalog = await self._load(state.module)
         if not loading.done():
             loading.set_result((asyncio.get_running_loop().time(), catalog))
@@ -109,11 +109,11 @@ class CompiledHooks:
         """Which global hooks are missing, for a person; empty if none are."""
         return f"global {_to_text(self.names)}" if self.names else ""
 
-    def lacking(self, state: ModuleState) -> str:
+    def lacking(self, state: UnitState) -> str:
         """Which hooks an enabled module lacks, for a person; empty if it lacks none."""
         return _to_text(state.module.compiled) if state.on and state.module.compiled else ""
 
-    def check(self, state: ModuleState) -> None:
+    def check(self, state: UnitState) -> None:
         """A module is about to start: publish what it lacks, or raise BadModule if it should not run without."""
         missing = self.lacking(state)
         if self.parks and (missing or self.shared):

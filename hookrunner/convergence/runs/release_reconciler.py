@@ -18,7 +18,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Blueprint, ReleaseInputs
 from hookrunner.convergence.runs.unit_releases import DriftTracker, ReleaseLocator
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadChart, KubeError, ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
@@ -142,11 +142,11 @@ class ReleaseReconciler:
         except KubeError:
             return True
 
-    async def head(self, state: ModuleState) -> Head | None:
+    async def head(self, state: UnitState) -> Head | None:
         """The latest revision of a module's release, wherever it is."""
         return await self.locator.head(state.module)
 
-    async def reconcile(self, state: ModuleState) -> None:
+    async def reconcile(self, state: UnitState) -> None:
         """Bring the release in line with the module's values. Raises BadValues, BadChart, RenderFailed, ReleaseFailed,
         KubeError."""
         self._store.for_helm(state.module.section)
@@ -159,14 +159,14 @@ class ReleaseReconciler:
                     state.add_adopted(self._helm.releases.take_adoptions(*identity))
                     state.add_kept(self._helm.releases.take_kept(*identity))
 
-    async def uninstall(self, state: ModuleState) -> None:
+    async def uninstall(self, state: UnitState) -> None:
         """Delete the release, wherever it is."""
         self.tracker.forget(state.module)
         if head := await self.head(state):
             await (state.blueprint.uninstall(head) if state.blueprint else self.purge(head))
             _log.info("release deleted", revision=head.revision)
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         """Drop what is remembered of a unit that will not come back."""
         self.tracker.forget(state.module)
         self._rolled_out.pop(state.module.name, None)
@@ -176,14 +176,14 @@ class ReleaseReconciler:
         """Delete a release."""
         await self._helm.releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)
 
-    async def rollback(self, state: ModuleState, revision: int | None) -> Head:
+    async def rollback(self, state: UnitState, revision: int | None) -> Head:
         """Bring an earlier revision back, until the module's values or its chart change; an instance's until something
         changes by which its user asks for another attempt. A run that is under way ends before: it would apply what it
         has computed already."""
         async with self._turns[state.module.name]:
             return await self._rollback(state, revision)
 
-    async def _rollback(self, state: ModuleState, revision: int | None) -> Head:
+    async def _rollback(self, state: UnitState, revision: int | None) -> Head:
         digest_, _ = await self._compute_digest(state, await self.head(state))
         if state.blueprint:
             digest_ = state.blueprint.attempt_digest(digest_)
@@ -196,20 +196,20 @@ class ReleaseReconciler:
         self.tracker.track(state.module, head, options)
         return head
 
-    def drift(self, state: ModuleState) -> tuple[ObjectDrift, ...]:
+    def drift(self, state: UnitState) -> tuple[ObjectDrift, ...]:
         """Its objects that have drifted from what was applied."""
         return self._helm.drift.known_findings(self.locator.identity(state.module))
 
-    def problems(self, state: ModuleState) -> list[str]:
+    def problems(self, state: UnitState) -> list[str]:
         """What is known to be wrong with the records of its release."""
         return self._helm.releases.problems(*self.locator.identity(state.module))
 
-    async def is_broken(self, state: ModuleState) -> bool:
+    async def is_broken(self, state: UnitState) -> bool:
         """Is it known that the record of its latest revision cannot be read?"""
         head = await self.head(state)
         return head is not None and self._helm.releases.is_broken(head)
 
-    def needs_repair(self, state: ModuleState, finding: ObjectDrift) -> bool:
+    def needs_repair(self, state: UnitState, finding: ObjectDrift) -> bool:
         """Log and count that an object has drifted; should the module run for it?"""
         fields = ", ".join(finding.fields)
         _log.warn("object deleted" if finding.missing else "object changed", object=str(finding), fields=fields)
@@ -217,25 +217,25 @@ class ReleaseReconciler:
             self._metrics.modules_absent_resources.inc(state.module.name, str(finding))
         return state.on and (finding.missing or state.module.traits.drift == "repair")
 
-    def reads_capabilities(self, state: ModuleState) -> bool:
+    def reads_capabilities(self, state: UnitState) -> bool:
         """May its objects depend on what the cluster serves?"""
         return self._blueprint(state).reads_capabilities
 
-    async def render(self, state: ModuleState) -> RenderedChart:
+    async def render(self, state: UnitState) -> RenderedChart:
         """The objects with the present values, as the next revision would have them. Raises BadChart, RenderFailed."""
         return await self._blueprint(state).preview(await self.head(state) is None)
 
-    async def read_deployed_objects(self, state: ModuleState) -> tuple[JSON, ...]:
+    async def read_deployed_objects(self, state: UnitState) -> tuple[JSON, ...]:
         """The objects of a module's deployed revision, empty without one."""
         head = await self.head(state)
         return await self._helm.releases.read_manifest(head) if head else ()
 
-    async def last_values(self, state: ModuleState) -> JSON:
+    async def last_values(self, state: UnitState) -> JSON:
         """The values of a module's deployed revision by section, None without one."""
         head = await self.head(state)
         return await self._helm.releases.read_values(head) if head else None
 
-    async def _reconcile(self, state: ModuleState) -> None:
+    async def _reconcile(self, state: UnitState) -> None:
         module, head = state.module, await self.head(state)
         identity = self.locator.identity(module)
         if head and head.namespace != identity.namespace:
@@ -267,7 +267,7 @@ class ReleaseReconciler:
         known, digest_ = self._rolled_out.get(head.name, (None, ""))
         return digest_ if known == head else ""
 
-    async def _compute_digest(self, state: ModuleState, head: Head | None) -> tuple[str, RenderedChart | None]:
+    async def _compute_digest(self, state: UnitState, head: Head | None) -> tuple[str, RenderedChart | None]:
         """The digest of what the release should be made from. Where templates look into the cluster, that includes the
         rendered manifest, which is returned too."""
         with self._timed(self._operation("check-upgrade"), state):
@@ -277,11 +277,11 @@ class ReleaseReconciler:
         rendered = await self._render(state, head)
         return digest_with_manifest(inputs.digest, rendered.manifest), rendered
 
-    async def _render(self, state: ModuleState, head: Head | None) -> RenderedChart:
+    async def _render(self, state: UnitState, head: Head | None) -> RenderedChart:
         with self._timed(self._operation("template"), state):
             return await self._blueprint(state).render(head is None)
 
-    async def _upgrade(self, state: ModuleState, head: Head | None, wanted: DesiredRelease) -> None:
+    async def _upgrade(self, state: UnitState, head: Head | None, wanted: DesiredRelease) -> None:
         self.tracker.pause(self.locator.identity(state.module))
         try:
             with self._timed(self._operation("upgrade"), state), state.time_step("apply"):
@@ -294,7 +294,7 @@ class ReleaseReconciler:
             _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)
         await self._finish(state, settled.head, wanted.rendered.objects)
 
-    async def _finish(self, state: ModuleState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
+    async def _finish(self, state: UnitState, head: Head, objects: tuple[JSON, ...] | None = None) -> None:
         """The head is in line with the values; repair the objects that drifted meanwhile, and watch all of them."""
         _set_revision(state, head)
         if state.blueprint:
@@ -316,7 +316,7 @@ class ReleaseReconciler:
             state.blueprint.note_faults(faults, objects)
         self.tracker.track(state.module, head, self.options(state), objects)
 
-    def _blueprint(self, state: ModuleState) -> Blueprint:
+    def _blueprint(self, state: UnitState) -> Blueprint:
         """What the unit's release is made from."""
         module, helm = state.module, self._helm
         namespace, labels = self.locator.identity(module).namespace, self._labels(module)
@@ -328,7 +328,7 @@ class ReleaseReconciler:
         unmanaged = {MAINTENANCE_LABEL: ""} if self._maintained(module.section) else {}
         return {**self._settings.extra_labels, **unmanaged}
 
-    def options(self, state: ModuleState) -> ReleaseOptions:
+    def options(self, state: UnitState) -> ReleaseOptions:
         """How its release is rolled out."""
         traits = state.module.traits
         usual = ReleaseOptions(
@@ -348,7 +348,7 @@ class ReleaseReconciler:
         return observe
 
     @contextmanager
-    def _timed(self, observe: Callable[..., None], state: ModuleState) -> Iterator[None]:
+    def _timed(self, observe: Callable[..., None], state: UnitState) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
@@ -356,7 +356,7 @@ class ReleaseReconciler:
             observe(time.monotonic() - began, state.module.name, state.activation)
 
 
-def _set_revision(state: ModuleState, head: Head) -> None:
+def _set_revision(state: UnitState, head: Head) -> None:
     state.set_revision(head.revision, pinned=head.note == PINNED)
 
 

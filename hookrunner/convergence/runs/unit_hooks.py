@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 
 from hookrunner import log
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import InlineRuns
@@ -41,7 +41,7 @@ _PATIENCE = 30.0
 _log = log.get("module-webhooks")
 
 
-class ModuleHooks:
+class UnitHooks:
     """The hooks of all modules, run on behalf of their modules."""
 
     def __init__(
@@ -53,7 +53,7 @@ class ModuleHooks:
         self._activator = activator
         self._inline = inline
 
-    async def load(self, state: ModuleState) -> None:
+    async def load(self, state: UnitState) -> None:
         """Ask the module's hooks for their configuration, if that was not done yet. Raises BadHookConfig for the first
         bad one; no hook is registered then."""
         if state.loaded:
@@ -65,7 +65,7 @@ class ModuleHooks:
         for hook in state.hooks:
             self._engine.register(hook)
 
-    async def run(self, state: ModuleState, type: BindingType) -> None:
+    async def run(self, state: UnitState, type: BindingType) -> None:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks, state.activation):
@@ -73,7 +73,7 @@ class ModuleHooks:
         for hook in by_lifecycle(state.hooks, type):
             await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
-    async def run_once(self, state: ModuleState, type: BindingType) -> None:
+    async def run_once(self, state: UnitState, type: BindingType) -> None:
         """Run those that have such a binding and have not run since the deletion began. Raises the first failure; the
         next attempt begins with the hook that failed."""
         for hook in by_lifecycle(state.hooks, type):
@@ -81,7 +81,7 @@ class ModuleHooks:
                 await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
                 state.end_hook(type, hook.name)
 
-    async def synchronize(self, state: ModuleState) -> None:
+    async def synchronize(self, state: UnitState) -> None:
         """Let the hooks watch their objects, and run each Synchronization that was not run yet: here those of the
         module's own queue, in their queues the others. Raises HookFailed, PatchFailed."""
         own = own_queue(state.module.name)
@@ -93,33 +93,33 @@ class ModuleHooks:
             for order in _merge_groups(order for order in orders if order.queue == own):
                 await self._inline.run(hook, order)
 
-    async def listen(self, state: ModuleState, *types: BindingType) -> None:
+    async def listen(self, state: UnitState, *types: BindingType) -> None:
         """Give hooks with such bindings their snapshots, if they do not watch their objects yet."""
         for hook in state.hooks:
             if not hook.config.lifecycle.keys().isdisjoint(types):
                 await self._engine.listen(hook)
 
-    async def listen_for_reviews(self, state: ModuleState) -> None:
+    async def listen_for_reviews(self, state: UnitState) -> None:
         """Give snapshots to those that the API server calls."""
         for hook in state.hooks:
             if hook.config.reviews:
                 await self._engine.listen(hook)
 
-    async def wait_for_synchronizations(self, state: ModuleState) -> None:
+    async def wait_for_synchronizations(self, state: UnitState) -> None:
         """Wait for the Synchronizations of the bindings that want it so."""
         await self._engine.wait_for_synchronizations(state.hooks)
 
-    def arm_schedules(self, state: ModuleState) -> None:
+    def arm_schedules(self, state: UnitState) -> None:
         """From now on its hooks run for their crontabs."""
         for hook in state.hooks:
             self._activator.arm_schedules(hook)
 
-    def disarm_schedules(self, state: ModuleState) -> None:
+    def disarm_schedules(self, state: UnitState) -> None:
         """From now on they do not: the module is about to be deleted."""
         for hook in state.hooks:
             self._activator.disarm_schedules(hook)
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         """Unregister the hooks. What they have written to the cluster stays."""
         for hook in state.hooks:
             self._engine.unregister(hook)
@@ -149,13 +149,13 @@ class WebhookRegistrar(Protocol):
 class ReviewHooks(Protocol):
     """The hooks of modules, as far as they answer reviews."""
 
-    async def load(self, state: ModuleState) -> None:
+    async def load(self, state: UnitState) -> None:
         """Load and register them. Raises BadHookConfig."""
 
-    async def listen_for_reviews(self, state: ModuleState) -> None:
+    async def listen_for_reviews(self, state: UnitState) -> None:
         """Give them their snapshots."""
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         """Unregister them."""
 
 
@@ -165,7 +165,7 @@ class ModuleWebhooks:
 
     def __init__(
         self,
-        states: ModuleStates,
+        states: UnitStates,
         hooks: ReviewHooks,
         declared: ReviewDeclarations,
         registrar: WebhookRegistrar,
@@ -180,7 +180,7 @@ class ModuleWebhooks:
         self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.module.name: {} for state in states}
         self._declare()
 
-    def registrations(self, state: ModuleState) -> Mapping[ReviewKind, Registration]:
+    def registrations(self, state: UnitState) -> Mapping[ReviewKind, Registration]:
         """How far each kind of a module's webhooks is; a kind that is not registered is missing."""
         return self._registrations.get(state.module.name, {})
 
@@ -201,7 +201,7 @@ class ModuleWebhooks:
         else:
             self._clean = not self._declared.modules.incomplete
 
-    async def register(self, state: ModuleState, kind: ReviewKind) -> None:
+    async def register(self, state: UnitState, kind: ReviewKind) -> None:
         """Register the webhooks of a module's hooks, if they are not. Raises RegistrationFailed."""
         hooks = tuple(_only(state.hooks, [kind]))
         if not hooks or self.registrations(state).get(kind) == "registered":
@@ -212,7 +212,7 @@ class ModuleWebhooks:
         if kinds.get(kind) == "registering":  # else it was withdrawn meanwhile
             kinds[kind] = "registered"
 
-    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+    async def withdraw(self, state: UnitState, kind: ReviewKind) -> None:
         """Withdraw them; returns when no API server calls them any more. Raises RegistrationFailed."""
         if kind not in self.registrations(state):
             return
@@ -230,7 +230,7 @@ class ModuleWebhooks:
         except KubeError as error:
             _log.warn("registrations of an earlier process cannot be looked up", error=str(error))
 
-    async def _let_answer(self, state: ModuleState) -> None:
+    async def _let_answer(self, state: UnitState) -> None:
         """Let a module's hooks answer before its turn has come. Errors are reported when it has."""
         try:
             await self._hooks.load(state)
@@ -268,12 +268,12 @@ class ModuleWebhooks:
         """May there be hooks whose webhooks are not declared yet?"""
         return not (self._certain and len(self._states) and all(map(self._is_known, self._states)))
 
-    def _is_known(self, state: ModuleState) -> bool:
+    def _is_known(self, state: UnitState) -> bool:
         """Is it known what the module wants, and registered?"""
         kinds = {kind for hook in state.hooks for kind in hook.config.reviews}
         return state.decision.choice is Choice.OFF or (state.loaded and kinds <= self.registrations(state).keys())
 
-    def _due(self, state: ModuleState) -> list[ReviewKind]:
+    def _due(self, state: UnitState) -> list[ReviewKind]:
         """The kinds of reviews that the API server should call for."""
         return [kind for kind, stage in self.registrations(state).items() if stage != "withdrawing"]
 

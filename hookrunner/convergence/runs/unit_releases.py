@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.unit_changes import gather_until_calm
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice, Module
 from hookrunner.model.releases import Head, ReleaseOptions
@@ -160,7 +160,7 @@ class Leftovers:
 
     def __init__(
         self,
-        states: ModuleStates,
+        states: UnitStates,
         locator: ReleaseLocator,
         purge: Callable[[Head], Awaitable[None]],
         certain: bool,

@@ -5,8 +5,8 @@ A step is done once; a retry continues with the step that failed. Requests and a
 
 from hookrunner import log
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
@@ -15,18 +15,18 @@ from hookrunner.values.section_store import SectionStore
 _log = log.get("module-delete")
 
 
-class ModuleRemover:
+class UnitRemover:
     """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
 
     def __init__(
-        self, hooks: ModuleHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: SectionStore
+        self, hooks: UnitHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: SectionStore
     ) -> None:
         self._hooks = hooks
         self._webhooks = webhooks
         self._releases = releases
         self._store = store
 
-    async def run(self, state: ModuleState) -> None:
+    async def run(self, state: UnitState) -> None:
         """Delete it. Raises what prevents that; the next attempt continues with the step that failed, and no delete
         hook runs twice. A hook that cannot even say what it wants keeps no module alive."""
         try:
@@ -47,7 +47,7 @@ class ModuleRemover:
         self._store.forget(state.module.section)
         state.remove()
 
-    async def _recall_values(self, state: ModuleState) -> None:
+    async def _recall_values(self, state: UnitState) -> None:
         """Let its hooks see the values of its release, if it last ran in an earlier process."""
         if self._store.is_held(state.module.section):
             return

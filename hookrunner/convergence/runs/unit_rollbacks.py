@@ -9,7 +9,7 @@ has failed, so that this one is not repeated before the user changes something.
 from hookrunner import log
 from hookrunner.convergence.plan import OwnBlueprint
 from hookrunner.convergence.runs.unit_releases import DriftTracker
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -36,7 +36,7 @@ class UnitRollbacks:
         self._tracker = tracker
 
     async def after_error(
-        self, state: ModuleState, error: ReleaseFailed, head: Head | None, failed: DesiredRelease
+        self, state: UnitState, error: ReleaseFailed, head: Head | None, failed: DesiredRelease
     ) -> Head:
         """Restore the last healthy revision after a rollout with this error; the new head. `head` is that from before
         the rollout. Raises the error if there is nothing to restore."""
@@ -48,12 +48,12 @@ class UnitRollbacks:
         except ReleaseFailed as second:
             raise ReleaseFailed(f"{error}; rolling back failed too: {second}", second.brief) from error
 
-    async def if_given_up(self, state: ModuleState, head: Head, digest: str, options: ReleaseOptions) -> Head:
+    async def if_given_up(self, state: UnitState, head: Head, digest: str, options: ReleaseOptions) -> Head:
         """Restore the last healthy revision if this one was given up; the head afterwards."""
         target = state.blueprint.target_instead(head) if state.blueprint else 0
         return await self._restore(state, head, target, digest, options) if target else head
 
-    async def _restore(self, state: ModuleState, head: Head, target: int, digest: str, options: ReleaseOptions) -> Head:
+    async def _restore(self, state: UnitState, head: Head, target: int, digest: str, options: ReleaseOptions) -> Head:
         assert state.blueprint is not None, "it has named the revision"
         self._tracker.pause(ReleaseId(head.name, head.namespace))
         failed = state.blueprint.attempt_digest(digest)

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import KINDS, ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import KINDS, ModuleWebhooks, UnitHooks
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -23,7 +23,7 @@ MOST_REPEATS = 5
 _run_log = log.get("module-run")
 
 
-class ModuleDefinitions:
+class UnitDefinitions:
     """Applies the CustomResourceDefinitions that modules have in `crds/`: once in each life of this process, before
     anything else of theirs, and again if they were deleted. All of them get `labels`; files whose names begin with one
     of `skipped` are left out."""
@@ -36,7 +36,7 @@ class ModuleDefinitions:
         self._labels = labels
         self._skipped = skipped
 
-    async def apply(self, state: ModuleState) -> None:
+    async def apply(self, state: UnitState) -> None:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
         if state.has_definitions:
             return
@@ -47,14 +47,14 @@ class ModuleDefinitions:
         state.set_definitions(kinds)
 
 
-class ModuleRunner:
+class UnitRunner:
     """Brings a module to ready: its hooks, what they listen to, its release."""
 
     def __init__(
         self,
-        hooks: ModuleHooks,
+        hooks: UnitHooks,
         webhooks: ModuleWebhooks,
-        definitions: ModuleDefinitions,
+        definitions: UnitDefinitions,
         releases: ReleaseReconciler,
         store: SectionStore,
     ) -> None:
@@ -64,7 +64,7 @@ class ModuleRunner:
         self._releases = releases
         self._store = store
         self._repeats = Counter[str]()
-        self._steps: dict[Phase, Callable[[ModuleState], Awaitable[Phase]]] = {
+        self._steps: dict[Phase, Callable[[UnitState], Awaitable[Phase]]] = {
             Phase.STARTUP: self._start,
             Phase.ON_STARTUP_DONE: self._listen,
             Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
@@ -73,7 +73,7 @@ class ModuleRunner:
             Phase.CAN_RUN_HELM: self._release,
         }
 
-    async def run(self, state: ModuleState) -> None:
+    async def run(self, state: UnitState) -> None:
         """Bring the module to ready. Raises the HookrunnerError that prevents it; MissingSnapshot while the values are
         not known. Modules are undecided then, but instances of addons run, and read global values."""
         if self._store.unread:
@@ -90,34 +90,34 @@ class ModuleRunner:
             state.reach(await self._steps[state.phase](state))
         state.become_ready()
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         """Drop what is remembered of a unit that will not come back."""
         self._repeats.pop(state.module.name, None)
 
-    async def _start(self, state: ModuleState) -> Phase:
+    async def _start(self, state: UnitState) -> Phase:
         self._hooks.compiled.check(state)
         await self._hooks.load(state)
         await self._hooks.run(state, BindingType.ON_STARTUP)
         return Phase.ON_STARTUP_DONE
 
-    async def _listen(self, state: ModuleState) -> Phase:
+    async def _listen(self, state: UnitState) -> Phase:
         await self._webhooks.register(state, "conversion")
         listens = any(hook.config.kubernetes for hook in state.hooks)
         return Phase.QUEUE_SYNCHRONIZATION_TASKS if listens else Phase.ENABLE_SCHEDULE_BINDINGS
 
-    async def _synchronize(self, state: ModuleState) -> Phase:
+    async def _synchronize(self, state: UnitState) -> Phase:
         await self._hooks.synchronize(state)
         return Phase.WAIT_FOR_SYNCHRONIZATION
 
-    async def _wait(self, state: ModuleState) -> Phase:
+    async def _wait(self, state: UnitState) -> Phase:
         await self._hooks.wait_for_synchronizations(state)
         return Phase.ENABLE_SCHEDULE_BINDINGS
 
-    async def _arm_schedules(self, state: ModuleState) -> Phase:
+    async def _arm_schedules(self, state: UnitState) -> Phase:
         self._hooks.arm_schedules(state)
         return Phase.CAN_RUN_HELM
 
-    async def _release(self, state: ModuleState) -> Phase:
+    async def _release(self, state: UnitState) -> Phase:
         """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
         once more. What others change meanwhile comes with another request, whose run looks again."""
         await self._definitions.apply(state)

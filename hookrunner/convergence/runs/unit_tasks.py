@@ -1,7 +1,7 @@
 """Runs and deletions of units as tasks: requests for them, their attempts, and what a failed attempt leads to.
 
 Several units may run side by side, one unit never does: its tasks wait in a queue of its own, and the engine's workers
-bring them to `ModuleTasks.carry_out`. The steps of a run are in `unit_runner.py`, those of a deletion in
+bring them to `UnitTasks.carry_out`. The steps of a run are in `unit_runner.py`, those of a deletion in
 `unit_remover.py`.
 """
 
@@ -9,30 +9,30 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.unit_remover import ModuleRemover
-from hookrunner.convergence.runs.unit_runner import ModuleRunner
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_remover import UnitRemover
+from hookrunner.convergence.runs.unit_runner import UnitRunner
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
-from hookrunner.model.tasks import Done, Dropped, Failed, ModuleTask, Outcome, own_queue
+from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, UnitTask, own_queue
 
 _STAYS = "; what was taken over stays when the instance is deleted, unless its spec.deletionPolicy is Delete"
 
 _log = log.get("modules")
 
 
-class ModuleTasks:
+class UnitTasks:
     """Runs and deletes modules. A failure sets the module aside, with a back-off, and lets its hooks go on. `now` gives
     the monotonic seconds in which patience is measured."""
 
     def __init__(
         self,
-        states: ModuleStates,
-        steps: tuple[ModuleRunner, ModuleRemover],
+        states: UnitStates,
+        steps: tuple[UnitRunner, UnitRemover],
         queues: Queues,
         metrics: Metrics,
         clock: Callable[[], float],
@@ -58,28 +58,28 @@ class ModuleTasks:
         self._metrics.convergence_seconds.add(seconds, self._activation)
         self._metrics.convergence_total.inc(self._activation)
 
-    def request(self, state: ModuleState, cause: str) -> None:
+    def request(self, state: UnitState, cause: str) -> None:
         """Run a module: once more if it runs now, and at once if it waits for its next attempt."""
         state.request(self.now())
-        self._enqueue(ModuleTask("ModuleRun", state.module.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.module.name, cause, self._activation))
 
-    async def request_adoption(self, state: ModuleState) -> None:
+    async def request_adoption(self, state: UnitState) -> None:
         """Run a module once with the right to take over objects; returns when that run has succeeded or failed."""
         state.request_adoption(self.now())
-        self._enqueue(ModuleTask("ModuleRun", state.module.name, "Adopt", self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.module.name, "Adopt", self._activation))
         while state.adopting:
             await self._states.changed.next()
 
-    def request_deletion(self, state: ModuleState, cause: str) -> None:
+    def request_deletion(self, state: UnitState, cause: str) -> None:
         """Delete a module; why it could not run does not matter any more."""
         state.request_deletion(self.now())
-        self._enqueue(ModuleTask("ModuleDelete", state.module.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleDelete", state.module.name, cause, self._activation))
 
     def retry_now(self, name: str) -> None:
         """End a module's back-off: what it failed for may be repaired."""
         self._queues[own_queue(name)].hurry(("", name))
 
-    async def carry_out(self, order: ModuleTask) -> Outcome:
+    async def carry_out(self, order: UnitTask) -> Outcome:
         """One attempt."""
         state = self._states[order.module]
         with log.bound(module=order.module, task=order.name, cause=order.cause):
@@ -92,7 +92,7 @@ class ModuleTasks:
             self._states.note(order.module)
             return Done()
 
-    async def _attempt(self, state: ModuleState, order: ModuleTask) -> Outcome:
+    async def _attempt(self, state: UnitState, order: UnitTask) -> Outcome:
         began, failed_before = self.now(), state.parked
         state.begin(began, order.activation)
         try:
@@ -118,7 +118,7 @@ class ModuleTasks:
             self._publish_objects(state)
             self._states.note(order.module)
 
-    async def _take_steps(self, state: ModuleState, order: ModuleTask) -> None:
+    async def _take_steps(self, state: UnitState, order: UnitTask) -> None:
         try:
             await (self._remover if order.deletes else self._runner).run(state)
         except Exception as error:
@@ -126,7 +126,7 @@ class ModuleTasks:
                 state.blueprint.explain(error)
             raise
 
-    def _publish_objects(self, state: ModuleState) -> None:
+    def _publish_objects(self, state: UnitState) -> None:
         """Tell users of objects that were not made by its release, or have left it and stay."""
         if state.adopted:
             word, hint = ("Adopted", _STAYS) if state.module.addon else ("ObjectsAdopted", "")
@@ -136,13 +136,13 @@ class ModuleTasks:
             message = some([*map(str, state.kept)])
             self._states.notices.publish(Notice(state.module.name, "Kept", message, bad=False))
 
-    def _block(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+    def _block(self, state: UnitState, order: UnitTask, reason: str) -> Outcome:
         """What it waits for brings another request."""
         state.fail(reason)
         _log.info("unit waits until its inputs change", reason=reason)
         return Dropped(reason)
 
-    def _put_off(self, state: ModuleState, order: ModuleTask, reason: str) -> Outcome:
+    def _put_off(self, state: UnitState, order: UnitTask, reason: str) -> Outcome:
         """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one. It
         needs no back-off if it was requested meanwhile: something has changed since this attempt looked."""
         if not _is_wanted(state, order):
@@ -151,7 +151,7 @@ class ModuleTasks:
         state.fail(reason)
         return Dropped(reason) if state.requested > state.begun else Failed(reason, park=True)
 
-    def _fail(self, state: ModuleState, order: ModuleTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
+    def _fail(self, state: UnitState, order: UnitTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.module)
         if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
@@ -166,14 +166,14 @@ class ModuleTasks:
         _log.error("module failed, will retry after a delay; other modules go on", error=reason)
         return Failed(reason, park=True)
 
-    def _publish_failure(self, state: ModuleState, order: ModuleTask, reason: str) -> None:
+    def _publish_failure(self, state: UnitState, order: UnitTask, reason: str) -> None:
         """Of an instance's run the phase of its status says more, and is an Event."""
         if not state.module.addon:
             self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
         elif order.deletes:
             self._states.notices.publish(Notice(order.module, "DeleteFailed", reason))
 
-    def _retry_others(self, state: ModuleState) -> None:
+    def _retry_others(self, state: UnitState) -> None:
         """Units that were set aside meanwhile may have failed for want of just this module. Those that require an
         instance wait at a gate; there may be hundreds that work again at the same time, each after its own gate."""
         _log.info("module works again")
@@ -185,7 +185,7 @@ class ModuleTasks:
             if other is not state and other.parked:
                 self.retry_now(other.module.name)
 
-    def _enqueue(self, order: ModuleTask) -> None:
+    def _enqueue(self, order: UnitTask) -> None:
         """Add a task to the module's queue, unless the last one there does the same. A run that has begun does not: it
         may have read what is outdated now. A deletion that has begun does."""
         queue = self._queues[order.queue]
@@ -196,13 +196,13 @@ class ModuleTasks:
         queue.hurry(("", order.module))
 
 
-def _is_outdated(state: ModuleState, order: ModuleTask) -> bool:
+def _is_outdated(state: UnitState, order: UnitTask) -> bool:
     """Was another run of an instance requested during its first attempt that fails? A corrected spec takes effect at
     once. Only the first: a run that causes its own next one would have no back-off."""
     return not (order.deletes or state.parked) and state.blueprint is not None and state.requested > state.begun
 
 
-def _is_wanted(state: ModuleState, order: ModuleTask) -> bool:
+def _is_wanted(state: UnitState, order: UnitTask) -> bool:
     """Is there still something to do? A task may come too late: the module was switched on or off while it waited, or
     another task has deleted it."""
     if order.deletes:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -42,7 +42,7 @@ class GateViews:
     all if empty."""
 
     caches: Mapping[str, InstanceCache]
-    states: ModuleStates
+    states: UnitStates
     reported: ReportedInstances
     capabilities: ClusterCapabilities
     kinds: KindResolver
@@ -94,7 +94,7 @@ async def look_around(views: GateViews, addon: Addon) -> GateWorld:
     )
 
 
-def required_module(state: ModuleState) -> RequiredModule:
+def required_module(state: UnitState) -> RequiredModule:
     """A module as gates see it."""
     return RequiredModule(state.ready and state.last_success > 0, state.module.traits.version)
 

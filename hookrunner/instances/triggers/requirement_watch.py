@@ -14,7 +14,7 @@ from contextlib import aclosing
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
@@ -26,9 +26,7 @@ from hookrunner.model.resources import Selection
 class RequirementWatch:
     """The requirements of all addons of `registry`."""
 
-    def __init__(
-        self, registry: InstanceRegistry, states: ModuleStates, watches: Opener, background: Background
-    ) -> None:
+    def __init__(self, registry: InstanceRegistry, states: UnitStates, watches: Opener, background: Background) -> None:
         self._registry = registry
         self._states = states
         self._watches = watches

@@ -11,7 +11,7 @@ import pytest
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Edit, Extenders, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities
@@ -74,7 +74,7 @@ class World:
     def __init__(self, directory: Path) -> None:
         self.config, self.secret = Source("ConfigMap"), Source("Secret")
         modules = [module("a", 10), module("b", 20, "a"), replace(module("c", 30), script=NOWHERE / "enabled")]
-        self.states = ModuleStates(modules)
+        self.states = UnitStates(modules)
         schemas = {name: Schemas() for name in (GLOBAL, "b", "c")} | {"a": _schemas(directory)}
         self.store, self.static, self.scripts = SectionStore({}, schemas), CountedFlags(), Scripts()
         self.dynamic: dict[str, bool] = {}

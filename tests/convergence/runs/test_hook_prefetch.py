@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.convergence.runs.hook_loading import HookPrefetch
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module
 
@@ -38,14 +38,14 @@ async def background() -> AsyncIterator[Background]:
 
 
 @pytest.fixture
-def states() -> ModuleStates:
-    states = ModuleStates(MODULES)
+def states() -> UnitStates:
+    states = UnitStates(MODULES)
     for state in states:
         state.decide(Decision(Choice.ON, "Static", ""))
     return states
 
 
-async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Background, states: ModuleStates) -> None:
+async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Background, states: UnitStates) -> None:
     states["c"].decide(Decision(Choice.OFF, "Static", ""))
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
@@ -54,7 +54,7 @@ async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Bac
     assert sorted(loads.asked) == ["a", "b", "d", "e"]
 
 
-async def test_prefetched_hooks_are_not_loaded_again(background: Background, states: ModuleStates) -> None:
+async def test_prefetched_hooks_are_not_loaded_again(background: Background, states: UnitStates) -> None:
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
     await ahead(MODULES[0])
@@ -66,7 +66,7 @@ async def test_prefetched_hooks_are_not_loaded_again(background: Background, sta
     assert loads.asked.count("b") == 1
 
 
-async def test_a_retry_loads_the_hooks_again(background: Background, states: ModuleStates) -> None:
+async def test_a_retry_loads_the_hooks_again(background: Background, states: UnitStates) -> None:
     loads = Loads()
     loads.go.set()
     ahead = HookPrefetch(loads, states, background)

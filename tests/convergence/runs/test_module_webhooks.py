@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
@@ -47,16 +47,16 @@ class Hooks:
         self.bad = bad
         self.ready: list[str] = []
 
-    async def load(self, state: ModuleState) -> None:
+    async def load(self, state: UnitState) -> None:
         name = state.module.name
         if name in self.bad:
             raise BadHookConfig(name, ["no"])
         state.load_hooks([Hook(f"{name}/h", Path("/h"), self.config, name)])
 
-    async def listen_for_reviews(self, state: ModuleState) -> None:
+    async def listen_for_reviews(self, state: UnitState) -> None:
         self.ready.append(state.module.name)
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         state.forget_hooks()
 
 
@@ -82,8 +82,8 @@ class Cluster:
 
 def put_together(
     *names: str, hooks: Hooks | None = None, standing: Sequence[str] = ()
-) -> tuple[ModuleWebhooks, ModuleStates, Cluster]:
-    states = ModuleStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
+) -> tuple[ModuleWebhooks, UnitStates, Cluster]:
+    states = UnitStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
     for state in states:
         state.decide(Decision(Choice.ON, "", ""))
     declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)

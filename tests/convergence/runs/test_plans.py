@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.model.releases import Head
 from tests.convergence.planners import INSTANCE, OBJECT, FakeBlueprint
 from tests.convergence.runs.test_release_reconciler import World
@@ -22,7 +22,7 @@ def world(tmp_path: Path) -> World:
 
 async def test_release_is_made_from_the_blueprint_that_the_unit_brings(world: World) -> None:
     blueprint = FakeBlueprint()
-    state = ModuleState(INSTANCE, blueprint=blueprint)
+    state = UnitState(INSTANCE, blueprint=blueprint)
     world.store.describe(INSTANCE.name, {"n": 1}, None)
     await world.releases.reconcile(state)
     (desired,) = world.records.wanted
@@ -33,7 +33,7 @@ async def test_release_is_made_from_the_blueprint_that_the_unit_brings(world: Wo
 
 async def test_digest_of_the_blueprint_says_whether_there_is_anything_to_do(world: World) -> None:
     blueprint = FakeBlueprint()
-    state = ModuleState(INSTANCE, blueprint=blueprint)
+    state = UnitState(INSTANCE, blueprint=blueprint)
     for digest, rollouts in (("1", 1), ("1", 1), ("2", 2)):
         blueprint.digest = digest
         await world.releases.reconcile(state)
@@ -41,7 +41,7 @@ async def test_digest_of_the_blueprint_says_whether_there_is_anything_to_do(worl
 
 
 async def test_records_of_an_instance_name_its_unit_and_version(world: World) -> None:
-    await world.releases.reconcile(ModuleState(INSTANCE, blueprint=FakeBlueprint(version="1.14.2")))
+    await world.releases.reconcile(UnitState(INSTANCE, blueprint=FakeBlueprint(version="1.14.2")))
     await world.releases.reconcile(world.module())
     assert [(desired.addon, desired.version) for desired in world.records.wanted] == [
         (INSTANCE.name, "1.14.2"),
@@ -59,7 +59,7 @@ async def test_installed_addons_say_nothing_about_installed_modules(world: World
 
 async def test_unit_uninstalls_its_release_in_its_own_way(world: World) -> None:
     blueprint = FakeBlueprint()
-    state = ModuleState(INSTANCE, blueprint=blueprint)
+    state = UnitState(INSTANCE, blueprint=blueprint)
     await world.releases.uninstall(state)
     assert blueprint.uninstalled == [], "nothing is installed"
     await world.releases.reconcile(state)

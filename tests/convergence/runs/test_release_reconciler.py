@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
@@ -172,17 +172,17 @@ class World:
         settings = ModulesSettings(concurrency=2)
         self.releases = ReleaseReconciler(settings, helm, self.store, self.metrics, self.maintained.__contains__)
 
-    def module(self, name: str = "a", template: str = "{{ .Values.a }}", **traits: Any) -> ModuleState:
+    def module(self, name: str = "a", template: str = "{{ .Values.a }}", **traits: Any) -> UnitState:
         templates = self.directory / name / "templates"
         templates.mkdir(parents=True, exist_ok=True)
         (templates / "a.yaml").write_text(template)
         described = Module(name, name, 1, self.directory / name, self.directory, chart=True, traits=Traits(**traits))
-        return ModuleState(described)
+        return UnitState(described)
 
     def set(self, value: int) -> None:
         self.store.patch("a", [ValuesOperation("add", "/a", {"n": value})])
 
-    async def reconcile(self, state: ModuleState) -> tuple[int, int]:
+    async def reconcile(self, state: UnitState) -> tuple[int, int]:
         """How many renders and rollouts that took."""
         before = len(self.renders.orders), len(self.records.wanted)
         await self.releases.reconcile(state)
@@ -354,7 +354,7 @@ async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World
             return await super().render(is_first)
 
     world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
-    state = ModuleState(INSTANCE, blueprint=Slow())
+    state = UnitState(INSTANCE, blueprint=Slow())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(world.releases.reconcile(state))
         await begun.wait()

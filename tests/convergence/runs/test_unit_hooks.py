@@ -8,8 +8,8 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
@@ -27,7 +27,7 @@ HOOK = {
 }
 
 
-async def turn_on(hooks: ModuleHooks, state: ModuleState) -> None:
+async def turn_on(hooks: UnitHooks, state: UnitState) -> None:
     await hooks.load(state)
     await hooks.synchronize(state)
     await hooks.wait_for_synchronizations(state)
@@ -48,14 +48,14 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
         return Catalog((hook,))
 
     now = asyncio.get_running_loop().time
-    hooks = ModuleHooks(
+    hooks = UnitHooks(
         load,
         bench.engine,
         bench.activator,
         InlineRuns(bench.executor, bench.gate),
         CompiledHooks(Notices()),
     )
-    state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
+    state = UnitState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
     for _ in range(several(1000)):
         await turn_on(hooks, state)
         hooks.disarm_schedules(state)

@@ -7,8 +7,8 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -26,7 +26,7 @@ CONFIG = {"kubernetes": [QUIET, {**QUIET, "name": "more", "queue": "other"}], "s
 
 
 @pytest.fixture
-async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F811
+async def hooks(bench: Bench, jq: Jq, client: Client) -> UnitHooks:  # noqa: F811
     """Those of a module `m` with one hook, which runs for events and ticks only."""
     bench.hook("h.sh", CONFIG)
     await bench.start(jq, client)
@@ -40,7 +40,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
     async def load(module: Module) -> Catalog:
         return Catalog((hook,), ())
 
-    return ModuleHooks(
+    return UnitHooks(
         load,
         bench.engine,
         bench.activator,
@@ -52,9 +52,9 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> ModuleHooks:  # noqa: F
 @pytest.mark.slow
 async def test_many_cycles_leave_no_task_watch_or_duplicate(
     bench: Bench,  # noqa: F811
-    hooks: ModuleHooks,
+    hooks: UnitHooks,
 ) -> None:
-    state = ModuleState(Module("m", "m", 1, bench.directory, bench.directory))
+    state = UnitState(Module("m", "m", 1, bench.directory, bench.directory))
     await turn_on(hooks, state)
     await settle()
     tasks = len(asyncio.all_tasks())

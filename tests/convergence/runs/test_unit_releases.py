@@ -12,7 +12,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, ReleaseLocator
-from hookrunner.convergence.unit_state import ModuleStates
+from hookrunner.convergence.unit_state import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
@@ -224,7 +224,7 @@ class World:
 
     def __init__(self, *heads: Head, certain: bool = True, modules: ModulesSettings = SOME) -> None:
         named = [module("a", 1), module("b", 2)] if modules.directories else []
-        self.states = ModuleStates(named)
+        self.states = UnitStates(named)
         for state in self.states:
             state.decide(Decision(Choice.ON))
         self.records, self.purged = Records(*heads), list[str]()

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.convergence.runs.unit_releases import DriftTracker
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions, RenderedChart
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -55,7 +55,7 @@ class World:
     tracker: Tracker = field(default_factory=Tracker)
 
     def __post_init__(self) -> None:
-        self.state = ModuleState(INSTANCE, blueprint=self.blueprint)
+        self.state = UnitState(INSTANCE, blueprint=self.blueprint)
         self.rollbacks = UnitRollbacks(self.records, self.tracker)
 
 
@@ -77,7 +77,7 @@ async def test_error_stands_without_a_revision_to_restore(head: Head | None, tar
     with pytest.raises(ReleaseFailed, match="refused"):
         await world.rollbacks.after_error(world.state, REFUSED, head, DESIRED)
     with pytest.raises(ReleaseFailed, match="refused"):
-        await world.rollbacks.after_error(ModuleState(INSTANCE), REFUSED, HEAD, DESIRED)
+        await world.rollbacks.after_error(UnitState(INSTANCE), REFUSED, HEAD, DESIRED)
     assert world.records.restored == []
 
 
@@ -93,7 +93,7 @@ async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(worl
     assert await world.rollbacks.if_given_up(world.state, HEAD, "d", OPTIONS) == RESTORED
     assert world.records.restored == [(2, "d.0", True)]
     assert await world.rollbacks.if_given_up(world.state, RESTORED, "d", OPTIONS) == RESTORED
-    assert await world.rollbacks.if_given_up(ModuleState(INSTANCE), HEAD, "d", OPTIONS) == HEAD
+    assert await world.rollbacks.if_given_up(UnitState(INSTANCE), HEAD, "d", OPTIONS) == HEAD
     assert len(world.records.restored) == 1
 
 

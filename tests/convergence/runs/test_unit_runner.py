@@ -9,10 +9,10 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleHooks, ModuleWebhooks
-from hookrunner.convergence.runs.unit_remover import ModuleRemover
-from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, ModuleDefinitions, ModuleRunner
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_remover import UnitRemover
+from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitRunner
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
@@ -42,7 +42,7 @@ class Steps:
         return seen
 
 
-class Hooks(ModuleHooks):
+class Hooks(UnitHooks):
     """One hook. `changes` is how many times its afterHelm run still changes the module's values."""
 
     def __init__(self, steps: Steps, store: SectionStore, config: HookConfig) -> None:
@@ -50,32 +50,32 @@ class Hooks(ModuleHooks):
         self.changes, self.config = 0, config
         self._steps, self._store = steps, store
 
-    async def load(self, state: ModuleState) -> None:
+    async def load(self, state: UnitState) -> None:
         self._steps.do("load")
         state.load_hooks([Hook("m/h", NOWHERE, self.config, "m")])
 
-    async def run(self, state: ModuleState, type: BindingType) -> None:
+    async def run(self, state: UnitState, type: BindingType) -> None:
         self._steps.do(type)
         if type is BindingType.AFTER_HELM and self.changes:
             self.changes -= 1
             self._store.patch("m", [ValuesOperation("add", "/m", {"n": self.changes})])
 
-    async def run_once(self, state: ModuleState, type: BindingType) -> None:
+    async def run_once(self, state: UnitState, type: BindingType) -> None:
         self._steps.do(type)
 
-    async def synchronize(self, state: ModuleState) -> None:
+    async def synchronize(self, state: UnitState) -> None:
         self._steps.do("synchronize")
 
-    async def wait_for_synchronizations(self, state: ModuleState) -> None:
+    async def wait_for_synchronizations(self, state: UnitState) -> None:
         self._steps.do("wait")
 
-    async def listen(self, state: ModuleState, *types: BindingType) -> None:
+    async def listen(self, state: UnitState, *types: BindingType) -> None:
         self._steps.do("listen")
 
-    def arm_schedules(self, state: ModuleState) -> None:
+    def arm_schedules(self, state: UnitState) -> None:
         self._steps.do("arm")
 
-    def forget(self, state: ModuleState) -> None:
+    def forget(self, state: UnitState) -> None:
         self._steps.do("forget")
 
 
@@ -83,18 +83,18 @@ class Webhooks(ModuleWebhooks):
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
-    async def register(self, state: ModuleState, kind: ReviewKind) -> None:
+    async def register(self, state: UnitState, kind: ReviewKind) -> None:
         self._steps.do(f"register {kind}")
 
-    async def withdraw(self, state: ModuleState, kind: ReviewKind) -> None:
+    async def withdraw(self, state: UnitState, kind: ReviewKind) -> None:
         self._steps.do(f"withdraw {kind}")
 
 
-class Definitions(ModuleDefinitions):
+class Definitions(UnitDefinitions):
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
-    async def apply(self, state: ModuleState) -> None:
+    async def apply(self, state: UnitState) -> None:
         self._steps.do("define")
 
 
@@ -105,16 +105,16 @@ class Charts(ReleaseReconciler):
         self.installed: JSON = None
         self._steps = steps
 
-    async def head(self, state: ModuleState) -> Head | None:
+    async def head(self, state: UnitState) -> Head | None:
         return Head("m", "default", 1, "deployed", owned=True) if self.installed is not None else None
 
-    async def reconcile(self, state: ModuleState) -> None:
+    async def reconcile(self, state: UnitState) -> None:
         self._steps.do("release")
 
-    async def last_values(self, state: ModuleState) -> JSON:
+    async def last_values(self, state: UnitState) -> JSON:
         return self.installed
 
-    async def uninstall(self, state: ModuleState) -> None:
+    async def uninstall(self, state: UnitState) -> None:
         self._steps.do("uninstall")
 
 
@@ -123,12 +123,12 @@ class World:
 
     def __init__(self, chart: bool = True) -> None:
         self.steps, self.store = Steps(), SectionStore({}, {"m": NO_SCHEMAS})
-        self.state = ModuleState(replace(module("m", 10), chart=chart))
+        self.state = UnitState(replace(module("m", 10), chart=chart))
         config = HookConfig("v1", kubernetes=(Kubernetes("cms", "ConfigMap"),))
         self.hooks, webhooks = Hooks(self.steps, self.store, config), Webhooks(self.steps)
         self.charts = Charts(self.steps)
-        self.runner = ModuleRunner(self.hooks, webhooks, Definitions(self.steps), self.charts, self.store)
-        self.remover = ModuleRemover(self.hooks, webhooks, self.charts, self.store)
+        self.runner = UnitRunner(self.hooks, webhooks, Definitions(self.steps), self.charts, self.store)
+        self.remover = UnitRemover(self.hooks, webhooks, self.charts, self.store)
 
     async def run(self) -> list[str]:
         """The steps of one successful attempt."""
@@ -264,8 +264,8 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
     class Served:
         def forget(self) -> None: ...
 
-    definitions = ModuleDefinitions(Ensured(), Served(), {}, ())  # type: ignore[arg-type]
-    state = ModuleState(replace(module("m", 10), directory=tmp_path))
+    definitions = UnitDefinitions(Ensured(), Served(), {}, ())  # type: ignore[arg-type]
+    state = UnitState(replace(module("m", 10), directory=tmp_path))
     await definitions.apply(state)
     await definitions.apply(state)
     assert (ensured, set(state.kinds)) == ([["things.a"]], {"a/v1/Thing"})

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.unit_remover import ModuleRemover
-from hookrunner.convergence.runs.unit_runner import ModuleRunner
-from hookrunner.convergence.runs.unit_tasks import ModuleTasks
-from hookrunner.convergence.unit_state import ModuleState, ModuleStates
+from hookrunner.convergence.runs.unit_remover import UnitRemover
+from hookrunner.convergence.runs.unit_runner import UnitRunner
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.unit_state import UnitState, UnitStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Adoption, KeptObject
-from hookrunner.model.tasks import ModuleTask, Outcome, Task, own_queue
+from hookrunner.model.tasks import Outcome, Task, UnitTask, own_queue
 from tests.convergence.site import module
 from tests.fakes.gates import FakeGate
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.looptime
 ADOPTED = Adoption("default/ConfigMap/a", "gone/a")
 
 
-class Attempts(ModuleRunner, ModuleRemover):
+class Attempts(UnitRunner, UnitRemover):
     """Remembers attempts with their seconds. Each takes as long as `takes` says; modules in `broken` fail with the
     error that stands there."""
 
@@ -38,7 +38,7 @@ class Attempts(ModuleRunner, ModuleRemover):
         self._word = word
         self._seen = seen
 
-    async def run(self, state: ModuleState) -> None:
+    async def run(self, state: UnitState) -> None:
         self._seen.append((asyncio.get_running_loop().time(), f"{self._word} {state.module.name}"))
         state.mark_live()
         await asyncio.sleep(self.takes)
@@ -54,8 +54,8 @@ class Attempts(ModuleRunner, ModuleRemover):
 class World:
     """Modules `a` and `b` that are on, each with its queue and worker."""
 
-    states: ModuleStates
-    tasks: ModuleTasks
+    states: UnitStates
+    tasks: UnitTasks
     runs: Attempts
     deletions: Attempts
     queues: Queues
@@ -66,7 +66,7 @@ class World:
     def seen(self) -> list[str]:
         return [attempt for _, attempt in self.attempts]
 
-    def switch(self, name: str, choice: Choice) -> ModuleState:
+    def switch(self, name: str, choice: Choice) -> UnitState:
         self.states[name].decide(Decision(choice))
         return self.states[name]
 
@@ -78,13 +78,13 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     clock, metrics = asyncio.get_running_loop().time, Metrics("", True)
-    states, queues = ModuleStates([module("a", 1), module("b", 1)]), Queues(FakeGate(), clock, metrics, 0)
+    states, queues = UnitStates([module("a", 1), module("b", 1)]), Queues(FakeGate(), clock, metrics, 0)
     attempts = list[tuple[float, str]]()
     runs, deletions = Attempts("run", attempts), Attempts("delete", attempts)
-    tasks = ModuleTasks(states, (runs, deletions), queues, metrics, clock)
+    tasks = UnitTasks(states, (runs, deletions), queues, metrics, clock)
 
     async def run(_: object, task: Task) -> Outcome:
-        assert isinstance(task.order, ModuleTask)
+        assert isinstance(task.order, UnitTask)
         return await tasks.carry_out(task.order)
 
     async with asyncio.TaskGroup() as group:

@@ -10,7 +10,7 @@ import pytest
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_informer import InstanceCache
@@ -78,7 +78,7 @@ class Units:
 
     def add(self, world: World, seen: Instance) -> LiveUnit:
         blueprint = world.blueprint(seen)
-        state = ModuleState(to_module(ADDON, seen), blueprint=blueprint)
+        state = UnitState(to_module(ADDON, seen), blueprint=blueprint)
         live = self.units[seen.unit] = LiveUnit(ADDON, state, blueprint)
         return live
 
