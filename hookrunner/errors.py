@@ -209,11 +209,21 @@ class MissingValue(RenderFailed):
 
 class RunBlocked(HookrunnerError):
     """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
-    when one of its inputs has changed. What is installed stays untouched."""
+    when one of its inputs has changed. What is installed stays untouched. `obstacle` is what stands in the way, as its
+    status has it."""
+
+    def __init__(self, message: str, obstacle: object = None) -> None:
+        self.obstacle = obstacle
+        super().__init__(message)
 
 
 class RunPostponed(HookrunnerError):
-    """A unit cannot run yet; what it waits for may come by itself. It is tried again after a back-off."""
+    """A unit cannot run yet; what it waits for may come by itself. It is tried again after a back-off. `obstacle` as
+    for RunBlocked."""
+
+    def __init__(self, message: str, obstacle: object = None) -> None:
+        self.obstacle = obstacle
+        super().__init__(message)
 
 
 class ReleaseFailed(HookrunnerError):

@@ -26,6 +26,8 @@ from hookrunner.errors import (
     PackageError,
     PatchFailed,
     ReleaseFailed,
+    RunBlocked,
+    RunPostponed,
     internal,
 )
 from hookrunner.model.addon_status import (
@@ -277,6 +279,17 @@ def _counts(objects: Sequence[ObjectReport] | None) -> JSON:
         return None
     total, current = len(objects), len(_of(objects, "Current"))
     return {"total": total, "current": current, "ready": f"{current}/{total}"}
+
+
+def obstacle_of_run(error: Exception) -> AddonObstacle:
+    """Why a run has failed with this error: an obstacle that the run has named itself, or what the error means. A run
+    that is blocked because of another error was blocked by a patch."""
+    if isinstance(error, RunBlocked | RunPostponed) and isinstance(error.obstacle, AddonObstacle):
+        return error.obstacle
+    cause = error.__cause__ if isinstance(error, RunBlocked) else None
+    if isinstance(cause, ReleaseFailed):
+        return obstacle_of(cause, cause.invalid)
+    return obstacle_of(cause if isinstance(cause, HookrunnerError) else error)
 
 
 def obstacle_of(error: Exception, patched: Collection[str] = ()) -> AddonObstacle:

@@ -17,26 +17,29 @@ from hookrunner.convergence.decisions.configuration import Extenders, UserConfig
 from hookrunner.convergence.decisions.module_configuration import ModuleConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import PACE, EventWriter
+from hookrunner.convergence.plan import Planners
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.diffs import Diffs
-from hookrunner.convergence.runs.hook_loading import AddonHooks, CompiledHooks, HookPrefetch
+from hookrunner.convergence.runs.hook_loading import CompiledHooks, HookPrefetch, SharedHooks
+from hookrunner.convergence.runs.module_planner import ChartTools, ModulePlanner
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks, WebhookRegistrar
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitRunner
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.kube.discovery import ClusterCapabilities
-from hookrunner.model.modules import Module
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
+from hookrunner.model.units import Unit
 from hookrunner.modules.scripts import MeteredScripts, Scripts
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
@@ -127,7 +130,7 @@ class Convergence:
         for source in self._configured.sources:
             tasks[f"watch {source}"] = partial(config.follow_config, source)
             tasks[f"grace of {source}"] = partial(config.follow_grace, source)
-        for namespace in {helm.namespace, *(state.module.traits.namespace for state in self.states)} - {""}:
+        for namespace in {helm.namespace, *(state.unit.namespace for state in self.states)} - {""}:
             tasks[f"records in {namespace}"] = partial(cluster.follow_records, helm.releases, namespace)
         for name, follow in tasks.items():
             # What the cluster does not serve is not followed.
@@ -164,22 +167,33 @@ class _Assembler:
         configured, parts, built, states = self._configured, self._parts, self._built, self._states
         store, certain = configured.store, configured.shelf.loaded.found.certain
         decisions = self._decisions(lambda: tasks.activation)
-        releases = self._releases(decisions)
+        planner = self._planner(decisions)
+        planners = Planners(planner)
+        releases = ReleaseReconciler(self._helm, planners, store, parts.metrics, self._settings.modules.concurrency)
         hooks = _hooks(self._settings, parts, built, states, self._compiled)
         webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
         definitions = _definitions(parts.kube, self._settings.modules, self._helm)
-        runner = UnitRunner(hooks, webhooks, definitions, releases, store)
-        remover = UnitRemover(hooks, webhooks, releases, store)
-        tasks = UnitTasks(states, (runner, remover), built.queues, parts.metrics, time.monotonic)
-        leftovers = self._leftovers(releases, certain)
+        of_units = UnitParts(hooks, webhooks, releases, store)
+        runner = UnitRunner(of_units, definitions, planners, parts.metrics)
+        tasks = UnitTasks(states, (runner, UnitRemover(of_units)), built.queues, parts.metrics, time.monotonic)
+        leftovers = Leftovers(states, releases.locator, planner.purge, certain, self._settings.modules)
         requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
         status = self._status(requests, decisions, releases, leftovers)
         views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
         recorder = EventRecorder(parts.kube.patcher, PACE)
         events = EventWriter(recorder, states.notices, configured.sources.config)
-        values, metrics = configured.values, parts.metrics
-        grace = self._settings.engine.shutdown_grace
-        memory = UnitMemory(store, values, built.engine, built.executor, hooks, runner, releases, metrics, grace)
+        memory = UnitMemory(
+            store,
+            configured.values,
+            built.engine,
+            built.executor,
+            hooks,
+            runner,
+            releases,
+            planners,
+            parts.metrics,
+            self._settings.engine.shutdown_grace,
+        )
         self._publish(decisions, releases, tasks)
         units = Units(requests, memory)
         return Convergence(status, views, releases, states, units, decisions, requests, self._helm, configured, events)
@@ -193,12 +207,11 @@ class _Assembler:
         configuration = UserConfiguration(extenders, states, store, configured.sources)
         return ModuleDecisions(configuration, states, store, self._helm.capabilities.get)
 
-    def _releases(self, decisions: ModuleDecisions) -> ReleaseReconciler:
-        store, is_maintained = self._configured.store, decisions.configuration.is_maintained
-        return ReleaseReconciler(self._settings.modules, self._helm, store, self._parts.metrics, is_maintained)
-
-    def _leftovers(self, releases: ReleaseReconciler, certain: bool) -> Leftovers:
-        return Leftovers(self._states, releases.locator, releases.purge, certain, self._settings.modules)
+    def _planner(self, decisions: ModuleDecisions) -> ModulePlanner:
+        modules, helm = self._configured.shelf.modules, self._helm
+        tools = ChartTools(helm.renderer, self._configured.store, helm.capabilities, helm.namespace)
+        is_maintained = decisions.configuration.is_maintained
+        return ModulePlanner(modules, self._settings.modules, tools, helm.releases, is_maintained)
 
     def _requests(self, tasks: UnitTasks, steps: RoundSteps) -> UnitRequests:
         strict = self._settings.compat is Compat.ADDON
@@ -218,7 +231,7 @@ class _Assembler:
         """Open the modules' queues, and show what is known of modules: gauges, and hooks that never run here."""
         engine, queues = self._built.engine, self._built.queues
         for state in self._states:
-            engine.open(own_queue(state.module.name), tasks.carry_out)
+            engine.open(own_queue(state.name), tasks.carry_out)
         self._compiled.publish_shared()
         ModuleGauges(self._states, decisions, releases, queues, engine).export(self._parts.metrics)
 
@@ -250,13 +263,13 @@ def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) ->
 
 def _hooks(settings: Settings, parts: Parts, built: Assembly, states: UnitStates, compiled: CompiledHooks) -> UnitHooks:
 
-    async def load(module: Module) -> catalog.Catalog:
-        return await catalog.load_module(module, settings.hooks, parts.children, parts.jq)
+    async def load(unit: Unit) -> catalog.Catalog:
+        return await catalog.load_unit(unit, settings.hooks, parts.children, parts.jq)
 
-    of_modules, of_instances = HookPrefetch(load, states, parts.background), AddonHooks(load)
+    own, shared = HookPrefetch(load, states, parts.background), SharedHooks(load)
 
-    async def load_unit(unit: Module) -> catalog.Catalog:
-        return await (of_instances if unit.addon else of_modules)(unit)
+    async def load_unit(unit: Unit) -> catalog.Catalog:
+        return await (shared if unit.hooks_of else own)(unit)
 
     return UnitHooks(load_unit, built.engine, built.activator, built.inline_runs, compiled)
 

@@ -6,17 +6,19 @@ What hooks cause waits for the end of the round; otherwise no round would ever e
 
 import asyncio
 import random
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
@@ -54,20 +56,20 @@ class RoundSteps:
         await self.decisions.decide()
         await self._webhooks.resume()
 
-    async def prepare_deletions(self, states: list[UnitState]) -> None:
+    async def prepare_deletions(self, states: Sequence[UnitState]) -> None:
         """Disarm the schedules of modules that go, and withdraw their webhooks of admission, all at once. What fails is
         tried again when the module is deleted."""
         for state in states:
             self._hooks.disarm_schedules(state)
         await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
 
-    async def define(self, states: list[UnitState]) -> None:
+    async def define(self, states: Sequence[UnitState]) -> None:
         """Apply the definitions of these modules, before any of them runs. A module whose definitions fail tries again
         in its own run, and fails with them; no other module waits for it."""
         results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
         for state, result in zip(states, results, strict=True):
             if isinstance(result, Exception):
-                _crds_log.warn("definitions of a module were not applied", module=state.module.name, error=str(result))
+                _crds_log.warn("definitions of a module were not applied", **state.unit.fields, error=str(result))
 
     async def clean_up(self) -> None:
         """After a round: remove what no module wants any more, once it is certain what that is."""
@@ -206,7 +208,7 @@ class Converge:
 
     async def _delete(self, cause: str) -> None:
         """Delete what is off and still installed, the heaviest first. One that fails or hangs holds up no other."""
-        going = [state for state in self._states if state.decision.choice is Choice.OFF and state.live]
+        going = [state for state in self._states if state.choice is Choice.OFF and state.live]
         await self._steps.prepare_deletions(going)
         for state in reversed(going):
             self._tasks.request_deletion(state, cause)

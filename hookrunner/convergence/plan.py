@@ -1,86 +1,100 @@
-"""What the release of a unit is made from: the chart of a module, or the package of an instance of an addon. Releases
-ask it for a digest and for objects, and treat both alike. The blueprint of a module is in `runs/release_reconciler.py`,
-that of an instance in `instances/`."""
+"""What a run of a unit does with its release, as a value. The unit's planner makes it at the beginning of the run;
+every later step takes it, so none can come before.
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+    plan = await planners.of(state).plan(state)     # RunBlocked, RunPostponed: there is no run now
+    inputs = await plan.build.read_inputs()         # after hooks have run, which may change values
+    rendered = await plan.build.render(is_first)    # only if the release was made from something else
 
-from hookrunner.errors import ReleaseFailed
-from hookrunner.hooks.workspace import InstanceInput
-from hookrunner.metrics.addons import RunStep
-from hookrunner.model.addon_status import HookCondition
-from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
+Plans of modules are made in `runs/module_planner.py`, those of instances of addons in `instances/`.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from hookrunner.charts.release_digests import attempt_digest
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart
 from kubetypes.json_values import JSON
 
 
-class ReleaseInputs(NamedTuple):
-    """The digest of everything from which a release is made. With `looks_up` the result depends on objects in the
-    cluster too, so that only the rendered manifest says whether it has changed."""
-
-    digest: str
-    looks_up: bool = False
-
-
-class Blueprint(Protocol):
-    """Gives the digest and the objects of one unit's release, from what is known at the moment of the call."""
+class ReleaseBuild(Protocol):
+    """What a release is made from: gives its digest and its objects, with the values of the moment. Keeps nothing."""
 
     @property
     def reads_capabilities(self) -> bool:
         """May the objects depend on what the cluster serves?"""
 
     async def read_inputs(self) -> ReleaseInputs:
-        """What the release should be made from. Raises BadChart, KubeError."""
+        """What the release should be made from. Raises BadChart, RenderFailed, KubeError."""
 
     async def render(self, is_first: bool) -> RenderedChart:
-        """Its objects; `is_first` says that nothing is installed yet. Raises BadChart, RenderFailed, KubeError."""
-
-    async def preview(self, is_first: bool) -> RenderedChart:
-        """The same for someone who looks, which changes nothing."""
-
-    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
-        """How it is rolled out, from what is usual with the unit's traits."""
+        """Its objects; `is_first` says that nothing is installed yet. Raises BadChart, RenderFailed, KubeError, and
+        RunBlocked if time alone does not help."""
 
 
-class OwnBlueprint(Blueprint, Protocol):
-    """The blueprint that a unit brings along: an instance, whose package and values are found out in each run."""
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The healthy `revision` to go back to, 0 for none. `after_errors`: also when a rollout fails. `given_up` is the
+    revision that turned out not to work, 0 for none, and `reason` why it did not."""
 
-    @property
-    def version(self) -> str:
-        """The version that the last run was prepared with, for the release's records."""
+    revision: int = 0
+    after_errors: bool = False
+    given_up: int = 0
+    reason: str = ""
 
-    async def prepare(self) -> None:
-        """Bring up to date what hooks and templates see: the version, its package, the values. First step of each run.
-        Raises RunBlocked if the unit cannot run before something else changes, else any HookrunnerError."""
 
-    def explain(self, error: Exception) -> None:
-        """A run has failed with this error. Raises RunBlocked if time alone does not help."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`options` say how the release is rolled out, `restoring` how an earlier revision is brought back on request.
+    `asked` is everything by which a user may ask for another attempt to reach the same inputs, None if nothing is.
+    `addon` and `version` as in DesiredRelease."""
 
-    def settle(self, head: Head) -> None:
-        """The release is in sync at this revision."""
+    build: ReleaseBuild
+    options: ReleaseOptions
+    restoring: ReleaseOptions = field(default_factory=ReleaseOptions)
+    fallback: Fallback = Fallback()
+    asked: JSON = None
+    addon: str = ""
+    version: str = ""
 
-    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
-        """What the API server does not know of objects, by the object that was written, empty for nothing. `objects`
-        are all of the release, None if they have not changed."""
+    def with_rendered(self, rendered: RenderedChart) -> "Plan":
+        """The plan for these objects, of which patches have changed some."""
+        return replace(self, options=replace(self.options, unpatched=rendered.unpatched))
 
     def attempt_digest(self, digest: str) -> str:
-        """The digest of an attempt to reach inputs of this digest. It changes too with what only says whether to try
-        again."""
+        """The digest of the attempt to reach inputs of this digest that the user asks for now."""
+        return digest if self.asked is None else attempt_digest(digest, self.asked)
 
-    def target_after(self, error: ReleaseFailed, head: Head) -> int:
-        """The revision to restore after a rollout with this error, 0 for none. `head` is that from before it."""
 
-    def target_instead(self, head: Head) -> int:
-        """The revision to restore because this one was given up, 0 for none."""
+class Planner(Protocol):
+    """Plans the runs of units."""
 
-    def give(self) -> InstanceInput:
-        """What the unit's hooks are given besides values, at this moment."""
+    async def plan(self, state: UnitState) -> Plan:
+        """The first step of each run. Raises RunBlocked if the unit cannot run before something else changes,
+        RunPostponed if it cannot yet, else any HookrunnerError."""
 
-    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
-        """A hook has run and reports these conditions, in place of those that it reported before."""
+    def present(self, state: UnitState) -> Plan:
+        """The plan between runs: for what is done on request, and for views. Raises RenderFailed if there is none."""
 
-    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
-        """Measure a step of a run."""
-
-    async def uninstall(self, head: Head) -> None:
+    async def uninstall(self, state: UnitState, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""
+
+
+class Planners:
+    """The planner of each unit: the one that it has brought along, else that of modules."""
+
+    def __init__(self, modules: Planner) -> None:
+        self._modules = modules
+        self._brought: dict[str, Planner] = {}
+
+    def of(self, state: UnitState) -> Planner:
+        """The planner of a unit."""
+        return self._brought.get(state.name, self._modules)
+
+    def add(self, unit: str, planner: Planner) -> None:
+        """This unit has a planner of its own."""
+        self._brought[unit] = planner
+
+    def remove(self, unit: str) -> None:
+        """The unit does not exist any more."""
+        self._brought.pop(unit, None)

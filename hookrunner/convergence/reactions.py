@@ -13,12 +13,14 @@ from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.releases import ObjectDrift
+from hookrunner.model.units import MODULE
 from hookrunner.releases.releases import Releases
 from hookrunner.waits import Notifier
 
@@ -132,7 +134,7 @@ class ConfigReactions:
         do not wait for a script that hangs."""
         while True:
             for state in filter(None, map(self._states.of_key, sorted(await self._scripted.next_batch()))):
-                cause = self._causes.pop(state.module.key, "")
+                cause = self._causes.pop(state.unit.key, "")
                 if await self._decisions.contradicts(state):
                     self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 elif cause:
@@ -141,9 +143,7 @@ class ConfigReactions:
     def _ask_script_first(self, state: UnitState, cause: str) -> bool:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
-        if not state.module.script:  # most have none
-            return False
-        key = state.module.key
+        key = state.unit.key
         outdated = self._decisions.is_outdated(state)
         if outdated:
             self._causes[key] = cause or self._causes.get(key, "")
@@ -188,7 +188,7 @@ class ClusterReactions:
         async for finding in findings:
             state = self._states.get(finding.release)
             if state is None and is_unit_of_addon(finding.release):
-                continue  # the instance was removed meanwhile, with all that is known of it
+                continue  # the unit was removed meanwhile, with all that is known of it
             repairs = state is not None and self._releases.needs_repair(state, finding)
             self._states.notices.publish(_drift_notice(finding, state, repairs))
             if state and repairs:
@@ -200,7 +200,7 @@ class ClusterReactions:
         async for name in releases.watch_changes(namespace):
             state = self._states.get(name)
             if state and state.on:
-                _log.warn("release modified by another client, reconciling", module=name)
+                _log.warn("release modified by another client, reconciling", **state.unit.fields)
                 message = f"the release {name} was modified by another client"
                 self._states.notices.publish(Notice(name, "ReleaseChanged", message))
                 self._requests.run_again(state, "HelmReleaseUnexpectedStatus")
@@ -223,11 +223,11 @@ class ClusterReactions:
                 if not state.kinds <= served:
                     state.lose_definitions()
                     self._requests.run_again(state, "Definitions-Gone")
-                elif state.parked and state.blueprint:  # one that is blocked has no task that waits
+                elif state.is_blocked:  # it has no task that waits
                     self._requests.run_again(state, "Capabilities-Changed")
                 elif state.parked:
-                    self._requests.tasks.retry_now(state.module.name)
-                elif self._releases.reads_capabilities(state) or (state.blueprint and is_upgraded):
+                    self._requests.tasks.retry_now(state.name)
+                elif self._releases.reads_capabilities(state) or (state.unit.kind.follows_version and is_upgraded):
                     self._requests.run_again(state, "Capabilities-Changed")
 
     async def follow_snapshots(self, progress: Notifier) -> None:
@@ -236,7 +236,7 @@ class ClusterReactions:
             await progress.next()
             for state in filter(_is_on, self._states.units):
                 if state.lacks_snapshot:
-                    self._requests.tasks.retry_now(state.module.name)
+                    self._requests.tasks.retry_now(state.name)
 
 
 def _is_on(state: UnitState) -> bool:
@@ -244,11 +244,9 @@ def _is_on(state: UnitState) -> bool:
 
 
 def _drift_notice(finding: ObjectDrift, state: UnitState | None, repairs: bool) -> Notice:
-    """An instance that is set aside repairs nothing before its obstacle is gone."""
+    """A unit that is set aside repairs nothing while its obstacle lasts."""
     fate = "is gone" if finding.missing else f"was changed: {', '.join(finding.fields)}"
-    if state and state.module.addon:
-        text = f"{finding} {fate}"
-        if repairs and not state.set_aside:
-            return Notice(finding.release, "Repaired", f"{text}; it is applied again", bad=False)
-        return Notice(finding.release, "Drifted", text)
-    return Notice(finding.release, "ModuleDrifted", f"{finding} {fate}")
+    text, kind = f"{finding} {fate}", state.unit.kind if state else MODULE
+    if kind.repaired and state and repairs and not state.set_aside:
+        return Notice(finding.release, kind.repaired, f"{text}; it is applied again", bad=False)
+    return Notice(finding.release, kind.drifted, text)

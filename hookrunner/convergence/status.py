@@ -13,7 +13,8 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import ModuleState, UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
 from hookrunner.kube.back_off import Outage
@@ -97,14 +98,14 @@ class ModulesStatus:
         refused, failing = self._more.decisions.configuration.refused, failing_hooks(self._queues)
         rows = list[ModuleDump]()
         for state in self._states:
-            section, fails = str(refused.get(state.module.key, "")), failing.get(state.module.name, "")
+            section, fails = str(refused.get(state.unit.key, "")), failing.get(state.name, "")
             rows.append(_row(state, section, fails, self._more))
         return [*rows, *map(_rejected_row, self._more.rejected)]
 
     def _progress(self) -> str:
         if doubt := self._more.decisions.doubt:
             return doubt
-        waiting = [state.module.name for state in self._states.units if state.on and not state.ready]
+        waiting = [state.name for state in self._states.units if state.on and not state.ready]
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._converge.phase or "waiting for global hooks") + names
 
@@ -114,15 +115,15 @@ class ModulesStatus:
             yield f"{GLOBAL}: {lacking}"
         for state in self._states:
             if not state.error and (lacking := self._more.compiled.lacking(state)):
-                yield f"{state.module.name}: {lacking}"
-            if text := reason(state) or failing.get(state.module.name) or _unmet(state) or work(state, _LONG):
-                yield f"{state.module.name}: {text}"
+                yield f"{state.name}: {lacking}"
+            if text := reason(state) or failing.get(state.name) or _unmet(state) or work(state, _LONG):
+                yield f"{state.name}: {text}"
             if text := pinned(state):
-                yield f"{state.module.name}: {text}"
+                yield f"{state.name}: {text}"
             if drift := self._more.releases.drift(state):
-                yield f"{state.module.name}: not as applied: {some([*map(str, drift)])}"
+                yield f"{state.name}: not as applied: {some([*map(str, drift)])}"
             for problem in self._more.releases.problems(state):
-                yield f"{state.module.name}: {problem}"
+                yield f"{state.name}: {problem}"
         for module in self._more.rejected:
             yield f"{module.directory}: {module.problem}"
 
@@ -146,7 +147,7 @@ def _converges(order: Order) -> bool:
     return isinstance(order, UnitTask)
 
 
-def reason(state: UnitState) -> str:
+def reason(state: ModuleState) -> str:
     """Why a module is not ready; empty if it is."""
     if state.decision.choice is Choice.UNDECIDED and state.decision.by + state.decision.reason:
         return f"undecided: {state.decision.reason}"
@@ -155,7 +156,7 @@ def reason(state: UnitState) -> str:
     return f"waits for {state.waits_for}" if state.on and state.waits_for else ""
 
 
-def work(state: UnitState, long: float = 0.0) -> str:
+def work(state: ModuleState, long: float = 0.0) -> str:
     """What a module is doing; empty if it has nothing to do, or has been busy for less than so many seconds."""
     lasts = time.monotonic() - state.busy_since if state.on and state.busy_since is not None else -1.0
     if lasts < long or state.phase not in _AT:
@@ -179,21 +180,22 @@ def failing_hooks(queues: Iterable[Iterable[Task]]) -> dict[str, str]:
 
 def pinned(state: UnitState) -> str:
     """That its objects are those of an earlier revision, and why; empty if they are not."""
-    if not (state.on and state.pinned):
+    if not (state.on and state.release.is_pinned):
         return ""
-    return f"revision {state.revision} is an earlier one, brought back on request until its values or its chart change"
+    until = state.unit.kind.pinned_until
+    return f"revision {state.release.revision} is an earlier one, brought back on request until {until}"
 
 
-def _unmet(state: UnitState) -> str:
+def _unmet(state: ModuleState) -> str:
     """Why a module that was turned on is off nevertheless: it requires another module or another cluster."""
     decision = state.decision
     return f"off: {decision.reason}" if decision.choice is Choice.OFF and decision.by == REQUIRES else ""
 
 
-def _row(state: UnitState, refused: str, failing: str, more: StatusSources) -> ModuleDump:
+def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) -> ModuleDump:
     bad, good = reason(state) or failing or work(state), more.compiled.lacking(state) or state.decision.reason
     return ModuleDump(
-        name=state.module.name,
+        name=state.name,
         weight=state.module.weight,
         version=state.module.traits.version,
         state=state.decision.choice,
@@ -201,7 +203,7 @@ def _row(state: UnitState, refused: str, failing: str, more: StatusSources) -> M
         phase=state.phase if state.on or state.live else "",
         ready=state.on and state.ready and not state.waits_for,
         reason=bad or pinned(state) or good,
-        revision=state.revision,
+        revision=state.release.revision,
         since=state.since,
         last_success=state.last_success,
         drift=tuple(map(str, more.releases.drift(state))),
@@ -263,17 +265,17 @@ class ModuleGauges:
 
     def _infos(self) -> _Samples:
         for state in self._states:
-            yield (state.module.name, _word(state.on), _word(state.module.traits.critical)), 1
+            yield (state.name, _word(state.on), _word(state.module.traits.critical)), 1
 
     def _enabled(self) -> _Samples:
         for state in self._states.enabled:
             if version := state.module.traits.version:
-                yield (state.module.name, version), 1
+                yield (state.name, version), 1
 
     def _maintained(self) -> _Samples:
         for state in self._states:
-            if self._decisions.configuration.is_maintained(state.module.key):
-                yield (state.module.name, "NoResourceReconciliation"), 1
+            if self._decisions.configuration.is_maintained(state.unit.key):
+                yield (state.name, "NoResourceReconciliation"), 1
 
     def _bindings(self) -> _Samples:
         own = (hook for hook in self._engine.hooks.values() if hook.module == GLOBAL)
@@ -283,16 +285,16 @@ class ModuleGauges:
     def _phases(self) -> _Samples:
         for state in self._states:
             if state.live or state.decision.choice is not Choice.OFF:
-                yield (state.module.name, state.phase, _brief(state)), 1
+                yield (state.name, state.phase, _brief(state)), 1
 
     def _successes(self) -> _Samples:
         for state in self._states:
             if state.last_success:
-                yield (state.module.name,), state.last_success
+                yield (state.name,), state.last_success
 
     def _drifted(self) -> _Samples:
         for state in self._states:
-            yield (state.module.name,), len(self._releases.drift(state))
+            yield (state.name,), len(self._releases.drift(state))
 
     def _errors(self) -> _Samples:
         yield (), self._decisions.configuration.trouble.count
@@ -311,7 +313,7 @@ class ModuleGauges:
                 yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1
 
 
-def _brief(state: UnitState) -> str:
+def _brief(state: ModuleState) -> str:
     """One of a few words, for a label: full texts would make a series of every message."""
     if state.decision.choice is Choice.UNDECIDED:
         return "undecided"

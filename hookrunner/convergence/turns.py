@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import ModuleState, UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.modules.order import ModuleOrder
 from kubetypes.timers import timeout_at
 
@@ -42,7 +43,7 @@ class Turns:
 
     def __init__(
         self,
-        enabled: Mapping[str, UnitState],
+        enabled: Mapping[str, ModuleState],
         order: ModuleOrder,
         rules: TurnRules,
         now: float,
@@ -83,7 +84,7 @@ class Turns:
         proven = self.enabled[name].last_success and not self._rules.strict
         return (*below.gates, *(below.new if proven else below.chain))
 
-    def overtakers(self, name: str) -> list[UnitState]:
+    def overtakers(self, name: str) -> list[ModuleState]:
         """Those that wait for the weight of this module, have had their turn, and last ran before it was ready."""
         if self._order.required[name] is not None:
             return []
@@ -160,7 +161,7 @@ class TurnDispatcher:
         come will find everything as it is then. Wakes `dispatch`, which requests the runs."""
         if state.on and state.turn:
             state.await_turn()
-            self._given[state.module.name] = cause
+            self._given[state.name] = cause
             self._states.changed.notify()
 
     async def dispatch(self) -> None:
@@ -168,9 +169,9 @@ class TurnDispatcher:
         while True:
             self._give_overtakers()
             turns = self._turns([state for state in self._states.instances if not state.turn and state.on])
-            due = [state for state in turns.next if self._is_open or state.module.name in self._given]
+            due = [state for state in turns.next if self._is_open or state.name in self._given]
             for state in due:
-                self._tasks.request(state, self._given.pop(state.module.name, self._cause))
+                self._tasks.request(state, self._given.pop(state.name, self._cause))
             for name, state in turns.enabled.items():
                 state.wait_for(() if state.turn else turns.awaited(name))
             if not due:  # else others may follow at once: patience with those may be over already
@@ -201,7 +202,7 @@ class TurnDispatcher:
     def _turns(self, instances: Sequence[UnitState] = ()) -> Turns:
         """The turns of modules, and of those instances that matter now: there may be hundreds, and each change of a
         state leads here."""
-        enabled = {state.module.name: state for state in self._states.enabled}
+        enabled = {state.name: state for state in self._states.enabled}
         if self._order.modules.keys() != enabled.keys():
             self._order = ModuleOrder(state.module for state in enabled.values())
         return Turns(enabled, self._order, self._rules, self._tasks.now(), instances)

@@ -1,26 +1,24 @@
 """How far each unit has come and what is still to do with it. Kept in memory; `UnitState` is the only writer.
 
-A unit is what convergence reconciles: a module, or an instance of an addon. Instances come and go while modules stay,
-have no weight, and bring their blueprint along; else they are treated as modules are.
+A unit is what convergence reconciles: a module, or an instance of an addon. What only modules have is in `ModuleState`;
+what only instances have, beside their units in `instances/`.
 
 What is pending is known per unit and not in a plan that an edit may discard, so a converge that begins again loses
 nothing.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Mapping
 from typing import Generic, Never, TypeVar
 
-from hookrunner.convergence.events import Notices
-from hookrunner.convergence.plan import OwnBlueprint
-from hookrunner.convergence.unit_changes import UnitChanges
-from hookrunner.errors import BadModule
-from hookrunner.metrics.addons import RunStep
+from hookrunner.engine.run_gate import MissingSnapshot
+from hookrunner.errors import HookrunnerError, RunBlocked
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.releases import Adoption, KeptObject
-from hookrunner.waits import Notifier
+from hookrunner.model.releases import Adoption, Head, KeptObject
+from hookrunner.model.units import Unit
+from hookrunner.releases.rollout import PINNED
+from kubetypes.json_values import JSON
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
 
@@ -41,8 +39,86 @@ class _ReadOnly(Generic[_T]):
         raise AttributeError(f"{self._name[1:]} is changed by the methods of {type(instance).__name__} only")
 
 
+class ReleaseState:
+    """What the runs of a unit have found out about its release. An earlier process may have known what patches without
+    an object there are (`unmatched`), and by object what the API server ignores of it (`faults`)."""
+
+    head = _ReadOnly[Head | None]()
+    """Its latest revision when a run last ended in sync."""
+    undone = _ReadOnly[str]()
+    """Why that was restored in place of the desired one, as far as this process knows; empty if it was not."""
+    adopted = _ReadOnly[tuple[Adoption, ...]]()
+    """The objects that the last attempt has taken over."""
+    kept = _ReadOnly[tuple[KeptObject, ...]]()
+    """The objects that have left it in the last attempt, and stay."""
+    faults = _ReadOnly[Mapping[str, str]]()
+    """What the API server ignores of its objects, by object."""
+
+    def __init__(self, unmatched: tuple[str, ...] = (), faults: Mapping[str, str] | None = None) -> None:
+        self._head: Head | None = None
+        self._undone = ""
+        self._adopted: tuple[Adoption, ...] = ()
+        self._kept: tuple[KeptObject, ...] = ()
+        self._faults: Mapping[str, str] = faults or {}
+        self._unmatched = unmatched
+        self._rendered: tuple[str, ...] | None = None
+
+    @property
+    def revision(self) -> int:
+        """The revision of the head, 0 without one."""
+        return self._head.revision if self._head else 0
+
+    @property
+    def is_pinned(self) -> bool:
+        """Is that an earlier revision which a user has brought back?"""
+        return self._head is not None and self._head.note == PINNED
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Why patches have no object: those of what the last attempt has rendered, which may have been refused, or else
+        those of what is installed."""
+        return self._unmatched if self._rendered is None else self._rendered
+
+    def begin_attempt(self) -> None:
+        """What the last attempt came to does not count any more."""
+        self._adopted, self._kept, self._rendered = (), (), None
+
+    def note_rendered(self, unmatched: tuple[str, ...]) -> None:
+        """The present attempt has rendered it, with these patches without an object."""
+        self._rendered = unmatched
+
+    def settle(self, head: Head, undone: str = "") -> None:
+        """It is in sync at this revision, which was perhaps restored. It stands for what was rendered if it was not."""
+        if undone or head.revision != self.revision:
+            self._undone = undone
+        if not head.note:
+            self._unmatched = self.unmatched
+        self._head = head
+
+    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
+        """Keep what the API server ignores of objects that were written, empty for nothing, until they are written
+        again or leave the release. `objects` are all of it, None if they have not changed."""
+        known = {**self._faults, **written}
+        if objects is not None:
+            names = {f"{obj['kind']}/{obj['metadata'].get('name')}" for obj in objects}
+            known = {name: text for name, text in known.items() if "/".join(name.split("/")[-2:]) in names}
+        self._faults = {name: text for name, text in known.items() if text}
+
+    def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
+        """The present attempt has taken over these objects."""
+        self._adopted += tuple(adoptions)
+
+    def add_kept(self, kept: Iterable[KeptObject]) -> None:
+        """These objects have left it in the present attempt, and stay."""
+        self._kept += tuple(kept)
+
+    def remove(self) -> None:
+        """It is deleted."""
+        self._head, self._undone = None, ""
+
+
 class UnitState:
-    """One module, or one instance of an addon. Everybody reads the properties; only the methods below change them.
+    """One unit. Everybody reads the properties; only the methods below change them.
 
     Requests to run the module are counted. An attempt covers all requests that were made before it began; `done` and
     `failed` say how many of them the last successful and the last failed attempt covered. Times are monotonic seconds,
@@ -55,17 +131,16 @@ class UnitState:
     - between attempts: if everything requested is done, or it failed and nothing was requested since, `busy_since` is
       not set (a deletion that was requested sets it until its attempt ends);
     - `owed_since` is set only while something is requested that is not done, or a deletion is;
-    - its turn has come: `waits_for` is empty;
     - not live: it was never ready, no delete hook has run, and its phase is not READY;
     - hooks only if `loaded`, kinds only if `has_definitions`.
     """
 
-    module = _ReadOnly[Module]()
-    """What its directory says."""
-    blueprint = _ReadOnly[OwnBlueprint | None]()
-    """What its release is made from, if that is not the chart in its directory."""
-    decision = _ReadOnly[Decision]()
-    """Whether it should run, who says so and why."""
+    unit = _ReadOnly[Unit]()
+    """What it is."""
+    release = _ReadOnly[ReleaseState]()
+    """What is known of its release."""
+    choice = _ReadOnly[Choice]()
+    """Should it run, be deleted, or stay as it is?"""
     phase = _ReadOnly[Phase]()
     """The step that it has reached; a retry continues from there."""
     since = _ReadOnly[float]()
@@ -78,8 +153,6 @@ class UnitState:
     """How many of them the last attempt covers."""
     turn = _ReadOnly[bool]()
     """Has its turn come in the present round, or between rounds in the last one?"""
-    waits_for = _ReadOnly[str]()
-    """The modules that it waits for before its turn comes."""
     busy_since = _ReadOnly[float | None]()
     """Since when something is pending or under way; None if nothing is."""
     owed_since = _ReadOnly[float | None]()
@@ -92,43 +165,48 @@ class UnitState:
     """When it was last ready (epoch seconds), 0 for never since it was installed."""
     error = _ReadOnly[str]()
     """Why its last attempt failed; empty if it succeeded."""
-    lacks_snapshot = _ReadOnly[bool]()
-    """Did its last attempt fail because a hook had no snapshot?"""
-    revision = _ReadOnly[int]()
-    """The revision of its release, 0 without one."""
-    pinned = _ReadOnly[bool]()
-    """Is that an earlier revision which a user has brought back?"""
-    adopted = _ReadOnly[tuple[Adoption, ...]]()
-    """The objects that the last attempt has taken over."""
-    kept = _ReadOnly[tuple[KeptObject, ...]]()
-    """The objects that have left an instance's release in the last attempt, and stay."""
+    failure = _ReadOnly[Exception | None]()
+    """That error; None if it succeeded."""
     activation = _ReadOnly[str]()
     """What caused the converge that the present attempt belongs to, empty for most; a label of metrics."""
 
-    def __init__(self, module: Module, decision: Decision = NOT_YET, blueprint: OwnBlueprint | None = None) -> None:
-        self._module, self._blueprint = module, blueprint
-        self._decision = decision
+    def __init__(self, unit: Unit, release: ReleaseState | None = None) -> None:
+        self._unit, self._release = unit, release or ReleaseState()
+        self._choice = Choice.UNDECIDED
         self._phase, self._since = Phase.STARTUP, time.time()
         self._hooks: tuple[Hook, ...] | None = None
         self._live = False
         self._requested = self._begun = self._done = self._failed = 0
-        self._turn, self._waits_for = False, ""
+        self._turn = False
         self._busy_since: float | None = None
         self._owed_since: float | None = None
         self._began_at = self._ready_at = self._last_success = 0.0
-        self._error, self._lacks_snapshot = "", False
-        self._revision, self._pinned = 0, False
+        self._error = ""
+        self._failure: Exception | None = None
         self._adopts = 0
-        self._adopted: tuple[Adoption, ...] = ()
-        self._kept: tuple[KeptObject, ...] = ()
         self._kinds: frozenset[str] | None = None
         self._ended: set[tuple[BindingType, str]] = set()
         self._activation = ""
 
     @property
+    def name(self) -> str:
+        """Its name."""
+        return self._unit.name
+
+    @property
     def on(self) -> bool:
         """Should it run?"""
-        return self._decision.choice is Choice.ON
+        return self._choice is Choice.ON
+
+    @property
+    def lacks_snapshot(self) -> bool:
+        """Did its last attempt fail because a hook had no snapshot?"""
+        return isinstance(self._failure, MissingSnapshot)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Has its last attempt failed for something that no later one finds otherwise by itself?"""
+        return isinstance(self._failure, RunBlocked)
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
@@ -157,8 +235,8 @@ class UnitState:
 
     @property
     def may_adopt(self) -> bool:
-        """May its present attempt take over objects?"""
-        return self.module.traits.adopt or 0 < self._adopts <= self._begun
+        """Was the right to take over objects requested for its present attempt?"""
+        return 0 < self._adopts <= self._begun
 
     @property
     def adopting(self) -> bool:
@@ -177,28 +255,20 @@ class UnitState:
 
     # Decisions, turns and requests.
 
-    def decide(self, decision: Decision) -> None:
-        """Take a decision over."""
-        self._decision = decision
-
-    def describe(self, module: Module) -> None:
-        """Its user wants other traits of it."""
-        self._module = module
+    def choose(self, choice: Choice) -> None:
+        """From now on it should run, be deleted, or stay as it is."""
+        self._choice = choice
 
     def await_turn(self) -> None:
         """It runs when its turn has come. An attempt that waits in its queue for its back-off does not run before."""
         self._turn = False
-
-    def wait_for(self, names: Iterable[str]) -> None:
-        """Other modules come first, as long as its turn has not come."""
-        self._waits_for = "" if self._turn else ", ".join(names)
 
     def request(self, now: float) -> None:
         """Its turn has come, or more is requested in its turn. The patience of others counts from now on, or from when
         it became busy with something else: they have waited for that already."""
         if self.ready or not self._turn:
             self._owed_since = now if self._busy_since is None else self._busy_since
-        self._turn, self._waits_for = True, ""
+        self._turn = True
         self._requested += 1
         self._become_busy(now)
 
@@ -209,7 +279,7 @@ class UnitState:
 
     def request_deletion(self, now: float) -> None:
         """Its deletion is due; why it could not run does not matter any more."""
-        self._error, self._lacks_snapshot = "", False
+        self._error, self._failure = "", None
         self._owed_since = now if self._busy_since is None else self._busy_since
         self._become_busy(now)
 
@@ -227,7 +297,8 @@ class UnitState:
     def begin(self, now: float, activation: str) -> None:
         """An attempt begins, with everything that was requested so far."""
         self._begun, self._busy_since, self._began_at = self._requested, now, now
-        self._activation, self._adopted, self._kept = activation, (), ()
+        self._activation = activation
+        self._release.begin_attempt()
 
     def reach(self, phase: Phase) -> None:
         """It has come as far as this."""
@@ -239,12 +310,14 @@ class UnitState:
 
     def succeed(self, now: float) -> None:
         """The attempt has succeeded."""
-        self._error, self._lacks_snapshot = "", False
+        self._error, self._failure = "", None
         self._done, self._ready_at = self._begun, now
 
-    def fail(self, reason: str, lacks_snapshot: bool = False) -> None:
-        """The attempt has failed; another one follows after a back-off."""
-        self._error, self._lacks_snapshot = reason, lacks_snapshot
+    def fail(self, reason: str, failure: Exception | None = None) -> None:
+        """The attempt has failed; another one follows after a back-off, or when something changes."""
+        self._error, self._failure = reason, failure
+        if isinstance(failure, HookrunnerError):
+            _drop_frames(failure)
         self._failed = self._begun
 
     def end_attempt(self, now: float) -> None:
@@ -270,7 +343,8 @@ class UnitState:
     def remove(self) -> None:
         """Its deletion has ended: nothing is left of it."""
         self._live, self._turn = False, False
-        self._revision, self._pinned, self._last_success = 0, False, 0.0
+        self._last_success = 0.0
+        self._release.remove()
         self._ended.clear()
         self.reach(Phase.STARTUP)
 
@@ -298,86 +372,46 @@ class UnitState:
         """Some of them were deleted: the next run applies them again."""
         self._kinds = None
 
-    def set_revision(self, revision: int, pinned: bool) -> None:
-        """Its release is at this revision."""
-        self._revision, self._pinned = revision, pinned
-
-    def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
-        """The present attempt has taken over these objects."""
-        self._adopted += tuple(adoptions)
-
-    def add_kept(self, kept: Iterable[KeptObject]) -> None:
-        """These objects have left its release in the present attempt, and stay."""
-        self._kept += tuple(kept)
-
-    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
-        """Measure a step of its run, if it has a blueprint of its own."""
-        return self._blueprint.time_step(step) if self._blueprint else nullcontext()
-
     def _become_busy(self, now: float) -> None:
         """Something is pending, even if a hook still occupies its queue."""
         if self._busy_since is None:
             self._busy_since = now
 
 
-class UnitStates:
-    """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
-    wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
-    hear."""
+class ModuleState(UnitState):
+    """A module: who has decided about it, and which other modules it waits for."""
 
-    def __init__(self, modules: Sequence[Module]) -> None:
-        self.changed = Notifier()
-        self.unit_changes = UnitChanges()
-        self.notices = Notices()
-        self._states: Mapping[str, UnitState] = {module.name: UnitState(module) for module in modules}
-        self._by_key = {state.module.key: state for state in self._states.values()}
-        self._instances: dict[str, UnitState] = {}
+    module = _ReadOnly[Module]()
+    """What its directory says."""
+    decision = _ReadOnly[Decision]()
+    """Whether it should run, who says so and why."""
+    waits_for = _ReadOnly[str]()
+    """The modules that it waits for; empty when its turn has come."""
 
-    def __iter__(self) -> Iterator[UnitState]:
-        return iter(self._states.values())
+    def __init__(self, module: Module, decision: Decision = NOT_YET) -> None:
+        super().__init__(module.unit)
+        self._module = module
+        self.decide(decision)
+        self._waits_for = ""
 
-    def __len__(self) -> int:
-        return len(self._states)
+    def decide(self, decision: Decision) -> None:
+        """Take a decision over."""
+        self._decision = decision
+        self.choose(decision.choice)
 
-    def __getitem__(self, name: str) -> UnitState:
-        return self._states[name] if name in self._states else self._instances[name]
+    def wait_for(self, names: Iterable[str]) -> None:
+        """Other modules come first, as long as its turn has not come."""
+        self._waits_for = "" if self.turn else ", ".join(names)
 
-    def get(self, name: str) -> UnitState | None:
-        """The module or the instance of that name, else None."""
-        return self._states.get(name) or self._instances.get(name)
+    def request(self, now: float) -> None:
+        """As for every unit; it waits for no other module any more."""
+        self._waits_for = ""
+        super().request(now)
 
-    def add(self, instance: Module, blueprint: OwnBlueprint) -> UnitState:
-        """Add an instance of an addon. Raises BadModule if its name is taken."""
-        if instance.name in self._states or instance.name in self._instances:
-            raise BadModule(f"{instance.name} is the name of two units; rename the module or the instance")
-        state = self._instances[instance.name] = UnitState(instance, blueprint=blueprint)
-        return state
 
-    def note(self, unit: str) -> None:
-        """A unit is in another state."""
-        self.unit_changes.note(unit)
-        self.changed.notify()
-
-    def remove(self, state: UnitState) -> None:
-        """Remove an instance."""
-        del self._instances[state.module.name]
-        self.changed.notify()
-
-    @property
-    def instances(self) -> tuple[UnitState, ...]:
-        """The instances of addons at this moment."""
-        return tuple(self._instances.values())
-
-    @property
-    def units(self) -> tuple[UnitState, ...]:
-        """All modules, then all instances of addons."""
-        return *self._states.values(), *self._instances.values()
-
-    def of_key(self, key: str) -> UnitState | None:
-        """The module with that section of values, else None."""
-        return self._by_key.get(key)
-
-    @property
-    def enabled(self) -> list[UnitState]:
-        """The modules that should run."""
-        return [state for state in self if state.on]
+def _drop_frames(error: BaseException | None) -> None:
+    """Drop the tracebacks of an error that is kept: their frames hold all that the attempt had in its hands. They are
+    no help where an error is expected."""
+    while error:
+        error.with_traceback(None)
+        error = error.__cause__ or error.__context__

@@ -12,10 +12,10 @@ from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.status import ModulesStatus
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.addons import RECONCILE
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
@@ -56,13 +56,13 @@ class ModuleViews:
 
     def enabled(self) -> Sequence[str]:
         """Names of modules that are on."""
-        return [state.module.name for state in self._sources.states.enabled]
+        return [state.name for state in self._sources.states.enabled]
 
     def values(self, section: str, layer: Literal["values", "config"], whole: bool) -> JSON:
         """Exactly what hooks are given."""
         files = self._sources.store.files(self._key(section))
         document = orjson.loads(files.values if layer == "values" else files.config)
-        name = GLOBAL if section == GLOBAL else self._sources.states[section].module.key
+        name = GLOBAL if section == GLOBAL else self._sources.states[section].unit.key
         return document if whole else document[name]
 
     def explain(self, section: str) -> JSON:
@@ -85,17 +85,17 @@ class ModuleViews:
     def graph(self, form: Literal["text", "mermaid", "dot"]) -> str:
         """What waits for what, with the present decisions."""
         states = list(self._sources.states)
-        drawn = graph.Graph([s.module for s in states], {s.module.name: s.decision for s in states})
+        drawn = graph.Graph([s.module for s in states], {s.name: s.decision for s in states})
         return {"text": graph.text, "mermaid": graph.mermaid, "dot": graph.dot}[form](drawn)
 
     async def resources(self) -> JSON:
         """`<namespace>/<Kind>/<name>` of the objects that are watched, by module; `No monitor` where none are."""
-        return {state.module.name: await self._list_objects(state) for state in self._sources.states.enabled}
+        return {state.name: await self._list_objects(state) for state in self._sources.states.enabled}
 
     async def render(self, section: str, debug: bool) -> str:
         """The manifests; `debug` adds Helm hooks and the notes."""
         state = self._sources.states[section]
-        if not state.module.chart:
+        if not state.unit.installs:
             return ""
         rendered = await self._sources.releases.render(state)
         return rendered.everything if debug else rendered.manifest
@@ -103,22 +103,20 @@ class ModuleViews:
     async def diff(self, section: str) -> str:
         """The objects as they would be, compared with those in the cluster."""
         state, releases = self._sources.states[section], self._sources.releases
-        if not state.module.chart:
+        if not state.unit.installs:
             return ""
         rendered = await releases.render(state)
-        identity = releases.locator.identity(state.module)
-        deployed, options = await releases.read_deployed_objects(state), releases.options(state)
-        return await self._sources.diffs.of(identity, rendered.objects, deployed, options)
+        identity, plan = releases.locator.identity(state.unit), releases.plan(state).with_rendered(rendered)
+        deployed = await releases.read_deployed_objects(state)
+        return await self._sources.diffs.of(identity, rendered.objects, deployed, plan.options)
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and run the module, which may have failed before."""
         state = self._sources.states[section]
         head = await self._sources.releases.rollback(state, revision)
-        word, what = "ModuleRolledBack", "its values or its chart change"
-        if state.module.addon:
-            word, what = "RolledBack", f"its spec, its package or the annotation {RECONCILE} changes"
-        text = f"{section} is at revision {head.revision} now, until {what}"
-        notice = Notice(section, word, f"on request: {text}", bad=False)
+        kind = state.unit.kind
+        text = f"{section} is at revision {head.revision} now, until {kind.pinned_until}"
+        notice = Notice(section, kind.rolled_back, f"on request: {text}", bad=False)
         self._sources.states.notices.publish(notice)
         if state.on:
             self._sources.tasks.request(state, "Rollback")
@@ -126,23 +124,27 @@ class ModuleViews:
 
     async def adopt(self, section: str) -> Sequence[Adoption]:
         """Run the module once with the right to take over objects without a release, and of releases that are gone."""
-        state = self._sources.states[section]
+        state = self._sources.states.module(section)
         if not state.on:
             choice, reason = state.decision.choice, state.decision.reason
             raise ReleaseFailed(f"{section} is {choice}, so nothing is taken over: {reason}; turn it on")
-        if not state.module.chart:
+        if not state.unit.installs:
             raise ReleaseFailed(f"{section} has no chart, so there is nothing that it could take over")
         await self._sources.tasks.request_adoption(state)
         if state.error:
-            done = f"; taken over before that: {', '.join(map(str, state.adopted))}" if state.adopted else ""
+            done = (
+                f"; taken over before that: {', '.join(map(str, state.release.adopted))}"
+                if state.release.adopted
+                else ""
+            )
             raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
-        return state.adopted
+        return state.release.adopted
 
     async def _list_objects(self, state: UnitState) -> JSON:
         releases = self._sources.releases
-        if not releases.tracker.tracks(state.module):
+        if not releases.tracker.tracks(state.unit):
             return "No monitor"
-        identity = releases.locator.identity(state.module)
+        identity = releases.locator.identity(state.unit)
         return sorted(str(object_id(obj, identity)) for obj in await releases.read_deployed_objects(state))
 
     def _hooks(self, section: str) -> Sequence[Hook]:
@@ -151,4 +153,4 @@ class ModuleViews:
         return self._sources.states[section].hooks
 
     def _key(self, section: str) -> str:
-        return section if section == GLOBAL else self._sources.states[section].module.section
+        return section if section == GLOBAL else self._sources.states[section].unit.section

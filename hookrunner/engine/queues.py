@@ -268,7 +268,7 @@ class Queue:
         if task is not self.running:
             return _awaited(task, now)
         text = f":running for {brief_duration(now - self._began)}"
-        module = task.order.module if isinstance(task.order, UnitTask) else None
+        module = task.order.unit if isinstance(task.order, UnitTask) else None
         hooks = [
             f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module
         ]

@@ -139,8 +139,8 @@ def _waited_for(queues: Iterable[Queue], inline: Iterable[tuple[HookRun, float]]
     """The hooks that run in these queues; a module where its run waits for no hook of its own."""
     orders = [queue.running.order for queue in queues if queue.running]
     hooks = {order.label for order in orders if isinstance(order, HookRun)}
-    for module in (order.module for order in orders if isinstance(order, UnitTask)):
-        hooks |= {run.label for run, _ in inline if run.module == module} or {f"module {module}"}
+    for unit in (order.unit for order in orders if isinstance(order, UnitTask)):
+        hooks |= {run.label for run, _ in inline if run.module == unit} or {f"module {unit}"}
     return sorted(hooks)
 
 

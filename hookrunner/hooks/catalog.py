@@ -15,7 +15,8 @@ from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
-from hookrunner.model.modules import GLOBAL, Module
+from hookrunner.model.modules import GLOBAL
+from hookrunner.model.units import Unit
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
@@ -68,10 +69,10 @@ async def load_global(directory: Path, settings: HooksSettings, children: Childr
     return _usable(await ask(discovery.find_global(directory), settings, children, jq), settings, GLOBAL)
 
 
-async def load_module(module: Module, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
-    """The hooks of a module. Every problem is in the catalog."""
+async def load_unit(unit: Unit, settings: HooksSettings, children: Children, jq: Jq) -> Catalog:
+    """The hooks of a unit. Every problem is in the catalog."""
     try:
-        files = discovery.find_in_module(module.name, module.directory)
+        files = discovery.find_in_module(unit.name, unit.directory)
     except BadHookConfig as error:
         return Catalog((), (error,))
     return await ask(files, settings, children, jq)

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.addon_status import ObjectReport
@@ -93,14 +93,14 @@ class InstanceHealth:
 
 def _has_written(live: LiveUnit) -> bool:
     """Was what is applied written by the last run?"""
-    head = live.blueprint.installed
+    head = live.planner.installed
     return head is None or head.revision != _applied_revision(live)
 
 
 def _applied_revision(live: LiveUnit) -> int:
     """The revision of its last run, or of an earlier one if that did not reach the objects; 0 while a run may change
     it."""
-    state, head = live.state, live.blueprint.installed
+    state, head = live.state, live.planner.installed
     if state.ready:
-        return state.revision
+        return state.release.revision
     return head.revision if head and state.set_aside and head.status == "deployed" else 0

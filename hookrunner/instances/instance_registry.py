@@ -16,12 +16,15 @@ from functools import partial
 from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.gates import addons_requiring, looks_at, rivals
+from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_before, unmatched_before
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.reactions import EditBatches
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import ReleaseState, UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
+from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_informer import (
     InstanceCache,
     InstanceChanged,
@@ -30,13 +33,13 @@ from hookrunner.instances.instance_informer import (
     InstancesHidden,
     InstancesListed,
 )
-from hookrunner.instances.instance_planner import InstanceBlueprint
+from hookrunner.instances.instance_planner import InstancePlanner
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
-from hookrunner.model.addon_status import AddonPhase, WakeUp
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, reference_of
-from hookrunner.model.modules import Module, Traits
+from hookrunner.model.units import INSTANCE, Unit
 
 _SOON = 2.0
 """Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:
@@ -51,31 +54,42 @@ class LiveUnit:
 
     addon: Addon
     state: UnitState
-    blueprint: InstanceBlueprint
+    planner: InstancePlanner
+    subject: InstanceSubject
 
     @property
     def unit(self) -> str:
         """The unit's name."""
-        return self.state.module.name
+        return self.state.name
+
+    @property
+    def instance(self) -> Instance:
+        """The instance as it is now."""
+        return self.planner.instance
+
+    @property
+    def obstacle(self) -> AddonObstacle | None:
+        """Why its last attempt failed, None if it did not."""
+        return obstacle_of_run(self.state.failure) if self.state.failure else None
 
     @property
     def is_idle(self) -> bool:
         """Has its last run found it suspended, without anything installed? Then it keeps no other one out."""
-        is_suspended = self.blueprint.obstacle is not None and self.blueprint.obstacle.phase is AddonPhase.SUSPENDED
-        return is_suspended and self.blueprint.has_read_head and self.blueprint.installed is None
+        is_suspended = self.obstacle is not None and self.obstacle.phase is AddonPhase.SUSPENDED
+        return is_suspended and self.planner.has_read_head and self.planner.installed is None
 
     def waits_for(self, change: WakeUp) -> bool:
         """Has a gate closed that such a change may open?"""
-        return self.blueprint.obstacle is not None and change in self.blueprint.obstacle.wakes_up
+        return self.obstacle is not None and change in self.obstacle.wakes_up
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What the registry makes units with: blueprints, and tasks for deletions. `on_end` takes the
-    names of units that end."""
+    """What the registry makes units with: planners, and tasks for deletions. `on_end` takes the names of units that
+    end."""
 
     values: Mapping[str, AddonValues]
-    make_blueprint: Callable[[Addon, Instance], InstanceBlueprint]
+    make_planner: Callable[[Addon, Instance], InstancePlanner]
     client: Client
     background: Background
     on_end: Callable[[str], None]
@@ -170,7 +184,7 @@ class InstanceRegistry:
         """Run the instances of these addons, which ask their sources again."""
         for live in self.live:
             if live.addon.name in addons:
-                live.blueprint.packages.expire()
+                live.planner.packages.expire()
                 self._units.request(live.state, cause)
 
     def _decide(self) -> None:
@@ -195,8 +209,8 @@ class InstanceRegistry:
 
     def _follow(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
-        if live and (instance.unit not in self._ending or instance.uid == live.blueprint.instance.uid):
-            live.blueprint.update(instance)
+        if live and (instance.unit not in self._ending or instance.uid == live.instance.uid):
+            live.planner.update(instance)
         if instance.unit in self._ending:
             if live:
                 self._units.hurry_deletion(live.state, "Instance-Changed")
@@ -214,29 +228,30 @@ class InstanceRegistry:
                 self._units.request(live.state, "Instance-Added")
                 self._wake_younger(live)
         else:
-            live.state.describe(to_module(addon, instance))
             self._notices.begin(instance.unit, reference_of(addon, instance))
             self._edits.add({instance.unit})
 
     def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
         """Add the unit of an instance; None if it cannot have one."""
-        blueprint = self._workshop.make_blueprint(addon, instance)
+        planner = self._workshop.make_planner(addon, instance)
+        subject = InstanceSubject(planner, self._changes.note)
+        known = ReleaseState(unmatched_before(instance.status), unknown_fields_before(instance.status))
         schemas = self._workshop.values[addon.name].schemas
-        new = NewUnit(to_module(addon, instance), blueprint, reference_of(addon, instance), schemas)
+        new = NewUnit(unit_of(addon, instance), planner, subject, known, reference_of(addon, instance), schemas)
         try:
             state = self._units.add(new)
         except BadModule as error:
             _log.error("instance cannot be reconciled", instance=instance.unit, error=str(error))
             return None
-        live = self._live[instance.unit] = LiveUnit(addon, state, blueprint)
+        live = self._live[instance.unit] = LiveUnit(addon, state, planner, subject)
         return live
 
     def _wake_younger(self, added: LiveUnit) -> None:
         """Run the instances that have to give way to this one. Nearly always it is the youngest, but a user may have
         looked after an older one."""
-        age, names = added.blueprint.instance.age_key, rivals(added.addon, self.addons)
+        age, names = added.instance.age_key, rivals(added.addon, self.addons)
         for live in self.live if names else ():
-            if live.addon.name in names and live.blueprint.instance.age_key > age:
+            if live.addon.name in names and live.instance.age_key > age:
                 self._units.request(live.state, "Older-Instance")
 
     def _leave(self, addon: Addon, live: LiveUnit | None) -> None:
@@ -258,7 +273,7 @@ class InstanceRegistry:
         """End a unit; `run` does what comes before and returns the UID of an object that is gone then."""
         deleted = await run() if live.unit in self._live else ""
         self._live.pop(live.unit, None)
-        live.blueprint.packages.close()
+        live.planner.packages.close()
         self._workshop.on_end(live.unit)
         self._ending.discard(live.unit)
         self._changes.note(live.unit)
@@ -273,7 +288,7 @@ class InstanceRegistry:
         await self._units.delete(live.state, cause)
         await self._let_go(live)
         await self._units.remove(live.state)
-        return live.blueprint.instance.uid
+        return live.instance.uid
 
     async def _remove(self, live: LiveUnit) -> str:
         """Remove the unit and leave what it has installed; empty, since the object stays."""
@@ -285,18 +300,25 @@ class InstanceRegistry:
 
         def report(error: Exception) -> None:
             _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
-            live.state.fail(str(error))
+            live.state.fail(str(error), error)
             self._changes.note(live.unit)
             self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))
 
         async def remove() -> None:
-            await remove_finalizer(self._workshop.client, live.addon, live.blueprint.instance)
+            await remove_finalizer(self._workshop.client, live.addon, live.instance)
 
         await retry_forever(remove, (KubeError,), report)
 
 
-def to_module(addon: Addon, instance: Instance) -> Module:
-    """An instance as convergence reconciles it: the addon's directory under the unit's name. Its blueprint decides what
-    is rolled back."""
-    traits = Traits(description=addon.description, adopt=instance.fields.adopt, drift=addon.drift)
-    return Module(instance.unit, addon.key, 0, addon.directory, addon.root, chart=True, traits=traits, addon=addon.name)
+def unit_of(addon: Addon, instance: Instance) -> Unit:
+    """An instance as convergence reconciles it: with the files of its addon, and values of its own."""
+    return Unit(
+        instance.unit,
+        addon.key,
+        instance.unit,
+        addon.directory,
+        INSTANCE,
+        drift=addon.drift,
+        hooks_of=addon.name,
+        labels=instance.labels,
+    )

@@ -10,31 +10,17 @@ What was given up stands for the spec and the package that led to it: it is trie
 annotation `hookrunner.io/reconcile`, changes (`asked_of`). See docs/addons.md#rollback.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from hookrunner.addons.status_conditions import obstacle_of
-from hookrunner.errors import ReleaseFailed
-from hookrunner.model.addon_status import AddonPhase, InstanceFacts
+from hookrunner.model.addon_status import InstanceFacts
 from hookrunner.model.addons import RECONCILE, Instance
-from hookrunner.model.releases import Head
-from hookrunner.releases.rollout import ROLLED_BACK
 from kubetypes.json_values import JSON
 
 
 def asked_of(instance: Instance) -> JSON:
     """Everything by which a user may ask for another attempt."""
     return [instance.document.get("spec"), instance.annotations.get(RECONCILE)]
-
-
-def is_undone(instance: Instance, error: ReleaseFailed, head: Head, patched: Collection[str]) -> bool:
-    """Should a rollout with this error be rolled back? A patch that was refused is for its author to correct. That the
-    API server was away, or that we lack a right, says nothing about the version. `head` is that from before the
-    rollout."""
-    is_spoilt = obstacle_of(error, patched).phase is AddonPhase.PATCH_FAILED
-    says_nothing = error.brief or error.lacks_rights
-    return instance.fields.rollback_on_failure and not (says_nothing or is_spoilt or head.note == ROLLED_BACK)
 
 
 def deadline_of(facts: InstanceFacts) -> float | None:

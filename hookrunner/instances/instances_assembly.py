@@ -11,6 +11,7 @@ from pathlib import Path
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.build_request import BuildTerms, ImageSettings
+from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
@@ -27,7 +28,7 @@ from hookrunner.instances.instance_informer import (
     InstancesLost,
     follow_instances,
 )
-from hookrunner.instances.instance_planner import BlueprintParts, InstanceBlueprint
+from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
@@ -43,6 +44,7 @@ from hookrunner.instances.triggers.source_watch import SourceWatch
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
@@ -170,12 +172,12 @@ async def instances(
     """What looks after the instances of these addons. Closes its connections when it is left."""
     with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            made = _BlueprintMaker(settings, parts, convergence, reader, unpacked)
+            made = _PlannerMaker(settings, parts, convergence, reader, unpacked)
             yield made.assemble(offer)
 
 
-class _BlueprintMaker:
-    """Makes blueprints, and the registry that asks for them."""
+class _PlannerMaker:
+    """Makes planners, and the registry that asks for them."""
 
     def __init__(
         self, settings: Settings, parts: Parts, convergence: Convergence, reader: HttpsReader, unpacked: Path
@@ -201,13 +203,13 @@ class _BlueprintMaker:
         caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
         values = {name: offered.values for name, offered in offer.addons.items()}
         gates = InstanceGates(self._gate_views(caches))
-        parts = self._blueprint_parts(caches, gates)
+        parts = self._planner_parts(caches, gates)
         sight = Sight(caches, client.outage)
         status = InstancesStatus(self._reported, sight, time.monotonic)
         status.export(self._parts.metrics)
 
-        def make(addon: Addon, instance: Instance) -> InstanceBlueprint:
-            return InstanceBlueprint(addon, values[addon.name], instance, self._helm.namespace, parts)
+        def make(addon: Addon, instance: Instance) -> InstancePlanner:
+            return InstancePlanner(addon, values[addon.name], instance, parts)
 
         def forget(unit: str) -> None:
             self._writer.forget(unit)
@@ -264,18 +266,21 @@ class _BlueprintMaker:
             self._settings.addons.namespaces,
         )
 
-    def _blueprint_parts(self, caches: dict[str, InstanceCache], gates: InstanceGates) -> BlueprintParts:
+    def _planner_parts(self, caches: dict[str, InstanceCache], gates: InstanceGates) -> PlannerParts:
         addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
         runner = ProgramRunner(self._parts.children, self._unpacked)
         images = ImageSettings(addons.private_registry, addons.image_pull_secret)
-        return BlueprintParts(
-            store=self._convergence.store,
+        builder = ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ)
+        terms = BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace, addons.patches)
+        modules = self._settings.modules
+        return PlannerParts(
+            tools=BuildTools(builder, self._convergence.store, terms),
             metrics=self._parts.metrics,
             releases=helm.releases,
+            home=helm.namespace,
+            usual=ReleaseOptions(adopt_orphans=modules.adopt_orphans, timeout=modules.helm_timeout),
             capabilities=helm.capabilities,
-            builder=ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ),
             fetcher=self._fetcher,
-            terms=BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace, addons.patches),
             remover=InstanceRemover(
                 helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
             ),
@@ -283,7 +288,6 @@ class _BlueprintMaker:
             find_obstacle=gates.find_obstacle,
             open_source=self._open_source,
             status_of=self._writer.status_of,
-            on_report=self._convergence.states.unit_changes.note,
         )
 
     def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:

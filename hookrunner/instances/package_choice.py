@@ -1,6 +1,6 @@
 """Which package an instance gets: the version, by its spec and its channel, and the package's files as a directory.
 
-    choice = PackageChoice(addon, fetcher, open_source)
+    choice = PackageChoice(addon, fetcher, open_source, metrics)
     chosen = await choice.choose(instance, status, request, head)   # an AddonObstacle if it gets nothing
     choice.close()                                              # when the instance is gone
 
@@ -11,13 +11,13 @@ package is still in the cache. So a restart with nothing to do asks no source.
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.build_preparation import ChosenPackage
 from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
 from hookrunner.errors import PackageError
-from hookrunner.metrics.addons import RunStep
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, Addon, Instance
 from hookrunner.model.releases import Head
@@ -44,22 +44,18 @@ class _Question:
     reconcile: str
 
 
-def _unmeasured(_step: RunStep) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
 class PackageChoice:
-    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a version;
-    `timed` measures a step."""
+    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a
+    version."""
 
     def __init__(
         self,
         addon: Addon,
         fetcher: PackageFetcher,
         open_source: Callable[[Addon, str], PackageSource],
-        timed: Callable[[RunStep], AbstractContextManager[None]] = _unmeasured,
+        metrics: Metrics,
     ) -> None:
-        self._timed = timed
+        self._metrics = metrics
         self._addon = addon
         self._fetcher = fetcher
         self._open_source = open_source
@@ -116,14 +112,14 @@ class PackageChoice:
         self, source: PackageSource, instance: Instance, status: JSON, request: VersionRequest
     ) -> ChosenPackage | AddonObstacle:
         """Raises PackageError."""
-        with self._timed("resolve"):
+        with self._metrics.time_addon_step(instance.labels, "resolve"):
             version = resolve_version(request, await self._read_channel(source, instance.fields.channel))
         if isinstance(version, AddonObstacle):
             return version
         if self._last:
             with suppress(PackageError):  # if the source is down, the fetcher takes it from the cache
                 await self._put_in_place(self._last[1])
-        with self._timed("fetch"):
+        with self._metrics.time_addon_step(instance.labels, "fetch"):
             package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
         self._expired = bool(version.unread)
         return await self._held_one(version, package)

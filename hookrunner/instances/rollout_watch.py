@@ -66,7 +66,7 @@ class RolloutWatch:
             self._deadlines[live.unit] = deadline
             self._changed.notify()
         revision, reason = facts.installed.revision if facts.installed else 0, failure_of(facts)
-        if reason and live.blueprint.given_up.note(revision, reason):
+        if reason and live.planner.given_up.note(revision, reason):
             _log.warn("rollout is given up", instance=live.unit, revision=revision, reason=reason)
             self._request(live, "Rollback")
 

@@ -3,7 +3,7 @@
     reports = StatusReports(states, registry, writer, health, rollouts, reported)
     await reports.follow()          # until cancelled
 
-Facts come from the unit's state and from its blueprint; what an earlier process knew is read from the status itself.
+Facts come from the unit's state and from its planner; what an earlier process knew is read from the status itself.
 The health of objects comes from `instance_health.py`, and may change long after a run.
 """
 
@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner import log
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.addons.build_preparation import PreparedBuild
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.instances.instance_health import InstanceHealth
-from hookrunner.instances.instance_planner import InstanceBlueprint
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -70,12 +71,13 @@ class StatusReports:
 
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""
-        instance = live.blueprint.instance
+        instance = live.instance
         known = self.reported.see(instance)
-        if _is_undecided(live.state, live.blueprint):
+        self.reported.count_failure(known, live.state.failure, live.obstacle)
+        if _is_undecided(live):
             return
         status = self.writer.status_of(instance.unit) or instance.status
-        facts = facts_of(live.state, live.blueprint, status, self.clock())
+        facts = facts_of(live, status, self.clock())
         now = self.rollouts.now(live.unit, facts.installed)
         if facts.installed:
             facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), now)
@@ -90,22 +92,22 @@ class StatusReports:
         self.writer.report(live.addon, instance, facts)
 
 
-def facts_of(state: UnitState, blueprint: InstanceBlueprint, status: JSON, now: float) -> InstanceFacts:
+def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
     """What is known of an instance. `status` is its present status, `now` the time (epoch seconds)."""
-    instance, prepared = blueprint.instance, blueprint.prepared
+    instance, prepared, release = live.instance, live.planner.prepared, live.state.release
     return InstanceFacts(
         generation=instance.generation,
         fields=instance.fields,
-        obstacle=_obstacle(state, blueprint),
-        installed=_installed(state, blueprint, status, now),
+        obstacle=_obstacle(live),
+        installed=_installed(live, status, now),
         last_healthy=_last_healthy(status),
-        rolled_back=_rolled_back(state, blueprint, status),
+        rolled_back=_rolled_back(live, status),
         available_version=prepared.version.available if prepared else "",
         unread_channel=prepared.version.unread if prepared else "",
-        unmatched_patches=blueprint.unmatched,
+        unmatched_patches=release.unmatched,
         untested=prepared.untested if prepared else "",
-        unknown_fields=blueprint.unknown_fields,
-        hook_conditions=blueprint.hook_conditions,
+        unknown_fields=tuple(f"{name}: {text}" for name, text in sorted(release.faults.items())),
+        hook_conditions=live.subject.conditions,
     )
 
 
@@ -130,56 +132,56 @@ def with_health(facts: InstanceFacts, objects: Sequence[ObjectReport] | None, no
     return replace(facts, objects=objects, last_healthy=healthy)
 
 
-def _is_undecided(state: UnitState, blueprint: InstanceBlueprint) -> bool:
+def _is_undecided(live: LiveUnit) -> bool:
     """Is a run due, or under way, for the spec that the status is about? Its end says more. In between, the status
     stays: it would change twice for each run that has nothing to do."""
-    instance, status = blueprint.instance, blueprint.instance.status
-    if _is_at_rest(state, blueprint) or instance.is_deleting:
+    instance, status = live.instance, live.instance.status
+    if _is_at_rest(live) or instance.is_deleting:
         return False
     return bool(status.get("observedGeneration") == instance.generation)
 
 
-def _is_at_rest(state: UnitState, blueprint: InstanceBlueprint) -> bool:
+def _is_at_rest(live: LiveUnit) -> bool:
     """Has a run ended that began with the present spec? An edit asks for its run a moment later."""
+    state = live.state
     has_ended = state.set_aside or (state.ready and state.last_success > 0)
-    return has_ended and blueprint.tried == blueprint.instance.generation
+    return has_ended and live.planner.tried == live.instance.generation
 
 
-def _obstacle(state: UnitState, blueprint: InstanceBlueprint) -> AddonObstacle | None:
+def _obstacle(live: LiveUnit) -> AddonObstacle | None:
     """Why the desired state is not reached, as far as runs know it."""
-    if blueprint.instance.is_deleting:
-        text = state.error or "it was deleted; its objects are being removed"
+    if live.instance.is_deleting:
+        text = live.state.error or "it was deleted; its objects are being removed"
         return AddonObstacle(AddonPhase.TERMINATING, "Terminating", text)
-    if not _is_at_rest(state, blueprint):
+    if not _is_at_rest(live):
         return AddonObstacle(AddonPhase.APPLYING, "Applying", "its run has not ended yet")
-    if state.set_aside:
-        return blueprint.obstacle or AddonObstacle(AddonPhase.APPLYING, "ApplyFailed", state.error)
-    return None
+    return live.obstacle if live.state.set_aside else None
 
 
-def _installed(state: UnitState, blueprint: InstanceBlueprint, status: JSON, now: float) -> Installed | None:
+def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
     """What is applied: by the last run, else by an earlier one, whose record and status say so."""
-    prepared, head, unit = blueprint.prepared, blueprint.installed, blueprint.instance.unit
-    if prepared and state.ready and state.revision:
-        started = _started(status, state.revision, now)
-        if (restored := _restored(state, blueprint)) is None:
+    state, prepared, head, unit = live.state, live.planner.prepared, live.planner.installed, live.unit
+    if prepared and state.ready and state.release.revision:
+        started = _started(status, state.release.revision, now)
+        if (restored := _restored(state)) is None:
             version = prepared.version
-            return Installed(version.version, prepared.package.digest, unit, state.revision, started, version.channel)
+            return Installed(
+                version.version, prepared.package.digest, unit, state.release.revision, started, version.channel
+            )
         channel, pinned = prepared.version.channel, restored.note == PINNED
-        return Installed(restored.version, "", unit, state.revision, started, channel, pinned)
-    if not blueprint.has_read_head:
+        return Installed(restored.version, "", unit, state.release.revision, started, channel, pinned)
+    if not live.planner.has_read_head:
         return _installed_before(status, unit)
     if head is None:
         return None
     known = status if status.get("revision") == head.revision else {}
-    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, blueprint)
+    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, prepared)
     started = _started(status, head.revision, now)
     return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED)
 
 
-def _channel_of(head: Head, blueprint: InstanceBlueprint) -> str:
+def _channel_of(head: Head, prepared: PreparedBuild | None) -> str:
     """The channel that led to a version, before the first status has it: the last run has asked it."""
-    prepared = blueprint.prepared
     is_same = prepared and prepared.version.version == head.version and not head.note
     return prepared.version.channel if prepared and is_same else ""
 
@@ -193,20 +195,21 @@ def _installed_before(status: JSON, unit: str) -> Installed | None:
     return Installed(version, digest, unit, revision, started, channel)
 
 
-def _restored(state: UnitState, blueprint: InstanceBlueprint) -> Head | None:
+def _restored(state: UnitState) -> Head | None:
     """The head of the release, if it is an earlier revision that was restored."""
-    head = blueprint.settled
-    return head if head and head.note and head.revision == state.revision else None
+    head = state.release.head
+    return head if head and head.note else None
 
 
-def _rolled_back(state: UnitState, blueprint: InstanceBlueprint, status: JSON) -> str:
+def _rolled_back(live: LiveUnit, status: JSON) -> str:
     """Why what is installed was restored in place of what is desired, empty if it was not. An earlier process has left
     the reason in the status."""
-    restored = _restored(state, blueprint)
-    if restored is None or restored.note != ROLLED_BACK or not state.ready:
+    restored, prepared = _restored(live.state), live.planner.prepared
+    if restored is None or restored.note != ROLLED_BACK or not live.state.ready:
         return ""
-    if reason := blueprint.given_up.reason:
-        failed = f"version {blueprint.version} failed" if blueprint.version != restored.version else "the change failed"
+    if reason := live.state.release.undone:
+        version = prepared.version.version if prepared else ""
+        failed = f"version {version} failed" if version != restored.version else "the change failed"
         hint = f"version {restored.version} is back until the spec, the package or the annotation {RECONCILE} changes"
         return f"{failed}, {hint}: {reason}"
     known = status.get("errors") if status.get("phase") == AddonPhase.ROLLED_BACK else None

@@ -54,13 +54,14 @@ class AddonMetrics(Rows):
     addon_package_cache_bytes = gauge("{}addon_package_cache_bytes", (), "Size of the packages in the cache.")
 
     @contextmanager
-    def time_addon_step(self, instance: tuple[str, str, str], step: RunStep) -> Iterator[None]:
-        """Measure a step of an instance's run, however it ends."""
+    def time_addon_step(self, instance: tuple[str, ...], step: RunStep) -> Iterator[None]:
+        """Measure a step of an instance's run, however it ends. No labels: it is not measured."""
         began = monotonic()
         try:
             yield
         finally:
-            self.addon_run_seconds.observe(monotonic() - began, *instance, step)
+            if instance:
+                self.addon_run_seconds.observe(monotonic() - began, *instance, step)
 
     def forget_addon(self, instance: tuple[str, str, str]) -> None:
         """Drop what was counted and measured of an instance: it is gone."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.model.modules import Drift
 from hookrunner.model.releases import LONGEST_RELEASE
 from hookrunner.model.resources import ObjectReference, Resource
+from hookrunner.model.units import Drift
 from kubetypes.json_values import JSON
 
 Scope = Literal["Namespaced", "Cluster"]

@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
-Drift = Literal["off", "missing", "warn", "repair"]
+from hookrunner.model.units import MODULE, Drift, Unit
 
 GLOBAL = "global"
 """The section that every module sees, and the name under which global hooks count as a module."""
@@ -45,10 +44,7 @@ class Module:
     """One module's directory. `key` is its name in values (camelCase), `directory` where its files are (a link is
     followed), `source` the modules directory that it was found in. `chart` says that it has templates to install,
     `script` where its `enabled` script is, `compiled` its hooks that are compiled into addon-operator and so never run
-    here, `problem` why it cannot be loaded, empty if it can.
-
-    An instance of an addon is reconciled as a module is: then `name` is that of its unit, `addon` the addon's name,
-    `directory` the addon's, and `weight` means nothing."""
+    here, `problem` why it cannot be loaded, empty if it can."""
 
     name: str
     key: str
@@ -60,12 +56,22 @@ class Module:
     traits: Traits = field(default_factory=Traits)
     problem: str = ""
     compiled: tuple[str, ...] = ()
-    addon: str = ""
 
     @property
-    def section(self) -> str:
-        """Where its values are: under its key. Instances of one addon share the key, so theirs are under the name."""
-        return self.name if self.addon else self.key
+    def unit(self) -> Unit:
+        """The module as convergence reconciles it."""
+        traits = self.traits
+        return Unit(
+            self.name,
+            self.key,
+            self.key,
+            self.directory,
+            MODULE,
+            installs=self.chart,
+            namespace=traits.namespace,
+            drift=traits.drift,
+            compiled=self.compiled,
+        )
 
 
 class Choice(StrEnum):

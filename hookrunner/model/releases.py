@@ -1,7 +1,7 @@
 """A module's objects in the cluster as a Helm release: the desired release, the rendered chart, the recorded state."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,16 +59,27 @@ class HelmHook:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseInputs:
+    """The digest of everything from which a release is made. With `looks_up` the result depends on objects in the
+    cluster too, so that only the rendered manifest says whether it has changed."""
+
+    digest: str
+    looks_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RenderedChart:
     """The result of rendering a chart. `manifest` is the YAML that a release record keeps (with `# Source:` lines, in
     Helm's order of kinds), `objects` the same as JSON, lists taken apart. `chart` is what a record keeps of the chart,
-    as JSON."""
+    as JSON. `unpatched` as in `ReleaseOptions`; `unmatched` says of each patch without an object why it has none."""
 
     manifest: str
     objects: tuple[JSON, ...]
     hooks: tuple[HelmHook, ...]
     notes: str
     chart: JSON
+    unpatched: Mapping[tuple[str, ...], JSON] = field(default_factory=dict)
+    unmatched: tuple[str, ...] = ()
 
     @property
     def everything(self) -> str:
@@ -149,6 +160,11 @@ class ReleaseOptions:
     def of_addon(self) -> bool:
         """Is it the release of an addon's instance, not of a module?"""
         return bool(self.marks.labels)
+
+    def blames_patches(self, invalid: Iterable[str]) -> bool:
+        """Has a patch changed one of these objects (`ReleaseFailed.invalid`)?"""
+        patched = {"/".join(filter(None, (namespace, kind, name))) for _, kind, namespace, name in self.unpatched}
+        return not patched.isdisjoint(invalid)
 
     def without_patches(self, resource: Resource, metadata: JSON) -> JSON:
         """An object that is sent as it is without patches, None if no patch has changed it."""

@@ -180,21 +180,21 @@ class FilterRetry(_OfHook):
         return frozenset({(self.hook, f"{self.binding} {self.broken.key}")})
 
 
-def own_queue(module: str) -> str:
-    """The module's own queue, used in place of `main` so that modules do not block each other; that of an instance
-    likewise."""
-    if module in ("", GLOBAL):
+def own_queue(unit: str) -> str:
+    """The unit's own queue, used in place of `main` so that units do not block each other; that is `main` for global
+    and plain hooks."""
+    if unit in ("", GLOBAL):
         return MAIN
-    return f"addon/{module}" if is_unit_of_addon(module) else f"module/{module}"
+    return f"addon/{unit}" if is_unit_of_addon(unit) else f"module/{unit}"
 
 
 @dataclass(frozen=True, slots=True)
 class UnitTask:
-    """Reconcile a module (`ModuleRun`: its hooks, its release), or delete it (`ModuleDelete`).
-    `cause` says why now; `activation` as in `HookRun`, also for attempts after the first."""
+    """Reconcile a unit (`ModuleRun`: its hooks, its release), or delete it (`ModuleDelete`); queue dumps and metrics
+    have these names. `cause` says why now; `activation` as in `HookRun`, also for attempts after the first."""
 
     name: Literal["ModuleRun", "ModuleDelete"]
-    module: str
+    unit: str
     cause: str
     activation: str = ""
     hook = ""
@@ -202,29 +202,29 @@ class UnitTask:
 
     @property
     def deletes(self) -> bool:
-        """Is the module to go?"""
+        """Is the unit to be deleted?"""
         return self.name == "ModuleDelete"
 
     @property
     def queue(self) -> str:
-        """The module's own."""
-        return own_queue(self.module)
+        """The unit's own."""
+        return own_queue(self.unit)
 
     @property
     def owner(self) -> tuple[str, ...]:
         """The value of the label `module` in metrics."""
-        return owner_of(self.module)
+        return owner_of(self.unit)
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """Hook, binding and queue for metrics: the kind of task stands for the binding, and the module's own queue is
+        """Hook, binding and queue for metrics: the kind of task stands for the binding, and the unit's own queue is
         `main`, as it is in addon-operator."""
         return (self.label, self.name, MAIN)
 
     @property
     def lanes(self) -> frozenset[Lane]:
-        """Whatever is done with a module as a whole keeps its order."""
-        return frozenset({("", self.module)})
+        """All that is done with a unit as a whole keeps its order."""
+        return frozenset({("", self.unit)})
 
 
 Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | UnitTask
@@ -290,8 +290,8 @@ class Task:
 
 def _where(order: Order) -> list[str]:
     match order:
-        case UnitTask(module=module, cause=cause):
-            return [order.queue, module, cause]
+        case UnitTask(unit=unit, cause=cause):
+            return [order.queue, unit, cause]
         case HookRun():
             startup = order.binding_type is BindingType.ON_STARTUP
             group = [f"group={order.group}"] * bool(order.group)

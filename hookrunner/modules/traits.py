@@ -12,7 +12,8 @@ from typing import get_args
 
 from hookrunner import log, ranges, safe_files
 from hookrunner.errors import BadModule
-from hookrunner.model.modules import Drift, Traits
+from hookrunner.model.modules import Traits
+from hookrunner.model.units import Drift
 from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, unknown_keys
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON

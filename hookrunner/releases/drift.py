@@ -31,7 +31,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.present_objects import PresentObjects
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model import modules
+from hookrunner.model import units
 from hookrunner.model.events import ObjectSeen, Synced, WatchLost
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.resources import ObjectKey, Selection
@@ -67,7 +67,7 @@ class TrackedRelease:
 
     identity: ReleaseId
     objects: dict[ObjectId, JSON]
-    mode: modules.Drift
+    mode: units.Drift
     respect_ignore: bool = False
     paused: bool = False
     findings: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class TrackedReleases:
         self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
     def put(
-        self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift, respect_ignore: bool = False
+        self, identity: ReleaseId, objects: Iterable[JSON], mode: units.Drift, respect_ignore: bool = False
     ) -> TrackedRelease:
         """Track these objects of a release, and none of its earlier ones."""
         self.drop(identity)
@@ -181,7 +181,7 @@ class Drift:
         self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
     def track(
-        self, identity: ReleaseId, objects: Iterable[JSON], mode: modules.Drift, respect_ignore: bool = False
+        self, identity: ReleaseId, objects: Iterable[JSON], mode: units.Drift, respect_ignore: bool = False
     ) -> None:
         """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it. Of addons the
         objects are given with their marks; `respect_ignore` as in the options of the release."""

@@ -1,88 +1,78 @@
 """An instance of an addon as convergence sees it, without a package."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner.convergence.plan import OwnBlueprint, ReleaseInputs
-from hookrunner.errors import ReleaseFailed
+from hookrunner.convergence.plan import Fallback, Plan
+from hookrunner.convergence.unit_state import UnitState
 from hookrunner.hooks.workspace import InstanceInput
-from hookrunner.metrics.addons import RunStep
+from hookrunner.model import units
 from hookrunner.model.addon_status import HookCondition
-from hookrunner.model.modules import Module
-from hookrunner.model.releases import Head, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart
+from hookrunner.model.units import Unit
 from kubetypes.json_values import JSON
 
-INSTANCE = Module("dns.default.x", "dns", 0, Path("/nowhere"), Path("/nowhere"), chart=True, addon="dns")
+INSTANCE = Unit("dns.default.x", "dns", "dns.default.x", Path("/nowhere"), units.INSTANCE, hooks_of="dns")
 OBJECT: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
 @dataclass
-class FakeBlueprint(OwnBlueprint):
-    """Always the same object. `blocked` is raised by each run; `target` is restored after a failure and in place
-    of the revision `given_up`; `prepared` and `rendered` count."""
+class FakeBuild:
+    """Always the same object; `rendered` counts. `unmatched` and `unpatched` are what patches come to."""
 
     digest: str = "1"
-    version: str = ""
     looks_up: bool = False
     reads_capabilities: bool = False
+    rendered: int = 0
+    unmatched: tuple[str, ...] = ()
+    unpatched: dict[tuple[str, ...], JSON] = field(default_factory=dict)
+
+    async def read_inputs(self) -> ReleaseInputs:
+        return ReleaseInputs(self.digest, self.looks_up)
+
+    async def render(self, is_first: bool) -> RenderedChart:
+        self.rendered += 1
+        return RenderedChart("", (OBJECT,), (), "", {}, self.unpatched, self.unmatched)
+
+
+@dataclass
+class FakePlanner:
+    """Plans the same each time. `blocked` is raised by each run; `planned` counts; the release falls back to the
+    revision `target` after a failure and in place of the revision `late`."""
+
+    build: FakeBuild = field(default_factory=FakeBuild)
+    version: str = ""
     blocked: Exception | None = None
     attempt: int = 0
     target: int = 0
-    given_up: int = 0
-    settled: Head | None = None
-    prepared: int = 0
-    rendered: int = 0
-    faults: dict[str, str] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    reports: dict[str, Sequence[HookCondition]] = field(default_factory=dict)
+    late: int = 0
+    planned: int = 0
     uninstalled: list[str] = field(default_factory=list)
 
-    async def prepare(self) -> None:
-        self.prepared += 1
+    async def plan(self, state: UnitState) -> Plan:
+        self.planned += 1
         if self.blocked:
             raise self.blocked
+        return self.present(state)
 
-    def explain(self, error: Exception) -> None:
-        self.errors.append(str(error))
+    def present(self, state: UnitState) -> Plan:
+        options = ReleaseOptions(timeout=5.0, dry_run=True)
+        fallback = Fallback(self.target, True, self.late, "it is late")
+        return Plan(self.build, options, options, fallback, self.attempt, state.name, self.version)
 
-    def settle(self, head: Head) -> None:
-        self.settled = head
+    async def uninstall(self, state: UnitState, head: Head) -> None:
+        self.uninstalled.append(head.name)
 
-    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
-        self.faults.update(written)
 
-    def attempt_digest(self, digest: str) -> str:
-        return f"{digest}.{self.attempt}"
+@dataclass
+class FakeSubject:
+    """What hooks know, and what they have reported."""
 
-    def target_after(self, error: ReleaseFailed, head: Head) -> int:
-        return self.target
-
-    def target_instead(self, head: Head) -> int:
-        return self.target if head.revision == self.given_up else 0
+    reports: dict[str, Sequence[HookCondition]] = field(default_factory=dict)
 
     def give(self) -> InstanceInput:
         return InstanceInput(b"{}")
 
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         self.reports[hook] = conditions
-
-    def time_step(self, step: RunStep) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    async def uninstall(self, head: Head) -> None:
-        self.uninstalled.append(head.name)
-
-    async def read_inputs(self) -> ReleaseInputs:
-        return ReleaseInputs(self.digest, self.looks_up)
-
-    async def preview(self, is_first: bool) -> RenderedChart:
-        return await self.render(is_first)
-
-    async def render(self, is_first: bool) -> RenderedChart:
-        self.rendered += 1
-        return RenderedChart("", (OBJECT,), (), "", {})
-
-    def options(self, usual: ReleaseOptions) -> ReleaseOptions:
-        return replace(usual, timeout=5.0)

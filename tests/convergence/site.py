@@ -13,15 +13,18 @@ from hookrunner.convergence.decisions.configuration import Extenders, UserConfig
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
+from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitRunner
+from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
@@ -29,7 +32,7 @@ from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.workers import QueueRuns, Queues
-from hookrunner.errors import HookFailed
+from hookrunner.errors import HookFailed, ReleaseFailed
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -38,6 +41,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes,
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
+from hookrunner.model.units import Unit
 from hookrunner.modules.discovery import sort_key
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues
 from hookrunner.settings.modules import EXTENDERS
@@ -46,6 +50,7 @@ from hookrunner.sources.schedule import Schedules
 from hookrunner.values.section_store import SectionStore
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
+from tests.convergence.planners import FakePlanner
 from tests.convergence.runs.test_module_webhooks import Cluster, UnaskedReviewer
 from tests.fakes.cluster import FakeCluster
 
@@ -71,13 +76,14 @@ class Work:
         self.fails: set[str] = set()
 
     async def do(self, step: str) -> None:
-        """One step. Raises HookFailed."""
+        """One step. Raises ReleaseFailed for a release, HookFailed for a hook."""
         self.history.append(step)
         self.times.append(asyncio.get_running_loop().time())
         self.begun.notify()
         await asyncio.sleep(self.takes.get(step, 0.01))
         if step in self.fails:
-            raise HookFailed(f"{step}: no")
+            is_of_release = step.endswith((" release", " uninstall"))
+            raise (ReleaseFailed if is_of_release else HookFailed)(f"{step}: no")
 
 
 class HooksAtWork(InlineRuns):
@@ -98,19 +104,19 @@ class ReleasesAtWork(ReleaseReconciler):
         self._work = work
 
     async def head(self, state: UnitState) -> Head | None:
-        name = state.module.name
+        name = state.name
         return Head(name, "default", 1, "deployed", owned=True) if name in self.installed else None
 
-    async def reconcile(self, state: UnitState) -> None:
-        await self._work.do(f"{state.module.name} release")
-        self.installed.add(state.module.name)
+    async def reconcile(self, state: UnitState, plan: Plan) -> None:
+        await self._work.do(f"{state.name} release")
+        self.installed.add(state.name)
 
     async def last_values(self, state: UnitState) -> JSON:
         return None
 
     async def uninstall(self, state: UnitState) -> None:
-        await self._work.do(f"{state.module.name} uninstall")
-        self.installed.discard(state.module.name)
+        await self._work.do(f"{state.name} uninstall")
+        self.installed.discard(state.name)
 
     def forget(self, state: UnitState) -> None: ...
 
@@ -137,9 +143,9 @@ class StepsAlone(RoundSteps):
     async def decide(self) -> None:
         await self.decisions.decide()
 
-    async def prepare_deletions(self, states: list[UnitState]) -> None: ...
+    async def prepare_deletions(self, states: Sequence[UnitState]) -> None: ...
 
-    async def define(self, states: list[UnitState]) -> None: ...
+    async def define(self, states: Sequence[UnitState]) -> None: ...
 
     async def clean_up(self) -> None: ...
 
@@ -241,11 +247,11 @@ class Site:
         hooks_ = UnitHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
         declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
-        running = UnitRunner(hooks_, webhooks, NoDefinitions(), self.releases, store)
-        deleting = UnitRemover(hooks_, webhooks, self.releases, store)
-        self.tasks = UnitTasks(self.states, (running, deleting), queues, metrics, clock)
+        parts, planners = UnitParts(hooks_, webhooks, self.releases, store), Planners(FakePlanner())
+        running = UnitRunner(parts, NoDefinitions(), planners, metrics)
+        self.tasks = UnitTasks(self.states, (running, UnitRemover(parts)), queues, metrics, clock)
         for state in self.states:
-            self.engine.open(own_queue(state.module.name), self.tasks.carry_out)
+            self.engine.open(own_queue(state.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
         self.served = Served()
         configuration = UserConfiguration(extenders, self.states, store, ConfigSources(self.config))
@@ -256,7 +262,9 @@ class Site:
         self.reactions = ConfigReactions(requests, self.decisions, self.releases)
         self.cluster_reactions = ClusterReactions(requests, self.releases)
         values = HookValues(store, self.config, {})
-        memory = UnitMemory(store, values, self.engine, NoExecutions(), hooks_, running, self.releases, metrics, 25.0)
+        memory = UnitMemory(
+            store, values, self.engine, NoExecutions(), hooks_, running, self.releases, planners, metrics, 25.0
+        )
         self.units = Units(requests, memory)
         self.store, self.queues, self._turns = store, queues, turns
 
@@ -315,13 +323,13 @@ class Site:
     def _busy(self) -> bool:
         return any(state.busy_since is not None for state in self.states.units)
 
-    async def _load(self, module: Module) -> Catalog:
-        hooks = self._hooks.get(module.addon or module.name, {"h": BEFORE_HELM})
-        pods = Kubernetes("pods", "Pod", namespaces=(module.name,), wait_for_synchronization=False)
+    async def _load(self, unit: Unit) -> Catalog:
+        hooks = self._hooks.get(unit.hooks_of or unit.name, {"h": BEFORE_HELM})
+        pods = Kubernetes("pods", "Pod", namespaces=(unit.name,), wait_for_synchronization=False)
         listens = HookConfig("v1", kubernetes=(pods,), schedules=(Schedule("hourly", "0 * * * *"),))
         plain = listens if self._listens else HookConfig("v1")
         config = {name: replace(plain, lifecycle=bindings) for name, bindings in hooks.items()}
-        return Catalog(tuple(Hook(f"{module.name}/{name}", NOWHERE, own, module.name) for name, own in config.items()))
+        return Catalog(tuple(Hook(f"{unit.name}/{name}", NOWHERE, own, unit.name) for name, own in config.items()))
 
 
 class _NoSchemas:

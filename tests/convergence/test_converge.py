@@ -10,7 +10,8 @@ from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import GLOBAL, Choice, Decision
@@ -63,10 +64,10 @@ class Steps(RoundSteps):
         if self.crashes:
             raise self.crashes.pop()
 
-    async def prepare_deletions(self, states: list[UnitState]) -> None:
-        self._seen.append(f"prepare {' '.join(state.module.name for state in states)}".strip())
+    async def prepare_deletions(self, states: Sequence[UnitState]) -> None:
+        self._seen.append(f"prepare {' '.join(state.name for state in states)}".strip())
 
-    async def define(self, states: list[UnitState]) -> None:
+    async def define(self, states: Sequence[UnitState]) -> None:
         self._seen.append("define")
 
     async def clean_up(self) -> None:
@@ -83,7 +84,7 @@ class Runs(UnitTasks):
         self._seen = seen
 
     def request_deletion(self, state: UnitState, cause: str) -> None:
-        self._seen.append(f"delete {state.module.name}")
+        self._seen.append(f"delete {state.name}")
 
     def count_round(self, seconds: float) -> None:
         self.rounds.append(self._activation)
@@ -139,9 +140,9 @@ class World:
 
     def __post_init__(self) -> None:
         self.states = UnitStates([module(name, weight) for weight, name in enumerate("abc")])
-        self.states["a"].decide(Decision(Choice.ON))
+        self.states.module("a").decide(Decision(Choice.ON))
         for name in "bc":
-            self.states[name].decide(Decision(Choice.OFF))
+            self.states.module(name).decide(Decision(Choice.OFF))
             self.states[name].mark_live()
         self.decided = Decided()
         self.steps, self.engine = Steps(self.decided, self.seen), GlobalHooks(self.seen)
@@ -190,7 +191,7 @@ async def test_a_round_has_its_steps_in_order_and_deletes_the_heaviest_first(wor
 
 async def test_only_modules_that_are_off_and_installed_are_deleted(world: World) -> None:
     """An undecided one may have been meant to run."""
-    world.states["c"].decide(Decision(Choice.UNDECIDED))
+    world.states.module("c").decide(Decision(Choice.UNDECIDED))
     world.states["b"].remove()
     world.converge.request("first", at_once=False)
     await asyncio.sleep(30)

@@ -15,8 +15,10 @@ from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, 
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Decision
@@ -24,7 +26,7 @@ from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.releases.releases import Releases
 from hookrunner.waits import Notifier
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE
 from tests.convergence.site import NOWHERE, module
 
 pytestmark = pytest.mark.looptime
@@ -51,7 +53,7 @@ class GivenTurns(TurnDispatcher):
         self._seen = seen
 
     def give(self, state: UnitState, cause: str) -> None:
-        self._seen.append(f"turn {state.module.name} {cause}")
+        self._seen.append(f"turn {state.name} {cause}")
 
 
 class Runs(UnitTasks):
@@ -61,7 +63,7 @@ class Runs(UnitTasks):
         self._seen = seen
 
     def request(self, state: UnitState, cause: str) -> None:
-        self._seen.append(f"run {state.module.name} {cause}")
+        self._seen.append(f"run {state.name} {cause}")
 
     def retry_now(self, name: str) -> None:
         self._seen.append(f"retry {name}")
@@ -92,12 +94,12 @@ class Decided(ModuleDecisions):
         self._seen = seen
 
     def is_outdated(self, state: UnitState) -> bool:
-        return state.module.name in self.outdated
+        return state.name in self.outdated
 
     async def contradicts(self, state: UnitState) -> bool:
-        self._seen.append(f"script {state.module.name}")
+        self._seen.append(f"script {state.name}")
         await asyncio.sleep(1)
-        return state.module.name in self.contradicted
+        return state.name in self.contradicted
 
 
 class Charts(ReleaseReconciler):
@@ -115,10 +117,10 @@ class Charts(ReleaseReconciler):
         return finding.missing
 
     async def is_broken(self, state: UnitState) -> bool:
-        return state.module.name in self.broken
+        return state.name in self.broken
 
     def reads_capabilities(self, state: UnitState) -> bool:
-        return state.module.name in self.reading
+        return state.name in self.reading
 
 
 class Source(ConfigObject):
@@ -287,7 +289,7 @@ async def test_a_cause_is_used_for_one_turn(world: World) -> None:
 async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World) -> None:
     """The others find everything as it is then."""
     world.states["a"].await_turn()
-    world.states["b"].decide(Decision(Choice.UNDECIDED))
+    world.states.module("b").decide(Decision(Choice.UNDECIDED))
     for state in world.states:
         world.requests.run_again(state, "test")
     assert world.seen == ["run c test"]
@@ -327,7 +329,7 @@ class Records(Releases):
 
 
 async def test_records_of_other_clients_run_modules_that_are_on(world: World) -> None:
-    world.states["b"].decide(Decision(Choice.OFF))
+    world.states.module("b").decide(Decision(Choice.OFF))
     following = world.cluster.follow_records(Records("a", "b", "unknown"), "default")
     assert await world.after(1.0, following) == ["run a HelmReleaseUnexpectedStatus"]
     assert [notice.subject for notice in await world.states.notices.next_batch()] == ["a"]
@@ -366,15 +368,15 @@ async def test_what_the_cluster_serves_concerns_those_that_depend_on_it(world: W
 @pytest.mark.parametrize(("before", "seen"), [("v1.34.0", ["run dns.default.x Capabilities-Changed"]), ("v1.35.0", [])])
 async def test_upgrade_of_the_cluster_concerns_all_instances(world: World, before: str, seen: list[str]) -> None:
     """Their channels may lead to another version, whatever their templates read."""
-    state = world.states.add(INSTANCE, FakeBlueprint())
-    state.decide(Decision(Choice.ON))
+    state = world.states.add(INSTANCE)
+    state.choose(Choice.ON)
     state.request(0.0)
     assert await world.after(1.0, world.cluster.follow_capabilities(Served(before))) == seen
 
 
 async def test_only_modules_that_lack_a_snapshot_are_tried_again_when_one_may_have_come(world: World) -> None:
     progress = Notifier()
-    world.states["a"].fail("waiting for the snapshot of cms", lacks_snapshot=True)
+    world.states["a"].fail("waiting for the snapshot of cms", MissingSnapshot("cms"))
     world.states["b"].fail("waiting for the snapshot of cms")
     following = asyncio.create_task(world.cluster.follow_snapshots(progress))
     await asyncio.sleep(0)
@@ -390,7 +392,7 @@ async def test_instance_tells_what_it_repairs_unless_its_runs_are_set_aside(worl
         state.fail("suspended")
         yield finding(INSTANCE.name)
 
-    state = world.states.add(INSTANCE, FakeBlueprint())
+    state = world.states.add(INSTANCE)
     await world.after(1.0, world.cluster.follow_drift(findings()))
     gone = "default/ConfigMap/x is gone"
     assert [(notice.reason, notice.message) for notice in await world.states.notices.next_batch()] == [

@@ -7,10 +7,11 @@ import pytest
 from hookrunner.convergence.converge import RoundSteps
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind
 from tests.convergence.site import module
@@ -39,7 +40,7 @@ class Hooks(UnitHooks):
         self._seen = seen
 
     def disarm_schedules(self, state: UnitState) -> None:
-        self._seen.append(f"disarm {state.module.name}")
+        self._seen.append(f"disarm {state.name}")
 
 
 class Webhooks(ModuleWebhooks):
@@ -52,9 +53,9 @@ class Webhooks(ModuleWebhooks):
         self._seen.append("resume")
 
     async def withdraw(self, state: UnitState, kind: ReviewKind) -> None:
-        if state.module.name == "bad":
+        if state.name == "bad":
             raise RegistrationFailed("no")
-        self._seen.append(f"withdraw {kind} {state.module.name}")
+        self._seen.append(f"withdraw {kind} {state.name}")
 
 
 class Definitions(UnitDefinitions):
@@ -64,9 +65,9 @@ class Definitions(UnitDefinitions):
         self._seen = seen
 
     async def apply(self, state: UnitState) -> None:
-        if state.module.name == "bad":
+        if state.name == "bad":
             raise BadChart("no")
-        self._seen.append(f"define {state.module.name}")
+        self._seen.append(f"define {state.name}")
 
 
 class Found(Leftovers):
@@ -89,7 +90,7 @@ class World:
         self.leftovers = Found(self.seen)
         parts = Decided(self.seen), Hooks(self.seen), Webhooks(self.seen), Definitions(self.seen), self.leftovers
         self.steps = RoundSteps(*parts)
-        self.states: Sequence[UnitState] = [UnitState(module(name, 1)) for name in ("bad", "good")]
+        self.states: Sequence[UnitState] = [ModuleState(module(name, 1)) for name in ("bad", "good")]
 
 
 @pytest.fixture

@@ -109,11 +109,11 @@ async def test_dependents_of_a_failed_upgrade_keep_their_values_until_it_succeed
     site.work.fails = {"db release"}
     site.edit(GLOBAL="x: 1")
     assert runs(await site.rests()) == "db other"
-    assert (site.converge.is_busy, site.states["app"].waits_for) == (False, "db")
+    assert (site.converge.is_busy, site.states.module("app").waits_for) == (False, "db")
     site.work.fails = set()
     await site.reaches("app release")
     assert runs(await site.rests()) == "db app"
-    assert site.states["app"].waits_for == ""
+    assert site.states.module("app").waits_for == ""
 
 
 async def test_a_retry_does_not_run_before_its_turn(make_site: MakeSite) -> None:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from hookrunner.convergence.status import failing_hooks, work
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
 from hookrunner.model.tasks import HookRun, Task, UnitTask
@@ -53,9 +53,9 @@ def _failed(hook: str, module: str, failures: int) -> Task:
     return Task(order, 0.0, FakeGate(), failures=failures, error=f"{hook} FAILED: exit status 1")
 
 
-def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> UnitState:
+def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> ModuleState:
     module = Module("dns", "dns", 10, Path("dns"), Path("."), traits=Traits(wait=wait))
-    state = UnitState(module, decision)
+    state = ModuleState(module, decision)
     state.reach(phase)
     if lasts is not None:
         state.request(time.monotonic() - lasts)

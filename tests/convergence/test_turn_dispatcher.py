@@ -7,7 +7,8 @@ import pytest
 
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.modules import Choice, Decision, Module
 from tests.convergence.site import module
 
@@ -24,7 +25,7 @@ class Runs(UnitTasks):
         self.seen: list[str] = []
 
     def request(self, state: UnitState, cause: str) -> None:
-        self.seen.append(f"{state.module.name} {cause}")
+        self.seen.append(f"{state.name} {cause}")
         state.request(self.now())
 
     def take(self) -> list[str]:
@@ -39,7 +40,7 @@ class World:
     def __init__(self, *modules: Module, off: str = "") -> None:
         self.states, self.runs = UnitStates(modules), Runs()
         for state in self.states:
-            state.decide(OFF if state.module.name in off.split() else ON)
+            state.decide(OFF if state.name in off.split() else ON)
         self.turns = TurnDispatcher(self.states, self.runs, TurnRules(30.0))
         self.dispatching = asyncio.create_task(self.turns.dispatch())
 
@@ -88,9 +89,9 @@ async def world() -> AsyncIterator[World]:
 async def test_no_module_runs_before_the_round_comes_to_them(world: World) -> None:
     assert await world.after(60.0) == []
     assert await world.opens("first") == ["a first", "gate first"]
-    assert world.states["c"].waits_for == "gate, a"
+    assert world.states.module("c").waits_for == "gate, a"
     assert await world.ends("a", "gate") == ["c first"]
-    assert world.states["c"].waits_for == ""
+    assert world.states.module("c").waits_for == ""
 
 
 async def test_a_module_that_a_new_round_turns_on_waits_for_the_runs_of_that_round(world: World) -> None:
@@ -98,7 +99,7 @@ async def test_a_module_that_a_new_round_turns_on_waits_for_the_runs_of_that_rou
     await world.opens("first")
     await world.ends("a", "gate")
     world.turns.close()
-    world.states["b"].decide(ON)
+    world.states.module("b").decide(ON)
     world.states.changed.notify()
     assert await world.after() == []
     assert await world.opens("second") == ["a second", "b second", "gate second"]
@@ -156,9 +157,9 @@ async def test_a_module_that_is_off_or_still_to_come_is_given_no_turn(world: Wor
     world.turns.give(world.states["c"], "edit")
     await world.ends("gate")
     assert await world.ends("a") == ["c first"]
-    world.states["a"].decide(OFF)
+    world.states.module("a").decide(OFF)
     world.turns.give(world.states["a"], "edit")
-    world.states["a"].decide(ON)
+    world.states.module("a").decide(ON)
     assert await world.after() == [], "the round that turns it on again gives it one"
 
 
@@ -169,7 +170,7 @@ async def test_a_round_is_over_when_all_had_their_turn_or_wait_for_what_fails(wo
     assert not over.done()
     await world.fails("gate")
     assert over.done()
-    assert world.states["c"].waits_for == "gate"
+    assert world.states.module("c").waits_for == "gate"
     assert await world.ends("gate") == ["c first"], "repaired after the round"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.convergence.turns import TurnRules, Turns
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.order import ModuleOrder
 from tests.convergence.site import module
@@ -13,31 +13,31 @@ from tests.convergence.site import module
 ON = Decision(Choice.ON)
 
 
-def new(name: str, weight: int, *requires: str, gate: bool = False) -> UnitState:
+def new(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
     """A module whose turn has not come, and that was never ready."""
-    return UnitState(module(name, weight, *requires, gate=gate), ON)
+    return ModuleState(module(name, weight, *requires, gate=gate), ON)
 
 
-def old(name: str, weight: int, *requires: str, gate: bool = False) -> UnitState:
+def old(name: str, weight: int, *requires: str, gate: bool = False) -> ModuleState:
     """One whose turn has not come, and that was ready in an earlier round."""
     state = new(name, weight, *requires, gate=gate)
     state.become_ready()
     return state
 
 
-def working(state: UnitState, since: float = 90.0) -> UnitState:
+def working(state: ModuleState, since: float = 90.0) -> ModuleState:
     state.request(since)
     return state
 
 
-def failed(state: UnitState, since: float = 90.0) -> UnitState:
+def failed(state: ModuleState, since: float = 90.0) -> ModuleState:
     working(state, since).begin(since, "")
     state.fail("no")
     state.end_attempt(since + 1)
     return state
 
 
-def ready(state: UnitState) -> UnitState:
+def ready(state: ModuleState) -> ModuleState:
     working(state).begin(91.0, "")
     state.succeed(92.0)
     state.end_attempt(92.0)
@@ -45,14 +45,14 @@ def ready(state: UnitState) -> UnitState:
     return state
 
 
-def moment(*states: UnitState, now: float = 100.0, strict: bool = False) -> Turns:
+def moment(*states: ModuleState, now: float = 100.0, strict: bool = False) -> Turns:
     """Ten seconds after everything began, if nothing else is said, with patience for 30."""
     order = ModuleOrder(state.module for state in states)
-    return Turns({state.module.name: state for state in states}, order, TurnRules(30.0, strict), now)
+    return Turns({state.name: state for state in states}, order, TurnRules(30.0, strict), now)
 
 
-def turns(*states: UnitState, now: float = 100.0, strict: bool = False) -> str:
-    return " ".join(state.module.name for state in moment(*states, now=now, strict=strict).next)
+def turns(*states: ModuleState, now: float = 100.0, strict: bool = False) -> str:
+    return " ".join(state.name for state in moment(*states, now=now, strict=strict).next)
 
 
 def test_equal_weights_go_together_and_heavier_ones_wait() -> None:
@@ -93,7 +93,7 @@ def test_a_failed_module_is_waited_for_until_it_fails_at_the_present_request() -
 @pytest.mark.parametrize(("since", "expected"), [(70.1, ""), (70.0, "b")])
 def test_a_module_that_hangs_is_overtaken_when_patience_is_over(since: float, expected: str) -> None:
     present = moment(working(new("a", 1), since), new("b", 2))
-    assert " ".join(state.module.name for state in present.next) == expected
+    assert " ".join(state.name for state in present.next) == expected
     assert present.deadline == (None if expected else pytest.approx(100.1))
 
 
@@ -124,7 +124,7 @@ def test_retries_and_more_work_of_a_module_that_fails_give_it_no_more_time() -> 
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., UnitState]) -> None:
+def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..., ModuleState]) -> None:
     """Also by those that were ready before."""
     assert turns(old("a", 1, gate=True), later("b", 2)) == "a"
     present = moment(failed(old("a", 1, gate=True)), later("b", 2))
@@ -133,7 +133,7 @@ def test_a_gate_is_waited_for_until_it_is_ready_in_this_round(later: Callable[..
 
 
 @pytest.mark.parametrize("later", [new, old])
-def test_requirements_count_and_not_weights(later: Callable[..., UnitState]) -> None:
+def test_requirements_count_and_not_weights(later: Callable[..., ModuleState]) -> None:
     """Also for those that were ready before: a database is upgraded before what uses it."""
     assert turns(later("early", 1, "late"), old("late", 9)) == "late"
     assert turns(later("early", 1, "late"), working(old("late", 9), since=0.0)) == ""
@@ -191,7 +191,7 @@ def test_the_strict_chain_is_kept_by_those_that_were_ready_before() -> None:
     states = old("a", 1), old("b", 2), old("c", 3)
     for name in "abc":
         assert turns(*states, strict=True) == name
-        ready(next(state for state in states if state.module.name == name))
+        ready(next(state for state in states if state.name == name))
     assert moment(*states, strict=True).is_over
 
 
@@ -214,7 +214,7 @@ def test_overtakers_of_a_lower_weight_are_found() -> None:
     states = ready(new("a", 1)), ready(old("beside", 1)), ready(old("b", 2)), old("c", 3), ready(old("d", 4, "b"))
     later = working(old("later", 5))
     later.begin(92.0, "")
-    assert [state.module.name for state in moment(*states, later).overtakers("a")] == ["b"]
+    assert [state.name for state in moment(*states, later).overtakers("a")] == ["b"]
     assert moment(*states, ready(old("heavier", 9))).overtakers("d") == [], "no weight waits for one with requirements"
 
 
@@ -222,4 +222,4 @@ def test_the_cost_of_turns_grows_with_the_number_of_modules() -> None:
     """Of many that are waited for, the nearest are named."""
     present = moment(*(new(f"m{number:03}", number) for number in range(1000)))
     assert max(len(present.awaited(name)) for name in present.enabled) == 1
-    assert [state.module.name for state in present.next] == ["m000"]
+    assert [state.name for state in present.next] == ["m000"]

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.strategies import booleans, floats, sampled_from
 
 import hookrunner
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState, ReleaseState
+from hookrunner.engine.run_gate import MissingSnapshot
+from hookrunner.errors import ReleaseFailed, RunBlocked
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
+from hookrunner.model.releases import Head
 from tests.convergence.site import module
 from tests.examples import several
 
@@ -28,7 +32,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 100.0
-        self.state = UnitState(module("m", 10))
+        self.state = ModuleState(module("m", 10))
         self.attempt: str | None = None
         self.deletion_requested = False
 
@@ -88,7 +92,7 @@ class Life(RuleBasedStateMachine):
     def _begin(self, attempt: str) -> None:
         self.attempt = attempt
         self.state.begin(self.now, "")
-        assert self.state.adopted == ()
+        assert self.state.release.adopted == ()
 
     @rule(phase=sampled_from([phase for phase in Phase if phase not in (Phase.READY, Phase.HOOKS_DISABLED)]))
     @precondition(lambda self: self.attempt == "run")
@@ -103,7 +107,7 @@ class Life(RuleBasedStateMachine):
     @rule(lacks_snapshot=booleans())
     @precondition(lambda self: self.attempt is not None)
     def fail(self, lacks_snapshot: bool) -> None:
-        self.state.fail("no", lacks_snapshot)
+        self.state.fail("no", MissingSnapshot("no") if lacks_snapshot else None)
         self._end()
         assert self.state.parked
         assert self.state.lacks_snapshot is lacks_snapshot
@@ -129,7 +133,7 @@ class Life(RuleBasedStateMachine):
         self.state.remove()
         self.state.succeed(self.now)
         self._end()
-        assert (self.state.live, self.state.turn, self.state.revision) == (False, False, 0)
+        assert (self.state.live, self.state.turn, self.state.release.revision) == (False, False, 0)
 
     def _end(self) -> None:
         self.attempt, self.deletion_requested = None, False
@@ -183,7 +187,7 @@ TestLife.settings = settings(max_examples=several(100), stateful_step_count=40, 
 
 
 def test_hooks_and_definitions_come_and_go_whole() -> None:
-    state = UnitState(module("m", 10))
+    state = ModuleState(module("m", 10))
     assert (state.loaded, state.hooks, state.has_definitions, state.kinds) == (False, (), False, frozenset())
     state.load_hooks([])
     state.set_definitions([])
@@ -197,7 +201,7 @@ def test_hooks_and_definitions_come_and_go_whole() -> None:
 
 def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
     """A failure ends the former: the retry comes after a back-off."""
-    state = UnitState(module("m", 10), Decision(Choice.ON))
+    state = ModuleState(module("m", 10), Decision(Choice.ON))
     state.request(1.0)
     state.begin(2.0, "")
     state.request(3.0)
@@ -210,9 +214,46 @@ def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
     assert (state.set_aside, state.busy_since, state.owed_since) == (True, None, 1.0)
 
 
+def test_ignored_fields_are_kept_until_their_object_is_written_again_or_leaves() -> None:
+    release = ReleaseState()
+    release.note_faults({"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}, None)
+    assert release.faults == {"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}
+    role = {"kind": "ClusterRole", "metadata": {"name": "b"}}
+    release.note_faults({}, [role, {"kind": "Secret", "metadata": {"name": "a"}}])
+    assert release.faults == {"ClusterRole/b": ".rule"}
+    release.note_faults({"ClusterRole/b": ""}, [role])
+    assert release.faults == {}
+
+
+def test_unmatched_patches_of_an_earlier_process_hold_until_something_else_is_installed() -> None:
+    release, head = ReleaseState(("no such object",)), Head("m", "home", 1, "deployed")
+    release.settle(head)
+    assert release.unmatched == ("no such object",)
+    release.note_rendered(("another",))
+    release.settle(replace(head, revision=3, note="rolled-back"))
+    release.begin_attempt()
+    assert release.unmatched == ("no such object",)
+
+
+def test_kept_failure_holds_no_frames() -> None:
+    """They would hold all that the attempt had in its hands."""
+    state = ModuleState(module("m", 10))
+    try:
+        try:
+            raise ReleaseFailed("no")
+        except ReleaseFailed as error:
+            raise RunBlocked("no") from error
+    except RunBlocked as error:
+        state.fail("no", error)
+    assert state.is_blocked
+    assert state.failure is not None
+    assert state.failure.__cause__ is not None
+    assert state.failure.__traceback__ is state.failure.__cause__.__traceback__ is None
+
+
 def test_a_field_cannot_be_assigned() -> None:
-    state: Any = UnitState(module("m", 10))
-    with pytest.raises(AttributeError, match="error is changed by the methods of UnitState only"):
+    state: Any = ModuleState(module("m", 10))
+    with pytest.raises(AttributeError, match="error is changed by the methods of ModuleState only"):
         state.error = "no"
 
 

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadModule
-from hookrunner.model.modules import Choice, Decision, is_unit_of_addon
+from hookrunner.model.modules import Choice, is_unit_of_addon
 from hookrunner.model.tasks import own_queue
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE
 from tests.convergence.site import module
 
 
 def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
     states = UnitStates([module("a", 1), module("b", 2)])
-    instance = states.add(INSTANCE, FakeBlueprint())
-    instance.decide(Decision(Choice.ON))
-    assert [state.module.name for state in states.units] == ["a", "b", "dns.default.x"]
+    instance = states.add(INSTANCE)
+    instance.choose(Choice.ON)
+    assert [state.name for state in states.units] == ["a", "b", "dns.default.x"]
     assert ([*states], len(states), states.enabled) == ([states["a"], states["b"]], 2, [])
     assert states["dns.default.x"] is states.get("dns.default.x") is instance
     assert states.of_key("dns") is None
@@ -28,14 +28,14 @@ def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
 @pytest.mark.parametrize("taken", ["a", "dns.default.x"])
 def test_name_of_a_unit_cannot_be_taken_twice(taken: str) -> None:
     states = UnitStates([module("a", 1)])
-    states.add(INSTANCE, FakeBlueprint())
+    states.add(INSTANCE)
     with pytest.raises(BadModule, match=f"{taken} is the name of two units"):
-        states.add(replace(INSTANCE, name=taken), FakeBlueprint())
+        states.add(replace(INSTANCE, name=taken))
 
 
 async def test_removal_of_an_instance_wakes_those_that_wait_for_it() -> None:
     states = UnitStates([])
-    state = states.add(INSTANCE, FakeBlueprint())
+    state = states.add(INSTANCE)
     waiting = asyncio.ensure_future(states.changed.next())
     await asyncio.sleep(0)
     states.remove(state)

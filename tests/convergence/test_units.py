@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.plan import Plan
+from hookrunner.convergence.unit_state import ReleaseState, UnitState
 from hookrunner.convergence.units import NewUnit
 from hookrunner.errors import BadModule, HookFailed, RunBlocked, RunPostponed
 from hookrunner.model.bindings import BindingType
@@ -19,7 +20,7 @@ from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.resources import ObjectReference
 from tests.controllers.event_server import EventServer
 from tests.convergence.conftest import MakeSite
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE, FakePlanner, FakeSubject
 from tests.convergence.site import AFTER_DELETE, NO_SCHEMAS, Site, module
 from tests.convergence.test_events import posting
 
@@ -28,16 +29,17 @@ pytestmark = pytest.mark.looptime
 DNS = INSTANCE.name
 
 
-def new(name: str = DNS, blueprint: FakeBlueprint | None = None) -> NewUnit:
+def new(name: str = DNS, planner: FakePlanner | None = None) -> NewUnit:
     about = ObjectReference("addons.x-k8s.io/v1alpha1", "DNS", "default", name.rpartition(".")[2])
-    return NewUnit(replace(INSTANCE, name=name), blueprint or FakeBlueprint(), about, NO_SCHEMAS)
+    unit = replace(INSTANCE, name=name, section=name)
+    return NewUnit(unit, planner or FakePlanner(), FakeSubject(), ReleaseState(), about, NO_SCHEMAS)
 
 
-async def started(site: Site, blueprint: FakeBlueprint | None = None) -> UnitState:
+async def started(site: Site, planner: FakePlanner | None = None) -> UnitState:
     """A site that has started without the unit, which is then added and runs."""
     await site.start()
     site.seen()
-    state = site.units.add(new(blueprint=blueprint))
+    state = site.units.add(new(planner=planner))
     site.units.request(state, "test")
     await site.rests()
     return state
@@ -57,8 +59,8 @@ async def test_first_converge_runs_instances_with_the_modules_and_waits_for_none
 
 async def test_converge_is_over_when_each_instance_is_installed_or_parked(make_site: MakeSite) -> None:
     site = make_site(module("a", 10), strict=True)
-    site.units.add(new("dns.x.blocked", FakeBlueprint(blocked=RunBlocked("no version"))))
-    site.units.add(new("dns.x.failing", FakeBlueprint(blocked=HookFailed("no"))))
+    site.units.add(new("dns.x.blocked", FakePlanner(blocked=RunBlocked("no version"))))
+    site.units.add(new("dns.x.failing", FakePlanner(blocked=HookFailed("no"))))
     await site.start()
     assert asyncio.get_running_loop().time() < 1.0
     assert [state.error for state in site.states.instances] == ["no version", "no"]
@@ -72,36 +74,37 @@ async def test_instance_that_is_added_later_runs_at_once(make_site: MakeSite) ->
 
 
 async def test_blocked_unit_touches_nothing_and_is_not_tried_again_by_time(make_site: MakeSite) -> None:
-    blueprint = FakeBlueprint(blocked=RunBlocked("no version fits"))
+    planner = FakePlanner(blocked=RunBlocked("no version fits"))
     site = make_site()
-    state = await started(site, blueprint)
+    state = await started(site, planner)
     await asyncio.sleep(600)
-    assert (state.error, state.live, blueprint.prepared, site.seen()) == ("no version fits", False, 1, [])
-    assert blueprint.errors == ["no version fits"]
-    blueprint.blocked = None
+    assert (state.error, state.live, planner.planned, site.seen()) == ("no version fits", False, 1, [])
+    assert isinstance(state.failure, RunBlocked)
+    planner.blocked = None
     site.units.request(state, "channel moved")
     assert await site.rests() == [f"{DNS} beforeHelm", f"{DNS} release"]
     assert (state.error, state.ready) == ("", True)
 
 
 async def test_failed_unit_is_tried_again_after_its_back_off(make_site: MakeSite) -> None:
-    blueprint = FakeBlueprint(blocked=HookFailed("source cannot be reached"))
+    planner = FakePlanner(blocked=HookFailed("source cannot be reached"))
     site = make_site()
-    state = await started(site, blueprint)
-    blueprint.blocked = None
+    state = await started(site, planner)
+    planner.blocked = None
     await asyncio.sleep(10)
-    assert (state.ready, blueprint.prepared) == (True, 2)
+    assert (state.ready, planner.planned) == (True, 2)
 
 
-class SlowBlueprint(FakeBlueprint):
+class SlowPlanner(FakePlanner):
     """Looks at once whether it is blocked, and says so a second later."""
 
-    async def prepare(self) -> None:
+    async def plan(self, state: UnitState) -> Plan:
         blocked = self.blocked
         await asyncio.sleep(1.0)
-        self.prepared += 1
+        self.planned += 1
         if blocked:
             raise blocked
+        return self.present(state)
 
 
 @pytest.mark.parametrize("obstacle", [RunPostponed("waiting for a Service"), HookFailed("no")], ids=["gate", "failure"])
@@ -109,36 +112,36 @@ async def test_unit_that_was_requested_during_an_attempt_that_fails_runs_at_once
     make_site: MakeSite, obstacle: Exception
 ) -> None:
     """What it failed for may have been corrected."""
-    blueprint, site = SlowBlueprint(blocked=obstacle), make_site()
+    planner, site = SlowPlanner(blocked=obstacle), make_site()
     await site.start()
-    state = site.units.add(new(blueprint=blueprint))
+    state = site.units.add(new(planner=planner))
     site.units.request(state, "test")
     await asyncio.sleep(0.5)
-    blueprint.blocked = None
+    planner.blocked = None
     site.units.request(state, "corrected")
     await asyncio.sleep(2.0)
-    assert (state.ready, blueprint.prepared) == (True, 2)
+    assert (state.ready, planner.planned) == (True, 2)
 
 
 async def test_unit_that_causes_its_own_next_run_has_a_back_off(make_site: MakeSite) -> None:
-    blueprint, site = SlowBlueprint(blocked=HookFailed("no")), make_site()
+    planner, site = SlowPlanner(blocked=HookFailed("no")), make_site()
     await site.start()
-    state = site.units.add(new(blueprint=blueprint))
+    state = site.units.add(new(planner=planner))
     for _ in range(120):
         site.units.request(state, "a hook changes values in each run")
         await asyncio.sleep(0.5)
         if state.busy_since is None:
             break
     await asyncio.sleep(2.0)
-    assert blueprint.prepared == 2
+    assert planner.planned == 2
 
 
 async def test_runs_of_an_instance_make_no_events_of_modules(make_site: MakeSite) -> None:
     """Its phases are its Events; only a deletion that fails has no phase of its own."""
-    blueprint = FakeBlueprint(blocked=HookFailed("no"))
+    planner = FakePlanner(blocked=HookFailed("no"))
     site = make_site(hooks={"dns": {"h": AFTER_DELETE}})
-    state = await started(site, blueprint)
-    blueprint.blocked = None
+    state = await started(site, planner)
+    planner.blocked = None
     await asyncio.sleep(10)
     site.work.fails = {f"{DNS} afterDeleteHelm"}
     deletion = asyncio.create_task(site.units.delete(state, "deleted by its user"))

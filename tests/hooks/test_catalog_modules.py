@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import StartRefused
-from hookrunner.hooks.catalog import load_global, load_module
+from hookrunner.hooks.catalog import load_global, load_unit
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Module
@@ -34,7 +34,7 @@ async def test_hooks_of_a_module_are_called_by_it_and_asked_where_the_program_ru
     module: Module, settings: HooksSettings, children: Children, jq: Jq, tmp_path: Path
 ) -> None:
     path = write(module.directory, "hooks/x.sh", f"pwd > {tmp_path}/seen; {BEFORE_HELM}")
-    (hook,) = (await load_module(module, settings, children, jq)).hooks
+    (hook,) = (await load_unit(module.unit, settings, children, jq)).hooks
     assert (hook.name, hook.module, hook.label, hook.path) == ("a/hooks/x.sh", "a", "hooks/x.sh", path)
     assert hook.config.lifecycle == {BindingType.BEFORE_HELM: 3}
     assert (tmp_path / "seen").read_text().strip() == str(Path.cwd())
@@ -44,7 +44,7 @@ async def test_a_file_without_an_extension_is_asked_once_like_any_other(
     module: Module, settings: HooksSettings, children: Children, jq: Jq, tmp_path: Path
 ) -> None:
     write(module.directory, "hooks/x", f'echo "$@" >> {tmp_path}/asked; {BEFORE_HELM}')
-    assert len((await load_module(module, settings, children, jq)).hooks) == 1
+    assert len((await load_unit(module.unit, settings, children, jq)).hooks) == 1
     assert (tmp_path / "asked").read_text() == "--config\n"
 
 
@@ -55,8 +55,8 @@ async def test_a_webhook_that_cannot_be_registered_under_its_modules_name_is_a_p
     rule = "{apiGroups: [example.com], apiVersions: ['*'], operations: ['*'], resources: ['*']}"
     binding = f"{{name: policy.example.com, rules: [{rule}]}}"
     write(module.directory, "hooks/x.sh", f'echo "{{configVersion: v1, kubernetesValidating: [{binding}]}}"')
-    assert (await load_module(module, settings, children, jq)).problems == ()
-    (problem,) = (await load_module(replace(module, name="a_b"), settings, children, jq)).problems
+    assert (await load_unit(module.unit, settings, children, jq)).problems == ()
+    (problem,) = (await load_unit(replace(module, name="a_b").unit, settings, children, jq)).problems
     assert "would be registered as 'a_b.policy.example.com', which the API server refuses as a name" in str(problem)
 
 
@@ -65,7 +65,7 @@ async def test_a_virtual_environment_is_used_for_asking_too(
 ) -> None:
     write(module.directory, "hooks/x.py", "echo '{configVersion: v1}'")
     python = write(module.directory, "hooks/venv/bin/python3", BEFORE_HELM)
-    (hook,) = (await load_module(module, settings, children, jq)).hooks
+    (hook,) = (await load_unit(module.unit, settings, children, jq)).hooks
     assert (hook.prefix, hook.config.lifecycle) == ((str(python),), {BindingType.BEFORE_HELM: 3})
 
 
@@ -74,7 +74,7 @@ async def test_a_bad_hook_of_a_module_is_a_problem_and_never_refuses_the_start(
 ) -> None:
     write(module.directory, "hooks/bad.sh", "echo '{configVersion: v1, beforeAll: 1}'")
     write(module.directory, "hooks/good.sh", BEFORE_HELM)
-    catalog = await load_module(module, settings, children, jq)
+    catalog = await load_unit(module.unit, settings, children, jq)
     assert [hook.name for hook in catalog.hooks] == ["a/hooks/good.sh"]
     assert [problem.hook for problem in catalog.problems] == ["a/hooks/bad.sh"]
     assert "beforeAll is a forbidden property; only global hooks" in str(catalog.problems[0])
@@ -85,7 +85,7 @@ async def test_hooks_that_cannot_be_found_are_a_problem_of_the_module(
 ) -> None:
     (module.directory / "hooks").rmdir()
     (module.directory / "hooks").touch()
-    catalog = await load_module(module, settings, children, jq)
+    catalog = await load_unit(module.unit, settings, children, jq)
     assert (catalog.hooks, [problem.hook for problem in catalog.problems]) == ((), ["a/hooks"])
 
 

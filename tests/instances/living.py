@@ -14,7 +14,9 @@ from typing import Any
 
 import orjson
 
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.plan import Plan
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
@@ -27,13 +29,13 @@ from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.instances.triggers.gate_world import GateViews, InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.kube.client import ApiCall
-from hookrunner.model.addon_status import AddonObstacle, HookCondition, ObjectReport
+from hookrunner.model.addon_status import AddonObstacle, ObjectReport
 from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
-from tests.convergence.planners import FakeBlueprint
+from tests.convergence.planners import FakePlanner
 from tests.convergence.site import NO_SCHEMAS, Site
 from tests.fakes.cluster import FakeCluster
 
@@ -60,36 +62,33 @@ class Packages:
 
 
 @dataclass
-class GatedBlueprint(FakeBlueprint):
+class GatedPlanner(FakePlanner):
     """Passes the gates and needs no package. `tries` counts its runs; what is installed is always revision 1."""
 
     addon: Any = None
     instance: Any = None
     gates: Any = None
-    obstacle: AddonObstacle | None = None
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
     tries: int = 0
     tried: int = 0
     prepared: Any = None
-    unmatched: tuple[str, ...] = ()
-    unknown_fields: tuple[str, ...] = ()
     has_read_head: bool = True
     given_up: Any = field(default_factory=GivenUp)
     installed: Head | None = None
-    hook_conditions: tuple[HookCondition, ...] = ()
 
     def update(self, instance: Instance) -> None:
         self.instance = instance
 
-    async def prepare(self) -> None:
+    async def plan(self, state: UnitState) -> Plan:
         self.tries, self.tried = self.tries + 1, self.instance.generation
-        self.obstacle = await self.gates.find_obstacle(self.instance, self.addon)
-        if self.obstacle:
-            error = RunPostponed if self.obstacle.progress == "reconciling" else RunBlocked
-            raise error(self.obstacle.message)
+        obstacle = await self.gates.find_obstacle(self.instance, self.addon)
+        if obstacle:
+            error = RunPostponed if obstacle.progress == "reconciling" else RunBlocked
+            raise error(obstacle.message, obstacle)
         self.specs.append(self.instance.own)
         self.installed = Head(self.instance.unit, "home", 1, "deployed", owned=True, version="1.0.0")
+        return self.present(state)
 
 
 class Server:
@@ -207,18 +206,23 @@ class Living:
         """As its user does it; `finalizers` are those of other programs."""
         self.put(name, of, deletionTimestamp="2026-01-02T00:00:00Z", finalizers=[FINALIZER, *finalizers])
 
-    def blueprint(self, unit: str) -> GatedBlueprint:
+    def planner(self, unit: str) -> GatedPlanner:
         """That of an instance that exists."""
         live = self.registry.get(unit)
         assert live, f"no unit {unit}"
-        blueprint: Any = live.blueprint
-        assert isinstance(blueprint, GatedBlueprint)
-        return blueprint
+        planner: Any = live.planner
+        assert isinstance(planner, GatedPlanner)
+        return planner
+
+    def obstacle(self, unit: str) -> AddonObstacle | None:
+        """Why the last run of an instance failed."""
+        live = self.registry.get(unit)
+        return live.obstacle if live else None
 
     @property
     def phases(self) -> Mapping[str, str]:
         """Why instances do not run, by name; "" for those that do."""
-        obstacles = {live.blueprint.instance.name: live.blueprint.obstacle for live in self.registry.live}
+        obstacles = {live.instance.name: live.obstacle for live in self.registry.live}
         return {name: obstacle.phase.value if obstacle else "" for name, obstacle in obstacles.items()}
 
     def status(self, name: str) -> JSON:
@@ -246,7 +250,7 @@ class Living:
     def _make(self, addon: Addon, instance: Instance) -> Any:
         if instance.name in self.faulty:
             raise RuntimeError("a fault of hookrunner")
-        return GatedBlueprint(addon=addon, instance=instance, gates=self.gates)
+        return GatedPlanner(addon=addon, instance=instance, gates=self.gates)
 
     async def _follow(self, opener: "_Opener", cache: InstanceCache) -> None:
         async for event in follow_instances(opener, cache):

@@ -1,4 +1,4 @@
-"""Blueprints of one instance: packages are read from a directory and built by the real builder; releases and the
+"""Plans of one instance: packages are read from a directory and built by the real builder; releases and the
 cluster are fakes with memory."""
 
 from dataclasses import dataclass, field, replace
@@ -8,17 +8,22 @@ from typing import Any
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_request import BuildTerms
 from hookrunner.addons.gates import GateWorld, closed_gate
+from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.controllers.event_recorder import EventRecorder
-from hookrunner.instances.instance_planner import BlueprintParts, InstanceBlueprint
+from hookrunner.convergence.plan import Plan
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.instances.instance_hooks import InstanceSubject
+from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
+from hookrunner.instances.instance_registry import LiveUnit, unit_of
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder
-from hookrunner.model.releases import Capabilities, Head, KeptObject
+from hookrunner.model.releases import Capabilities, Head, KeptObject, ReleaseOptions
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher
@@ -114,13 +119,19 @@ class World:
             (package / f"{name}.yaml").write_text(text)
         (self.directory / "stable").write_text(f"manifests: [{{version: '{version}'}}]\n")
 
-    def blueprint(self, seen: Instance) -> InstanceBlueprint:
+    def planner(self, seen: Instance) -> InstancePlanner:
         """That of an instance which a process has just found."""
-        values = AddonValues({"text": "hi"})
         self.store.add(seen.unit, "dns", self.schemas)
-        return InstanceBlueprint(self.addon, values, seen, "home", self._parts())
+        return InstancePlanner(self.addon, AddonValues({"text": "hi"}), seen, self._parts())
 
-    def _parts(self) -> BlueprintParts:
+    def live(self, seen: Instance) -> LiveUnit:
+        """The same with its state and its hooks."""
+        planner = self.planner(seen)
+        return LiveUnit(
+            self.addon, UnitState(unit_of(self.addon, seen)), planner, InstanceSubject(planner, self.reported.append)
+        )
+
+    def _parts(self) -> PlannerParts:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
@@ -128,14 +139,14 @@ class World:
             return closed_gate(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
-        return BlueprintParts(
-            store=self.store,
+        return PlannerParts(
+            tools=BuildTools(builder, self.store, BuildTerms(namespace="home")),
             metrics=self.metrics,
             releases=self.records,
+            home="home",
+            usual=ReleaseOptions(timeout=7.0),
             capabilities=Served(),
-            builder=builder,
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
-            terms=BuildTerms(namespace="home"),
             remover=InstanceRemover(
                 self.records, self.client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
             ),
@@ -143,5 +154,27 @@ class World:
             find_obstacle=find_obstacle,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
             status_of=lambda _unit: self.status,
-            on_report=self.reported.append,
         )
+
+
+async def plan(live: LiveUnit) -> Plan:
+    """How a run begins, and what becomes of it if it cannot."""
+    live.state.begin(0.0, "")
+    try:
+        return await live.planner.plan(live.state)
+    except Exception as error:
+        live.state.fail(str(error), error)
+        raise
+
+
+async def run(live: LiveUnit) -> tuple[JSON, ...]:
+    """A run up to the objects, as it is where something has changed."""
+    planned = await plan(live)
+    try:
+        rendered = await planned.build.render(True)
+    except Exception as error:
+        live.state.fail(str(error), error)
+        raise
+    live.state.release.note_rendered(rendered.unmatched)
+    live.state.succeed(0.0)
+    return rendered.objects

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.unit_changes import CALM
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
+from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.model.addon_status import ObjectReport
 from hookrunner.model.releases import Head
@@ -18,7 +20,7 @@ from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 from tests.convergence.planners import INSTANCE, OBJECT
-from tests.instances.living import GatedBlueprint
+from tests.instances.living import GatedPlanner
 from tests.instances.samples import ADDON, instance
 
 pytestmark = pytest.mark.looptime
@@ -70,9 +72,9 @@ class World:
 
     def __init__(self) -> None:
         self.states, self.tracker, self.records = UnitStates(()), Tracker(), Records()
-        self.state, self.blueprint = UnitState(INSTANCE), GatedBlueprint(addon=ADDON, instance=instance())
-        blueprint: Any = self.blueprint
-        self._live = {UNIT: LiveUnit(ADDON, self.state, blueprint)}
+        self.state, self.planner = UnitState(INSTANCE), GatedPlanner(addon=ADDON, instance=instance())
+        planner: Any = self.planner
+        self._live = {UNIT: LiveUnit(ADDON, self.state, planner, InstanceSubject(planner, print))}
         self.health = InstanceHealth(self.tracker, self.records, "home")
         registry: Any = self
         works = self.health.follow_runs(self.states, registry), self.health.take_over(self.states, registry)
@@ -90,7 +92,7 @@ class World:
         self.records.revision = revision
         self.state.request(0.0)
         self.state.begin(0.0, "")
-        self.state.set_revision(revision, pinned=False)
+        self.state.release.settle(Head(UNIT, "home", revision, "deployed"))
         self.state.succeed(0.0)
         self.states.note(UNIT)
         await asyncio.sleep(0.1)
@@ -111,7 +113,7 @@ async def test_objects_are_tracked_after_each_revision_and_not_after_each_run() 
     assert world.health.reports(UNIT, 1) == REPORT
     await world.run(1)
     assert world.records.reads == 1
-    world.blueprint.installed = Head(UNIT, "home", 1, "deployed")
+    world.planner.installed = Head(UNIT, "home", 1, "deployed")
     assert world.health.reports(UNIT, 2) is None
     await world.run(2)
     assert world.tracker.tracked == [(UNIT, True), (UNIT, True)]
@@ -120,7 +122,7 @@ async def test_objects_are_tracked_after_each_revision_and_not_after_each_run() 
 
 async def test_objects_of_an_earlier_process_were_not_just_written() -> None:
     world = World()
-    world.blueprint.installed = Head(UNIT, "home", 3, "deployed")
+    world.planner.installed = Head(UNIT, "home", 3, "deployed")
     await world.run(3)
     await asyncio.sleep(CALM)
     assert world.tracker.tracked == [(UNIT, False)]
@@ -130,7 +132,7 @@ async def test_objects_of_an_earlier_process_were_not_just_written() -> None:
 async def test_record_of_an_earlier_process_is_read_when_the_runs_of_the_start_are_over() -> None:
     world = World()
     await asyncio.sleep(0)
-    world.blueprint.installed = Head(UNIT, "home", 3, "deployed")
+    world.planner.installed = Head(UNIT, "home", 3, "deployed")
     for _ in range(4):
         await world.run(3)
         world.states.note("another")
@@ -142,7 +144,7 @@ async def test_record_of_an_earlier_process_is_read_when_the_runs_of_the_start_a
 
 async def test_objects_of_an_earlier_process_are_tracked_though_no_run_gets_to_them() -> None:
     world = World()
-    world.records.revision, world.blueprint.installed = 3, Head(UNIT, "home", 3, "deployed")
+    world.records.revision, world.planner.installed = 3, Head(UNIT, "home", 3, "deployed")
     world.state.request(0.0)
     world.state.begin(0.0, "")
     world.state.fail("there is no version")

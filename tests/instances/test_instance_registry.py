@@ -7,7 +7,6 @@ import pytest
 from hookrunner.model.addons import RECONCILE, UNMANAGED
 from hookrunner.model.events import WatchLost
 from tests.convergence.conftest import MakeSite
-from tests.convergence.planners import FakeBlueprint
 from tests.convergence.site import module
 from tests.instances.living import Living, addon
 
@@ -47,14 +46,14 @@ async def test_fifty_edits_in_a_second_are_few_runs_and_the_last_one_wins(make_s
     runs = await world.runs()
     assert 2 <= len(runs) <= 6
     assert {*runs} == {DNS}
-    assert world.blueprint(DNS).specs[-1] == {"replicas": 49}
+    assert world.planner(DNS).specs[-1] == {"replicas": 49}
 
 
 async def test_deletion_ends_the_unit_and_lets_the_object_go(make_site: MakeSite) -> None:
     world = await started(make_site, "dns")
     world.put("x", "dns")
     await world.runs()
-    packages = world.blueprint(DNS).packages
+    packages = world.planner(DNS).packages
     world.delete("x", "dns")
     assert await world.runs() == []
     assert (world.registry.live, world.ended, packages.is_closed, world.cluster.objects) == ((), [DNS], True, {})
@@ -69,9 +68,9 @@ async def test_object_created_again_during_its_removal_runs_when_that_is_over(ma
     await asyncio.sleep(1)
     world.put("x", "dns", uid="second", spec={"replicas": 3})
     await asyncio.sleep(1)
-    assert world.blueprint(DNS).instance.uid == "x"
+    assert world.planner(DNS).instance.uid == "x"
     assert await world.runs() == [DNS]
-    assert (world.blueprint(DNS).instance.uid, world.blueprint(DNS).specs) == ("second", [{"replicas": 3}])
+    assert (world.planner(DNS).instance.uid, world.planner(DNS).specs) == ("second", [{"replicas": 3}])
 
 
 async def test_unmanaged_instance_is_left_alone_until_it_is_managed_again(make_site: MakeSite) -> None:
@@ -103,7 +102,7 @@ async def test_rivals_that_cannot_be_listed_hold_an_instance_back(make_site: Mak
     world.put("x", "a")
     await world.start()
     assert (await world.runs(), world.phases) == ([], {"x": "Pending"})
-    obstacle = world.blueprint("a.kube-system.x").obstacle
+    obstacle = world.obstacle("a.kube-system.x")
     assert obstacle
     assert obstacle.message == "waiting for the instances of b, which cannot be listed: forbidden: B"
 
@@ -162,10 +161,10 @@ async def test_deletion_of_an_instance_without_a_unit_runs_those_that_require_it
     world.put("p", "proxy", annotations={UNMANAGED: "true"})
     world.put("x", "dns")
     await world.runs()
-    tries = world.blueprint(DNS).tries
+    tries = world.planner(DNS).tries
     world.cluster.delete(world.object("p"))
     await asyncio.sleep(0.1)
-    assert world.blueprint(DNS).tries > tries
+    assert world.planner(DNS).tries > tries
 
 
 async def test_instance_that_cannot_be_looked_at_leaves_the_others_alone(make_site: MakeSite) -> None:
@@ -233,7 +232,7 @@ async def test_instance_whose_first_run_is_under_way_keeps_others_out_when_it_is
 async def test_instance_without_a_unit_that_its_user_takes_over_lets_others_in(make_site: MakeSite) -> None:
     world = Living(make_site(), addon("a", **CNI), addon("b", **CNI))
     await world.start()
-    world.site.states.add(module("a.kube-system.old", 10), FakeBlueprint())  # so it never gets a unit
+    world.site.states.add(module("a.kube-system.old", 10).unit)  # so it never gets a unit
     world.put("old", "a", created=1)
     world.put("young", "b", created=2)
     assert (await world.runs(), world.phases) == ([], {"young": "Conflict"})
@@ -259,7 +258,7 @@ async def test_sources_are_asked_for_the_addons_that_use_them(make_site: MakeSit
     await world.runs()
     world.registry.ask_sources({"b"}, "Source-Changed")
     assert await world.runs() == ["b.kube-system.y"]
-    asked = [world.blueprint(unit).packages.asked for unit in ("a.kube-system.x", "b.kube-system.y")]
+    asked = [world.planner(unit).packages.asked for unit in ("a.kube-system.x", "b.kube-system.y")]
     assert asked == [0, 1]
 
 
@@ -271,7 +270,7 @@ async def test_suspended_instance_runs_when_it_is_resumed(make_site: MakeSite) -
     assert (await world.runs(), world.phases) == ([], {"x": "Suspended"})
     await asyncio.sleep(3600)
     world.put("x", "dns", spec={"suspend": False, "a": 1})
-    assert (await world.runs(), world.blueprint(DNS).specs[-1]) == ([DNS], {"a": 1})
+    assert (await world.runs(), world.planner(DNS).specs[-1]) == ([DNS], {"a": 1})
 
 
 async def test_deletion_does_not_wait_for_edits_that_are_gathered(make_site: MakeSite) -> None:

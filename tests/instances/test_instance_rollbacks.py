@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import ReleaseFailed
 from hookrunner.instances.instance_rollbacks import (
     GivenUp,
     asked_of,
     deadline_of,
     failure_of,
     is_overdue,
-    is_undone,
 )
 from hookrunner.model.addon_status import (
     AddonObstacle,
@@ -24,7 +22,6 @@ from hookrunner.model.addon_status import (
     ObjectStatusWord,
 )
 from hookrunner.model.addons import CommonFields
-from hookrunner.model.releases import Head
 from tests.instances.samples import instance
 
 NOON = 1782907200.0
@@ -32,7 +29,6 @@ NOON = 1782907200.0
 FIELDS = CommonFields(timeout=60, rollback_on_failure=True)
 SECOND = Installed("2.0.0", "", "dns.default.x", 2, "2026-07-01T12:00:00Z")
 FIRST_HEALTHY = LastHealthy("1.0.0", 1, "2026-07-01T11:00:00Z")
-HEAD = Head("dns.default.x", "home", 1, "deployed")
 
 
 def facts(status: ObjectStatusWord = "InProgress", timed_out: bool = False) -> InstanceFacts:
@@ -81,17 +77,6 @@ def test_late_object_fails_an_upgrade() -> None:
 )
 def test_failure_is_kept_for_inspection(other: dict[str, Any]) -> None:
     assert failure_of(replace(facts("Failed"), **other)) == ""
-
-
-def test_refused_upgrade_is_undone() -> None:
-    asks = instance(spec={"rollbackOnFailure": True})
-    refused = ReleaseFailed("refused", invalid=["default/ConfigMap/a"])
-    assert is_undone(asks, refused, HEAD, [])
-    assert not is_undone(instance(), refused, HEAD, [])
-    assert not is_undone(asks, refused, HEAD, ["default/ConfigMap/a"]), "a patch of its author"
-    assert not is_undone(asks, ReleaseFailed("the server is away", brief=True), HEAD, [])
-    assert not is_undone(asks, ReleaseFailed("no right", lacks_rights=True), HEAD, [])
-    assert not is_undone(asks, refused, replace(HEAD, note="rolled-back"), [])
 
 
 def test_another_attempt_is_made_when_a_user_asks_for_it() -> None:

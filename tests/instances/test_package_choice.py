@@ -55,7 +55,8 @@ def cache(tmp_path: Path) -> PackageCache:
 def choice_of(source: PackageSource, cache: PackageCache) -> PackageChoice:
     """One of a process that has just started."""
     addon = replace(ADDON, component="dns")
-    return PackageChoice(addon, PackageFetcher(cache, "digest", Metrics("")), lambda addon, kubernetes: source)
+    metrics = Metrics("")
+    return PackageChoice(addon, PackageFetcher(cache, "digest", metrics), lambda addon, kubernetes: source, metrics)
 
 
 async def choose(

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.unit_state import UnitState
+from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
 from tests.convergence.planners import INSTANCE
-from tests.instances.living import GatedBlueprint
+from tests.instances.living import GatedPlanner
 from tests.instances.samples import ADDON, instance
 
 pytestmark = pytest.mark.looptime
@@ -43,8 +44,8 @@ class Watched:
 
 
 def live(name: str = INSTANCE.name) -> LiveUnit:
-    blueprint: Any = GatedBlueprint(addon=ADDON, instance=instance())
-    return LiveUnit(ADDON, UnitState(replace(INSTANCE, name=name)), blueprint)
+    planner: Any = GatedPlanner(addon=ADDON, instance=instance())
+    return LiveUnit(ADDON, UnitState(replace(INSTANCE, name=name)), planner, InstanceSubject(planner, print))
 
 
 async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before() -> None:
@@ -76,7 +77,7 @@ async def test_failed_rollout_is_given_up_once() -> None:
     for _ in range(3):
         watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN))
     assert watched.requests == [(unit.unit, "Rollback")]
-    given_up = unit.blueprint.given_up
+    given_up = unit.planner.given_up
     assert (given_up.revision, given_up.reason) == (2, "Job a/b: it failed")
 
 
@@ -84,7 +85,7 @@ async def test_rollout_under_way_is_left_alone() -> None:
     watched, unit = Watched(), live()
     watched.rollouts.judge(unit, FACTS)
     watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN, fields=CommonFields(timeout=60)))
-    assert (watched.requests, unit.blueprint.given_up.revision) == ([], 0)
+    assert (watched.requests, unit.planner.given_up.revision) == ([], 0)
 
 
 @pytest.mark.parametrize("jump", [5 * 3600.0, -5 * 3600.0])

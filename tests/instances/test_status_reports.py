@@ -68,7 +68,7 @@ async def test_edit_does_not_count_as_applied_before_its_run_has_ended(make_site
     world.objects.become(DNS, None)
     await asyncio.sleep(0.8)
     shown = world.status("x")
-    assert (world.blueprint(DNS).tried, shown["observedGeneration"], shown["phase"]) == (4, 5, "Applying")
+    assert (world.planner(DNS).tried, shown["observedGeneration"], shown["phase"]) == (4, 5, "Applying")
 
 
 async def test_health_of_an_object_changes_the_status_of_its_instance_alone(make_site: MakeSite) -> None:
@@ -140,5 +140,5 @@ async def test_five_hundred_instances_cost_what_they_change(make_site: MakeSite)
     world.put("x7", "dns", spec={"a": 1}, generation=2)
     world.cluster.delete(world.cluster.objects[next(iter(world.cluster.objects))])
     assert sorted(await world.runs()) == ["dns.kube-system.x7", "proxy.kube-system.p"]
-    assert {world.blueprint(unit).tries for unit in units[1:] if not unit.endswith("x7")} == {1}
+    assert {world.planner(unit).tries for unit in units[1:] if not unit.endswith("x7")} == {1}
     assert sorted(name for name, _ in world.server.statuses) == ["p", "x7"]

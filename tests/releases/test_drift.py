@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.model import modules
+from hookrunner.model import units
 from hookrunner.model.releases import ObjectMarks
 from hookrunner.releases.objects.object_marks import IGNORE, with_marks
 from kubesandbox.faults import Fault
@@ -46,7 +46,7 @@ async def watched(client: Client) -> AsyncIterator[Watched]:
 
 
 @pytest.mark.parametrize("mode", ["missing", "warn", "repair"])
-async def test_deleted_object_is_reported_at_once(watched: Watched, mode: modules.Drift) -> None:
+async def test_deleted_object_is_reported_at_once(watched: Watched, mode: units.Drift) -> None:
     for obj in (MAP, ROLE):
         await watched.world.apply(obj)
     watched.follow(MAP, ROLE, mode=mode)
@@ -161,7 +161,7 @@ async def test_objects_of_an_unserved_kind_are_missing(watched: Watched) -> None
 @pytest.mark.parametrize(
     ("mode", "told"), [("missing", ""), ("repair", " /metadata/labels/app.kubernetes.io~1managed-by")]
 )
-async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, mode: modules.Drift, told: str) -> None:
+async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, mode: units.Drift, told: str) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode=mode)
     await watched.after(1)
@@ -172,7 +172,7 @@ async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, 
 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])
-async def test_changed_field_is_reported_once_until_it_changes_again(watched: Watched, mode: modules.Drift) -> None:
+async def test_changed_field_is_reported_once_until_it_changes_again(watched: Watched, mode: units.Drift) -> None:
     await watched.world.apply(MAP)
     watched.follow(MAP, mode=mode)
     assert await watched.after(5) == []
@@ -296,7 +296,7 @@ async def test_lost_mark_is_drift(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])
-async def test_field_that_the_server_does_not_know_is_no_drift(watched: Watched, mode: modules.Drift) -> None:
+async def test_field_that_the_server_does_not_know_is_no_drift(watched: Watched, mode: units.Drift) -> None:
     wrong = deepcopy(DEPLOYMENT)
     wrong["spec"]["repicas"] = 2
     await watched.world.apply(DEPLOYMENT)

@@ -14,7 +14,7 @@ from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.model import modules
+from hookrunner.model import units
 from hookrunner.model.events import ObjectSeen
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
@@ -92,7 +92,7 @@ class Watched:
         self.drift = drift
         self.told: list[str] = []
 
-    def follow(self, *objects: JSON, mode: modules.Drift = "missing") -> None:
+    def follow(self, *objects: JSON, mode: units.Drift = "missing") -> None:
         self.drift.track(self.world.identity, objects, mode)
 
     async def listen(self) -> None:

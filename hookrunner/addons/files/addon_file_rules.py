@@ -11,7 +11,7 @@ from typing import get_args
 from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE, text_problems
 from hookrunner.manifests.field_paths import parse_path
 from hookrunner.model.addons import CrdOrigin, Downgrade, Instances, Scope, UnmatchedPatches
-from hookrunner.model.modules import Drift
+from hookrunner.model.units import Drift
 from hookrunner.modules import traits
 from hookrunner.modules.traits import REQUIRES
 from hookrunner.packages.names import COMPONENT_PATTERN, LONGEST_NAME

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import NOT_YET, UnitState, UnitStates
+from hookrunner.convergence.unit_state import NOT_YET, ModuleState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.status import some
@@ -118,11 +119,11 @@ class UserConfiguration:
 
     def forecast(self, source: ConfigObject) -> str:
         """What follows if a source stays missing, for a person."""
-        going = [state.module.name for state in self._off_without(source)]
+        going = [state.name for state in self._off_without(source)]
         going = _with_dependents(going, [state.module for state in self._states if state.live])
         config = self._config if source is self._sources.config else self._secret
         states = {key: self._states.of_key(key) for key, section in config.sections.items() if section}
-        stay = [state.module.name for state in states.values() if state and state.on and state.module.name not in going]
+        stay = [state.name for state in states.values() if state and state.on and state.name not in going]
         return _forecast(source, going, [GLOBAL] * (GLOBAL in states) + sorted(stay))
 
     def has_changed_flags(self) -> bool:
@@ -132,23 +133,23 @@ class UserConfiguration:
     def flags(self) -> dict[str, Decision]:
         """What flags alone say about each module, by name."""
         facts = self.facts()
-        return {s.module.name: flagged(s.module, self.extenders.chain, facts) for s in self._states}
+        return {s.name: flagged(s.module, self.extenders.chain, facts) for s in self._states}
 
     def facts(self) -> Facts:
         """What is known now without the cluster: its version, which flags do not need, is empty."""
         invalid = {key: str(error) for key, error in self.refused.items()}
-        invalid |= {state.module.key: state.module.problem for state in self._states if state.module.problem}
+        invalid |= {state.unit.key: state.module.problem for state in self._states if state.module.problem}
         if self.unseen:
             invalid[GLOBAL] = self.unseen
         flags = {**self._config.enabled, **self._secret.enabled}
-        running = frozenset(state.module.name for state in self._states if state.live)
+        running = frozenset(state.name for state in self._states if state.live)
         unread = self._config.bad_flags | self._secret.bad_flags if CONFIG in self.extenders.chain else frozenset()
         static, dynamic = self.extenders.static, self.extenders.dynamic
         return Facts(static, dynamic, flags, invalid, running, unread=unread)
 
     def adopt_sections(self, flags: Mapping[str, Decision]) -> frozenset[str]:
         """Hand the configuration to the store, which validates the sections of all that are on or may come to be."""
-        on = {s.module.key for s in self._states if s.on or flags[s.module.name].choice is Choice.ON}
+        on = {s.unit.key for s in self._states if s.on or flags[s.name].choice is Choice.ON}
         adopted = self._store.adopt(self._config, self._secret, on)
         self._report_refused(adopted.refused)
         self.refused = adopted.refused
@@ -169,20 +170,20 @@ class UserConfiguration:
         return bool(bad - self.bad) or self._contradict(flags)
 
     def _contradict(self, flags: Mapping[str, Decision]) -> bool:
-        return any(contradicts(flags[s.module.name], s.decision) for s in self._states)
+        return any(contradicts(flags[s.name], s.decision) for s in self._states)
 
     def _hold_values(self, flags: Mapping[str, Decision]) -> None:
         """Modules that flags turn off keep the values that they last ran with: an edit may remove these as well."""
         for state in self._states:
-            if state.live and flags[state.module.name].choice is Choice.OFF:
-                self._store.hold(state.module.key)
+            if state.live and flags[state.name].choice is Choice.OFF:
+                self._store.hold(state.unit.key)
 
     def _renew_reasons(self, flags: Mapping[str, Decision]) -> None:
         """A module that is undecided, and whose section was edited without success, has the present error as reason."""
         facts = self.facts()
         for state in self._states:
             if state.decision.choice is Choice.UNDECIDED and not state.decision.by and state.decision is not NOT_YET:
-                state.decide(uncertain(state.module, flags[state.module.name], facts) or state.decision)
+                state.decide(uncertain(state.module, flags[state.name], facts) or state.decision)
 
     def _report_missing(self) -> None:
         for source in self._sources.missing:
@@ -221,7 +222,7 @@ class UserConfiguration:
             return any(state.live for state in self._states)
         return bool(self._off_without(source))
 
-    def _off_without(self, source: ConfigObject) -> list[UnitState]:
+    def _off_without(self, source: ConfigObject) -> list[ModuleState]:
         """Modules that are installed, and that flags would turn off if the source were empty."""
         other = self._secret if source is self._sources.config else self._config
         facts = replace(self.facts(), config=other.enabled)
@@ -295,7 +296,7 @@ class ConfigRemarks:
         self._report_words(words)
 
     def _report_unknown(self, configs: Sequence[Config]) -> None:
-        known = {GLOBAL, *(state.module.key for state in self._states)}
+        known = {GLOBAL, *(state.unit.key for state in self._states)}
         keys = {key for c in configs for key in (*c.sections, *c.problems, *c.enabled, *c.maintenance)}
         before, self._unknown = self._unknown, frozenset(keys - known)
         if self._unknown - before:

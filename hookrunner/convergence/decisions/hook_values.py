@@ -7,11 +7,11 @@ and patched, never overwritten.
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.convergence.plan import OwnBlueprint
 from hookrunner.errors import BadValues, Conflict
-from hookrunner.hooks.workspace import Values
+from hookrunner.hooks.workspace import InstanceInput, Values
 from hookrunner.kube.back_off import exponential
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import GLOBAL
@@ -27,6 +27,16 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 """Seconds between two attempts, doubled each time: another client may write faster than we do, but not for long."""
 
 
+class HookSubject(Protocol):
+    """What the hooks of a unit are about."""
+
+    def give(self) -> InstanceInput:
+        """What they are given besides values, at this moment."""
+
+    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """A hook has run and reports these conditions, in place of those that it reported before."""
+
+
 class HookValues:
     """The engine's `ValuesStore`. `keys` maps modules to their sections; instances of addons are not among them.
     `flags` are what global hooks say about `<module>Enabled`; `flagged` wakes those that wait for a change of them."""
@@ -37,30 +47,30 @@ class HookValues:
         self._store = store
         self._config_map = config_map
         self._keys = {**keys, GLOBAL: GLOBAL}
-        self._instances: dict[str, OwnBlueprint] = {}
+        self._subjects: dict[str, HookSubject] = {}
 
     @property
     def unread(self) -> str:
         """Why the values are not known; empty if they are."""
         return self._store.unread
 
-    def add(self, unit: str, blueprint: OwnBlueprint) -> None:
-        """The hooks of this instance are given what its blueprint says, and report to it."""
-        self._instances[unit] = blueprint
+    def add(self, unit: str, subject: HookSubject) -> None:
+        """The hooks of this unit are about this subject."""
+        self._subjects[unit] = subject
 
     def remove(self, unit: str) -> None:
-        """The instance is gone, and none of its hooks runs."""
-        self._instances.pop(unit, None)
+        """The unit does not exist any more, and none of its hooks runs."""
+        self._subjects.pop(unit, None)
 
     def files(self, module: str) -> Values:
         """The two documents for a hook of this module, as bytes, and the instance for a hook of an addon."""
-        instance = self._instances.get(module)
-        return Values(*self._store.files(self._section(module)), instance.give() if instance else None)
+        subject = self._subjects.get(module)
+        return Values(*self._store.files(self._section(module)), subject.give() if subject else None)
 
     def report(self, module: str, hook: str, conditions: Sequence[HookCondition]) -> None:
-        """A hook of an instance reports conditions."""
-        if instance := self._instances.get(module):
-            instance.report(hook, conditions)
+        """A hook reports conditions of the subject of its unit."""
+        if subject := self._subjects.get(module):
+            subject.report(hook, conditions)
 
     async def keep(self, module: str, answer: Answer) -> bool:
         """Apply an answer's patches, the lasting one first; have the values changed? Raises BadValues, KubeError."""

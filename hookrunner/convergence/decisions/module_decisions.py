@@ -9,7 +9,8 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_state import NOT_YET, UnitState, UnitStates
+from hookrunner.convergence.unit_state import NOT_YET, ModuleState, UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
@@ -66,40 +67,40 @@ class ModuleDecisions:
                 self._kubernetes = (await self._capabilities()).kube_version
             decided = await self._recalculation(self._states).decisions([state.module for state in self._states])
             self.failures += any(decision.choice is Choice.UNDECIDED for decision in decided.values())
-            changed = [state for state in self._states if self._take(state, decided[state.module.name])]
-            self._store.enabled_modules([state.module.name for state in self._states if state.on or state.live])
+            changed = [state for state in self._states if self._take(state, decided[state.name])]
+            self._store.enabled_modules([state.name for state in self._states if state.on or state.live])
             return bool(changed)
 
     def is_outdated(self, state: UnitState) -> bool:
         """Has the module another config than when its `enabled` script was asked last?"""
-        key = state.module.section
+        key = state.unit.section
         last = self._decided_by.get(key, _NOTHING)
         return last is not _NOTHING and not json_values.equal(last, self._store.config(key))
 
-    async def contradicts(self, state: UnitState) -> bool:
+    async def contradicts(self, state: ModuleState) -> bool:
         """Would the decision about this module be another one now? Asks its script again, after decisions under way:
         they may have begun with other values."""
         async with self._deciding:
             modules = [other.module for other in self._states]
-            last = {other.module.name: other.decision for other in self._states}
+            last = {other.name: other.decision for other in self._states}
             decision = await self._recalculation([state]).again(state.module, modules, last)
         return decision.choice is not state.decision.choice
 
-    def _recalculation(self, states: Iterable[UnitState]) -> Recalculation:
+    def _recalculation(self, states: Iterable[ModuleState]) -> Recalculation:
         """With the present values, for the scripts of these modules."""
-        keys = [state.module.key for state in states if state.module.script]
+        keys = [state.unit.key for state in states if state.module.script]
         self._decided_by |= {key: self._store.config(key) for key in keys}
         documents = {key: ScriptValues(self._store.config_document(key), self._store.document(key)) for key in keys}
         extenders = self.configuration.extenders
         facts = replace(self.configuration.facts(), kubernetes=self._kubernetes)
         return Recalculation(extenders.chain, facts, documents, extenders.scripts)
 
-    def _take(self, state: UnitState, decision: Decision) -> bool:
+    def _take(self, state: ModuleState, decision: Decision) -> bool:
         """Take a decision over; is it another choice than before?"""
         before = state.decision
         state.decide(decision)
         if decision.choice is Choice.OFF and state.live:
-            self._store.hold(state.module.key)
+            self._store.hold(state.unit.key)
         if decision.choice is before.choice and before is not NOT_YET:
             return False
         if not state.live:

@@ -10,15 +10,17 @@ from typing import TypeAlias
 
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import Hook
-from hookrunner.model.modules import GLOBAL, Module, Phase
+from hookrunner.model.modules import GLOBAL, Phase
 from hookrunner.model.status import some
+from hookrunner.model.units import Unit
 
-LoadHooks: TypeAlias = Callable[[Module], Awaitable[Catalog]]
-"""Finds the hooks of a module and asks each for its configuration."""
+LoadHooks: TypeAlias = Callable[[Unit], Awaitable[Catalog]]
+"""Finds the hooks of a unit and asks each for its configuration."""
 
 _Loading: TypeAlias = asyncio.Future[tuple[float, Catalog]]
 """The hooks, and when they were loaded (seconds of the loop's clock)."""
@@ -29,29 +31,29 @@ _FRESH = 10.0
 """Seconds for which an answer that was fetched in advance is used: files may be changed meanwhile."""
 
 
-class AddonHooks:
-    """Loads the hooks of instances of addons: each addon's are asked for their configuration once, and every instance
-    has them under its unit's name. What cannot be used is asked again in the next attempt."""
+class SharedHooks:
+    """Loads hooks that several units share, as instances of an addon do: they are asked for their configuration once,
+    and every unit has them under its name. What cannot be used is asked again in the next attempt."""
 
     def __init__(self, load: LoadHooks) -> None:
         self._load = load
         self._catalogs: dict[str, Catalog] = {}
         self._loading = asyncio.Lock()
 
-    async def __call__(self, instance: Module) -> Catalog:
-        """The hooks of an instance."""
+    async def __call__(self, unit: Unit) -> Catalog:
+        """The hooks of a unit."""
         async with self._loading:
-            catalog = self._catalogs.get(instance.addon) or await self._ask(instance)
-        hooks = (_belonging_to(hook, instance.name) for hook in catalog.hooks)
+            catalog = self._catalogs.get(unit.hooks_of) or await self._ask(unit)
+        hooks = (_belonging_to(hook, unit.name) for hook in catalog.hooks)
         return replace(catalog, hooks=tuple(hooks))
 
-    async def _ask(self, instance: Module) -> Catalog:
-        catalog = await self._load(replace(instance, name=instance.addon))
+    async def _ask(self, unit: Unit) -> Catalog:
+        catalog = await self._load(replace(unit, name=unit.hooks_of))
         answering = [hook.name for hook in catalog.hooks if hook.config.reviews]
         refused = (BadHookConfig(name, ["hooks of addons answer no webhooks; write a module"]) for name in answering)
         catalog = replace(catalog, problems=(*catalog.problems, *refused))
         if not catalog.problems:
-            self._catalogs[instance.addon] = catalog
+            self._catalogs[unit.hooks_of] = catalog
         return catalog
 
 
@@ -69,27 +71,27 @@ class HookPrefetch:
         self._background = background
         self._loading: dict[str, _Loading] = {}
 
-    async def __call__(self, module: Module) -> Catalog:
+    async def __call__(self, unit: Unit) -> Catalog:
         """The hooks of a module."""
-        loading = self._loading.pop(module.name, None)
-        self._prefetch_after(module)
+        loading = self._loading.pop(unit.name, None)
+        self._prefetch_after(unit)
         if loading:
             loaded_at, catalog = await loading
             if asyncio.get_running_loop().time() - loaded_at < _FRESH:
                 return catalog
-        return await self._load(module)
+        return await self._load(unit)
 
-    def _prefetch_after(self, module: Module) -> None:
-        later = list(dropwhile(lambda state: state.module is not module, self._states))[1:]
+    def _prefetch_after(self, unit: Unit) -> None:
+        later = list(dropwhile(lambda state: state.unit is not unit, self._states))[1:]
         new = [state for state in later if state.on and state.phase is Phase.STARTUP and state.busy_since is None]
         for state in new[:_PREFETCHED]:
-            if state.module.name not in self._loading:
-                loading = self._loading[state.module.name] = asyncio.get_running_loop().create_future()
+            if state.name not in self._loading:
+                loading = self._loading[state.name] = asyncio.get_running_loop().create_future()
                 work = partial(self._fetch, state, loading)
-                self._background.keep(f"hooks of {state.module.name}", work, ends=True)
+                self._background.keep(f"hooks of {state.name}", work, ends=True)
 
     async def _fetch(self, state: UnitState, loading: _Loading) -> None:
-        catalog = await self._load(state.module)
+        catalog = await self._load(state.unit)
         if not loading.done():
             loading.set_result((asyncio.get_running_loop().time(), catalog))
 
@@ -111,7 +113,7 @@ class CompiledHooks:
 
     def lacking(self, state: UnitState) -> str:
         """Which hooks an enabled module lacks, for a person; empty if it lacks none."""
-        return _to_text(state.module.compiled) if state.on and state.module.compiled else ""
+        return _to_text(state.unit.compiled) if state.on and state.unit.compiled else ""
 
     def check(self, state: UnitState) -> None:
         """A module is about to start: publish what it lacks, or raise BadModule if it should not run without."""
@@ -119,7 +121,7 @@ class CompiledHooks:
         if self.parks and (missing or self.shared):
             raise BadModule(f"{missing or self.shared}; to run it without them: --on-compiled-hooks warn")
         if missing:
-            self.notices.publish(Notice(state.module.name, _REASON, missing))
+            self.notices.publish(Notice(state.name, _REASON, missing))
 
     def publish_shared(self) -> None:
         """Publish which global hooks are missing."""

@@ -1,4 +1,4 @@
-"""Releases of modules between runs: where they are, whether their objects drift, and what an earlier process has
+"""Releases of units between runs: where they are, whether their objects drift, and what an earlier process has
 left."""
 
 import asyncio
@@ -8,10 +8,11 @@ from typing import NamedTuple
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.unit_changes import gather_until_calm
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
-from hookrunner.model.modules import Choice, Module
+from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.units import Unit
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
@@ -24,7 +25,7 @@ _purge_log = log.get("converge")
 
 
 class ReleaseLocator:
-    """Where modules' releases are: in our namespace (`usual`), in the one that `module.yaml` names, or in one that it
+    """Where releases of units are: in our namespace (`usual`), in the one that `module.yaml` names, or in one that it
     named before. Every method that looks into the cluster raises KubeError."""
 
     def __init__(self, releases: Releases, usual: str) -> None:
@@ -33,31 +34,31 @@ class ReleaseLocator:
         self._strays: Mapping[str, Head] | None = None
         self._listing = asyncio.Lock()
 
-    def identity(self, module: Module) -> ReleaseId:
-        """The identity of a module's release, where it should be."""
-        return ReleaseId(module.name, module.traits.namespace or self._usual)
+    def identity(self, unit: Unit) -> ReleaseId:
+        """The identity of a unit's release, where it should be."""
+        return ReleaseId(unit.name, unit.namespace or self._usual)
 
     async def heads(self) -> dict[str, Head]:
         """The latest revision of each release in our namespace, and of each that we own elsewhere, by name."""
         strays, heads = await asyncio.gather(self._list_strays(), self._releases.list_heads(self._usual))
         return {**strays, **heads}
 
-    async def head(self, module: Module) -> Head | None:
-        """The latest revision of a module's release, from memory if it is known, wherever it is."""
-        return await self._releases.read_head(*self.identity(module)) or await self._find_elsewhere(module)
+    async def head(self, unit: Unit) -> Head | None:
+        """The latest revision of a unit's release, from memory if it is known, wherever it is."""
+        return await self._releases.read_head(*self.identity(unit)) or await self._find_elsewhere(unit)
 
-    async def inherit(self, module: Module) -> Head | None:
+    async def inherit(self, unit: Unit) -> Head | None:
         """The same, in the first look at what an earlier process has left. Also raises ReleaseFailed."""
-        return await self._releases.migrate_records(*self.identity(module)) or await self._find_elsewhere(module)
+        return await self._releases.migrate_records(*self.identity(unit)) or await self._find_elsewhere(unit)
 
-    async def _find_elsewhere(self, module: Module) -> Head | None:
+    async def _find_elsewhere(self, unit: Unit) -> Head | None:
         """One that is known is looked up again: it may have been deleted. Units that start together share one list."""
         async with self._listing:
-            if self._strays is None or module.name in self._strays:
+            if self._strays is None or unit.name in self._strays:
                 self._strays = await self._list_strays()
-            stray = self._strays.get(module.name)
-        head = stray or await self._releases.read_head(module.name, self._usual)
-        return head if head and head.owned and head.namespace != self.identity(module).namespace else None
+            stray = self._strays.get(unit.name)
+        head = stray or await self._releases.read_head(unit.name, self._usual)
+        return head if head and head.owned and head.namespace != self.identity(unit).namespace else None
 
     async def _list_strays(self) -> Mapping[str, Head]:
         """Our releases in other namespaces; none without the right to list all records."""
@@ -71,7 +72,7 @@ class ReleaseLocator:
 class _Settled(NamedTuple):
     """A release at rest, with its objects unless they have to be read, and the options with which it was written."""
 
-    module: Module
+    unit: Unit
     head: Head
     objects: tuple[JSON, ...] | None
     options: ReleaseOptions
@@ -87,29 +88,27 @@ class DriftTracker:
         self._heads: dict[str, Head] = {}
         self._settled: asyncio.Queue[_Settled] = asyncio.Queue()
 
-    def track(
-        self, module: Module, head: Head, options: ReleaseOptions, objects: tuple[JSON, ...] | None = None
-    ) -> None:
-        """A module's release is at rest: watch it soon. `options` are those with which its objects are written."""
+    def track(self, unit: Unit, head: Head, options: ReleaseOptions, objects: tuple[JSON, ...] | None = None) -> None:
+        """A unit's release is at rest: watch it soon. `options` are those with which its objects are written."""
         if head.unmanaged:
-            self.forget(module)
+            self.forget(unit)
         elif self._heads.get(head.name) != head:
             self._heads[head.name] = head
-            self._settled.put_nowait(_Settled(module, head, objects, options))
+            self._settled.put_nowait(_Settled(unit, head, objects, options))
 
     def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
         self._drift.pause(identity)
         self._heads.pop(identity.name, None)
 
-    def forget(self, module: Module) -> None:
+    def forget(self, unit: Unit) -> None:
         """Its objects do not matter any more."""
-        if head := self._heads.pop(module.name, None):
+        if head := self._heads.pop(unit.name, None):
             self._drift.forget(_identity(head))
 
-    def tracks(self, module: Module) -> bool:
+    def tracks(self, unit: Unit) -> bool:
         """Are its objects watched?"""
-        return module.name in self._heads and module.traits.drift != "off"
+        return unit.name in self._heads and unit.drift != "off"
 
     async def keep(self) -> None:
         """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch
@@ -138,14 +137,14 @@ class DriftTracker:
         try:
             return await self._releases.read_manifest(settled.head)
         except (KubeError, ReleaseFailed) as error:
-            _log.debug("objects cannot be watched yet", module=settled.module.name, error=str(error))
+            _log.debug("objects cannot be watched yet", **settled.unit.fields, error=str(error))
             return None
 
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
-        module, head, options = settled.module, settled.head, settled.options
-        if self._heads.get(module.name) is head:  # else it was written or deleted meanwhile
-            sent = [with_marks(obj, options.marks) for obj in objects] if options.of_addon else objects
-            self._drift.track(_identity(head), sent, module.traits.drift, options.respect_ignore)
+        unit, head, options = settled.unit, settled.head, settled.options
+        if self._heads.get(unit.name) is head:  # else it was written or deleted meanwhile
+            sent = [with_marks(obj, options.marks) for obj in objects]
+            self._drift.track(_identity(head), sent, unit.drift, options.respect_ignore)
 
 
 _NO_MODULES = "there is no modules directory"
@@ -180,7 +179,7 @@ class Leftovers:
         if self._looked:
             return True
         try:
-            heads = [await self._locator.inherit(state.module) for state in self._states]
+            heads = [await self._locator.inherit(state.unit) for state in self._states]
         except (KubeError, ReleaseFailed) as error:
             _purge_log.error("releases of an earlier process cannot be looked up", error=str(error))
             return False
@@ -212,7 +211,7 @@ class Leftovers:
     def _is_without_module(self, head: Head) -> bool:
         """Is it ours, and that of no module? Releases of addons are never looked at here, also if no addon is offered:
         their instances decide."""
-        known = head.name in self._ignored or any(head.name == state.module.name for state in self._states)
+        known = head.name in self._ignored or any(head.name == state.name for state in self._states)
         return head.owned and not head.addon and not known
 
     def _doubts(self) -> Iterator[str]:
@@ -222,7 +221,7 @@ class Leftovers:
             yield "a directory has a name that no module can have"
         if not self._looked:
             yield "the releases could not be listed"
-        if names := [state.module.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
+        if names := [state.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
             yield f"undecided: {', '.join(names)}"
 
     def _put_off(self, doubt: str) -> None:

@@ -4,39 +4,35 @@ A step is done once; a retry continues with the step that failed. Requests and a
 """
 
 from hookrunner import log
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_runner import UnitParts
 from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
-from hookrunner.values.section_store import SectionStore
 
 _log = log.get("module-delete")
 
 
 class UnitRemover:
-    """Deletes a module: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
+    """Deletes a unit: webhooks, delete hooks, release, watches, hooks, values in memory, in this order."""
 
-    def __init__(
-        self, hooks: UnitHooks, webhooks: ModuleWebhooks, releases: ReleaseReconciler, store: SectionStore
-    ) -> None:
-        self._hooks = hooks
-        self._webhooks = webhooks
-        self._releases = releases
-        self._store = store
+    def __init__(self, parts: UnitParts) -> None:
+        self._hooks = parts.hooks
+        self._webhooks = parts.webhooks
+        self._releases = parts.releases
+        self._store = parts.store
 
     async def run(self, state: UnitState) -> None:
         """Delete it. Raises what prevents that; the next attempt continues with the step that failed, and no delete
-        hook runs twice. A hook that cannot even say what it wants keeps no module alive."""
+        hook runs twice. A hook that cannot even say what it wants keeps no unit alive."""
         try:
             await self._hooks.load(state)
         except BadHookConfig as error:
-            _log.error("deleting the module without its hooks", module=state.module.name, error=str(error))
+            _log.error("deleting the unit without its hooks", **state.unit.fields, error=str(error))
         await self._webhooks.withdraw(state, "admission")  # else they may refuse the deletion of the module's objects
         # It may have been turned off before it came so far, or while no process ran.
         await self._hooks.listen(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)
-        if state.module.chart and await self._releases.head(state):
+        if state.unit.installs and await self._releases.head(state):
             await self._recall_values(state)
             await self._hooks.run_once(state, BindingType.BEFORE_DELETE_HELM)
             await self._releases.uninstall(state)
@@ -44,12 +40,12 @@ class UnitRemover:
         await self._webhooks.withdraw(state, "conversion")
         state.reach(Phase.HOOKS_DISABLED)
         self._hooks.forget(state)
-        self._store.forget(state.module.section)
+        self._store.forget(state.unit.section)
         state.remove()
 
     async def _recall_values(self, state: UnitState) -> None:
         """Let its hooks see the values of its release, if it last ran in an earlier process."""
-        if self._store.is_held(state.module.section):
+        if self._store.is_held(state.unit.section):
             return
         if values := await self._releases.last_values(state):
-            self._store.hold_recorded(state.module.section, values)
+            self._store.hold_recorded(state.unit.section, values)

@@ -3,15 +3,19 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
+from hookrunner.convergence.plan import Plan, Planners
+from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import KINDS, ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
 from hookrunner.releases.crds import Crds
@@ -21,6 +25,16 @@ MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
 
 _run_log = log.get("module-run")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitParts:
+    """What runs and deletions of units work with."""
+
+    hooks: UnitHooks
+    webhooks: ModuleWebhooks
+    releases: ReleaseReconciler
+    store: SectionStore
 
 
 class UnitDefinitions:
@@ -40,7 +54,7 @@ class UnitDefinitions:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
         if state.has_definitions:
             return
-        definitions = await asyncio.to_thread(read_crds, state.module.directory, self._skipped)
+        definitions = await asyncio.to_thread(read_crds, state.unit.directory, self._skipped)
         kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
         if definitions:
             self._capabilities.forget()
@@ -48,51 +62,46 @@ class UnitDefinitions:
 
 
 class UnitRunner:
-    """Brings a module to ready: its hooks, what they listen to, its release."""
+    """Brings a unit to ready: its plan, its hooks, what they listen to, its release."""
 
-    def __init__(
-        self,
-        hooks: UnitHooks,
-        webhooks: ModuleWebhooks,
-        definitions: UnitDefinitions,
-        releases: ReleaseReconciler,
-        store: SectionStore,
-    ) -> None:
-        self._hooks = hooks
-        self._webhooks = webhooks
+    def __init__(self, parts: UnitParts, definitions: UnitDefinitions, planners: Planners, metrics: Metrics) -> None:
+        self._hooks = parts.hooks
+        self._webhooks = parts.webhooks
+        self._releases = parts.releases
+        self._store = parts.store
         self._definitions = definitions
-        self._releases = releases
-        self._store = store
+        self._planners = planners
+        self._metrics = metrics
         self._repeats = Counter[str]()
-        self._steps: dict[Phase, Callable[[UnitState], Awaitable[Phase]]] = {
+        self._first_steps: dict[Phase, Callable[[UnitState], Awaitable[Phase]]] = {
             Phase.STARTUP: self._start,
             Phase.ON_STARTUP_DONE: self._listen,
             Phase.QUEUE_SYNCHRONIZATION_TASKS: self._synchronize,
             Phase.WAIT_FOR_SYNCHRONIZATION: self._wait,
             Phase.ENABLE_SCHEDULE_BINDINGS: self._arm_schedules,
-            Phase.CAN_RUN_HELM: self._release,
         }
 
     async def run(self, state: UnitState) -> None:
-        """Bring the module to ready. Raises the HookrunnerError that prevents it; MissingSnapshot while the values are
+        """Bring the unit to ready. Raises the HookrunnerError that prevents it; MissingSnapshot while the values are
         not known. Modules are undecided then, but instances of addons run, and read global values."""
         if self._store.unread:
-            raise MissingSnapshot(f"{state.module.name}: waiting for the values: {self._store.unread}")
-        if state.blueprint:
-            await state.blueprint.prepare()
+            raise MissingSnapshot(f"{state.name}: waiting for the values: {self._store.unread}")
+        plan = await self._planners.of(state).plan(state)
         state.keep()
-        self._store.begin_run(state.module.section)
+        self._store.begin_run(state.unit.section)
         if state.phase is Phase.READY:
             # They are disarmed if it was about to be deleted and was turned on again.
             self._hooks.arm_schedules(state)
             state.reach(Phase.CAN_RUN_HELM)
+        while first_step := self._first_steps.get(state.phase):
+            state.reach(await first_step(state))
         while state.phase is not Phase.READY:
-            state.reach(await self._steps[state.phase](state))
+            state.reach(await self._release(state, plan))
         state.become_ready()
 
     def forget(self, state: UnitState) -> None:
         """Drop what is remembered of a unit that will not come back."""
-        self._repeats.pop(state.module.name, None)
+        self._repeats.pop(state.name, None)
 
     async def _start(self, state: UnitState) -> Phase:
         self._hooks.compiled.check(state)
@@ -117,23 +126,23 @@ class UnitRunner:
         self._hooks.arm_schedules(state)
         return Phase.CAN_RUN_HELM
 
-    async def _release(self, state: UnitState) -> Phase:
+    async def _release(self, state: UnitState, plan: Plan) -> Phase:
         """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
         once more. What others change meanwhile comes with another request, whose run looks again."""
         await self._definitions.apply(state)
         for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
             await self._webhooks.register(state, kind)
-        with state.time_step("hooks"):
+        with self._metrics.time_addon_step(state.unit.labels, "hooks"):
             await self._hooks.run(state, BindingType.BEFORE_HELM)
-        if state.module.chart:
-            await self._releases.reconcile(state)
-        before = self._store.document(state.module.section)
+        if state.unit.installs:
+            await self._releases.reconcile(state, plan)
+        before = self._store.document(state.unit.section)
         await self._hooks.run(state, BindingType.AFTER_HELM)
-        if self._store.document(state.module.section) == before or state.requested != state.begun:
-            self._repeats.pop(state.module.name, None)
+        if self._store.document(state.unit.section) == before or state.requested != state.begun:
+            self._repeats.pop(state.name, None)
             return Phase.READY
-        self._count_repeat(state.module.name)
-        _run_log.info("afterHelm hooks changed values, running once more", module=state.module.name)
+        self._count_repeat(state.name)
+        _run_log.info("afterHelm hooks changed values, running once more", **state.unit.fields)
         return Phase.CAN_RUN_HELM
 
     def _count_repeat(self, name: str) -> None:

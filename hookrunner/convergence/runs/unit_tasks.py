@@ -11,8 +11,8 @@ from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitRunner
-from hookrunner.convergence.unit_state import UnitState, UnitStates
-from hookrunner.engine.run_gate import MissingSnapshot
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
 from hookrunner.metrics.names import Metrics
@@ -20,13 +20,11 @@ from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
 from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, UnitTask, own_queue
 
-_STAYS = "; what was taken over stays when the instance is deleted, unless its spec.deletionPolicy is Delete"
-
 _log = log.get("modules")
 
 
 class UnitTasks:
-    """Runs and deletes modules. A failure sets the module aside, with a back-off, and lets its hooks go on. `now` gives
+    """Runs and deletes units. A failure sets the unit aside, with a back-off, and lets its hooks go on. `now` gives
     the monotonic seconds in which patience is measured."""
 
     def __init__(
@@ -59,52 +57,52 @@ class UnitTasks:
         self._metrics.convergence_total.inc(self._activation)
 
     def request(self, state: UnitState, cause: str) -> None:
-        """Run a module: once more if it runs now, and at once if it waits for its next attempt."""
+        """Run a unit: once more if it runs now, and at once if it waits for its next attempt."""
         state.request(self.now())
-        self._enqueue(UnitTask("ModuleRun", state.module.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.name, cause, self._activation))
 
     async def request_adoption(self, state: UnitState) -> None:
-        """Run a module once with the right to take over objects; returns when that run has succeeded or failed."""
+        """Run a unit once with the right to take over objects; returns when that run has succeeded or failed."""
         state.request_adoption(self.now())
-        self._enqueue(UnitTask("ModuleRun", state.module.name, "Adopt", self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.name, "Adopt", self._activation))
         while state.adopting:
             await self._states.changed.next()
 
     def request_deletion(self, state: UnitState, cause: str) -> None:
-        """Delete a module; why it could not run does not matter any more."""
+        """Delete a unit; why it could not run does not matter any more."""
         state.request_deletion(self.now())
-        self._enqueue(UnitTask("ModuleDelete", state.module.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleDelete", state.name, cause, self._activation))
 
     def retry_now(self, name: str) -> None:
-        """End a module's back-off: what it failed for may be repaired."""
+        """End a unit's back-off: what it failed for may be repaired."""
         self._queues[own_queue(name)].hurry(("", name))
 
     async def carry_out(self, order: UnitTask) -> Outcome:
         """One attempt."""
-        state = self._states[order.module]
-        with log.bound(module=order.module, task=order.name, cause=order.cause):
+        state = self._states[order.unit]
+        with log.bound(**state.unit.fields, task=order.name, cause=order.cause):
             if not _is_wanted(state, order):
                 state.drop_requests()
             elif state.turn or order.deletes:
                 return await self._attempt(state, order)
             else:  # it waits for its turn, which brings another task
                 state.postpone()
-            self._states.note(order.module)
+            self._states.note(order.unit)
             return Done()
 
     async def _attempt(self, state: UnitState, order: UnitTask) -> Outcome:
         began, failed_before = self.now(), state.parked
         state.begin(began, order.activation)
         try:
-            await self._take_steps(state, order)
+            await (self._remover if order.deletes else self._runner).run(state)
         except RunBlocked as error:
-            return self._block(state, order, str(error))
+            return self._block(state, error)
         except RunPostponed as error:
-            return self._put_off(state, order, str(error))
+            return self._put_off(state, order, error)
         except HookrunnerError as error:
-            return self._fail(state, order, str(error), lacks_snapshot=isinstance(error, MissingSnapshot))
+            return self._fail(state, order, str(error), error)
         except Exception as error:
-            self._fail(state, order, internal(error))
+            self._fail(state, order, internal(error), error)
             raise
         else:
             state.succeed(self.now())
@@ -113,98 +111,86 @@ class UnitTasks:
             return Done()
         finally:
             if not order.deletes:
-                self._metrics.module_run_seconds.observe(self.now() - began, order.module, state.activation)
+                self._metrics.module_run_seconds.observe(self.now() - began, order.unit, state.activation)
             state.end_attempt(self.now())
             self._publish_objects(state)
-            self._states.note(order.module)
-
-    async def _take_steps(self, state: UnitState, order: UnitTask) -> None:
-        try:
-            await (self._remover if order.deletes else self._runner).run(state)
-        except Exception as error:
-            if state.blueprint:
-                state.blueprint.explain(error)
-            raise
+            self._states.note(order.unit)
 
     def _publish_objects(self, state: UnitState) -> None:
         """Tell users of objects that were not made by its release, or have left it and stay."""
-        if state.adopted:
-            word, hint = ("Adopted", _STAYS) if state.module.addon else ("ObjectsAdopted", "")
-            message = f"taken over: {some([*map(str, state.adopted)])}{hint}"
-            self._states.notices.publish(Notice(state.module.name, word, message, bad=False))
-        if state.kept:
-            message = some([*map(str, state.kept)])
-            self._states.notices.publish(Notice(state.module.name, "Kept", message, bad=False))
+        release, kind = state.release, state.unit.kind
+        if release.adopted:
+            message = f"taken over: {some([*map(str, release.adopted)])}{kind.adoption_hint}"
+            self._publish(state, kind.adopted, message, bad=False)
+        if release.kept:
+            self._publish(state, "Kept", some([*map(str, release.kept)]), bad=False)
 
-    def _block(self, state: UnitState, order: UnitTask, reason: str) -> Outcome:
+    def _publish(self, state: UnitState, reason: str, message: str, bad: bool = True) -> None:
+        """Publish what its kind has an Event for."""
+        if reason:
+            self._states.notices.publish(Notice(state.name, reason, message, bad))
+
+    def _block(self, state: UnitState, error: RunBlocked) -> Outcome:
         """What it waits for brings another request."""
-        state.fail(reason)
-        _log.info("unit waits until its inputs change", reason=reason)
-        return Dropped(reason)
+        state.fail(str(error), error)
+        _log.info("unit waits until its inputs change", reason=str(error))
+        return Dropped(str(error))
 
-    def _put_off(self, state: UnitState, order: UnitTask, reason: str) -> Outcome:
+    def _put_off(self, state: UnitState, order: UnitTask, error: RunPostponed) -> Outcome:
         """What it waits for may come by itself: another attempt follows, which is no news if it ends like this one. It
         needs no back-off if it was requested meanwhile: something has changed since this attempt looked."""
+        reason = str(error)
         if not _is_wanted(state, order):
             return Dropped(reason)
         _log.log("debug" if state.error == reason else "info", "unit waits", reason=reason)
-        state.fail(reason)
+        state.fail(reason, error)
         return Dropped(reason) if state.requested > state.begun else Failed(reason, park=True)
 
-    def _fail(self, state: UnitState, order: UnitTask, reason: str, lacks_snapshot: bool = False) -> Outcome:
+    def _fail(self, state: UnitState, order: UnitTask, reason: str, error: Exception) -> Outcome:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
-        counter.inc(order.module)
+        counter.inc(order.unit)
         if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
-            _log.warn("module failed in a task that is no longer wanted", error=reason)
+            _log.warn("unit failed in a task that is no longer wanted", error=reason)
             return Dropped(reason)
         is_outdated = _is_outdated(state, order)
-        state.fail(reason, lacks_snapshot)
-        self._publish_failure(state, order, reason)
+        state.fail(reason, error)
+        kind = state.unit.kind
+        self._publish(state, kind.deletion_failed if order.deletes else kind.failed, reason)
         if is_outdated:
-            _log.warn("module failed and was changed meanwhile, trying at once", error=reason)
+            _log.warn("unit failed and was changed meanwhile, trying at once", error=reason)
             return Dropped(reason)
-        _log.error("module failed, will retry after a delay; other modules go on", error=reason)
+        _log.error("unit failed, will retry after a delay; other units go on", error=reason)
         return Failed(reason, park=True)
-
-    def _publish_failure(self, state: UnitState, order: UnitTask, reason: str) -> None:
-        """Of an instance's run the phase of its status says more, and is an Event."""
-        if not state.module.addon:
-            self._states.notices.publish(Notice(order.module, "ModuleFailed", reason))
-        elif order.deletes:
-            self._states.notices.publish(Notice(order.module, "DeleteFailed", reason))
 
     def _retry_others(self, state: UnitState) -> None:
         """Units that were set aside meanwhile may have failed for want of just this module. Those that require an
         instance wait at a gate; there may be hundreds that work again at the same time, each after its own gate."""
-        _log.info("module works again")
-        if state.module.addon:
-            return
-        message = f"{state.module.name} works again"
-        self._states.notices.publish(Notice(state.module.name, "ModuleHealed", message, bad=False))
-        for other in self._states.units:
-            if other is not state and other.parked:
-                self.retry_now(other.module.name)
+        _log.info("unit works again")
+        if reason := state.unit.kind.works_again:
+            self._publish(state, reason, f"{state.name} works again", bad=False)
+            for other in self._states.units:
+                if other is not state and other.parked:
+                    self.retry_now(other.name)
 
     def _enqueue(self, order: UnitTask) -> None:
-        """Add a task to the module's queue, unless the last one there does the same. A run that has begun does not: it
+        """Add a task to the unit's queue, unless the last one there does the same. A run that has begun does not: it
         may have read what is outdated now. A deletion that has begun does."""
         queue = self._queues[order.queue]
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
         if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
             self._queues.enqueue(order)
-        queue.hurry(("", order.module))
+        queue.hurry(("", order.unit))
 
 
 def _is_outdated(state: UnitState, order: UnitTask) -> bool:
-    """Was another run of an instance requested during its first attempt that fails? A corrected spec takes effect at
-    once. Only the first: a run that causes its own next one would have no back-off."""
-    return not (order.deletes or state.parked) and state.blueprint is not None and state.requested > state.begun
+    """Was another run requested during its first attempt that fails? A corrected spec takes effect at once. Only the
+    first: a run that causes its own next one would have no back-off."""
+    is_first = not (order.deletes or state.parked)
+    return is_first and state.unit.kind.corrects_at_once and state.requested > state.begun
 
 
 def _is_wanted(state: UnitState, order: UnitTask) -> bool:
-    """Is there still something to do? A task may come too late: the module was switched on or off while it waited, or
+    """Is there still something to do? A task may come too late: the unit was switched on or off while it waited, or
     another task has deleted it."""
-    if order.deletes:
-        return state.decision.choice is Choice.OFF and state.live
-    return state.decision.choice is Choice.ON
+    return (state.choice is Choice.OFF and state.live) if order.deletes else state.on

@@ -79,13 +79,13 @@ class InstanceViews:
     def rows(self) -> Sequence[InstanceDump]:
         """All instances, by addon, namespace and name."""
         reported = {known.instance.unit: known for known in self._sources.reported}
-        lives = sorted(self._sources.registry.live, key=lambda live: live.blueprint.instance.labels)
+        lives = sorted(self._sources.registry.live, key=lambda live: live.instance.labels)
         rows = ((live.addon, _row(live, reported.get(live.unit))) for live in lives)
         return [replace(row, unseen_since=self._sources.sight.lost_since(addon.name)) for addon, row in rows]
 
     def units(self, addon: str, name: str) -> Mapping[str, str]:
         """The units of the instances with this name, by namespace."""
-        instances = (live.blueprint.instance for live in self._sources.registry.live if live.addon.name == addon)
+        instances = (live.instance for live in self._sources.registry.live if live.addon.name == addon)
         return {instance.namespace: instance.unit for instance in instances if instance.name == name}
 
     async def revisions(self, section: str) -> Sequence[RevisionDump]:
@@ -99,7 +99,7 @@ class InstanceViews:
         known = self._sources.reported.find(section)
         if known is None or known.facts is None or known.facts.objects is None:
             why = known.state.message if known and not known.state.revision else "hookrunner has not seen them yet"
-            raise RenderFailed(f"{_name(self._live(section).blueprint.instance)} has no known objects: {why}")
+            raise RenderFailed(f"{_name(self._live(section).instance)} has no known objects: {why}")
         return [ObjectDump(report.name, report.status, report.message) for report in known.facts.objects]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
@@ -140,7 +140,7 @@ class InstanceViews:
 
     async def rollback(self, section: str, revision: int | None) -> str:
         """Bring an earlier revision back and pin it. Raises ReleaseFailed, RenderFailed, KubeError."""
-        instance = self._live(section).blueprint.instance
+        instance = self._live(section).instance
         if instance.is_deleting or instance.fields.suspend:
             why = "it is being deleted" if instance.is_deleting else "it is suspended; set spec.suspend to false first"
             raise ReleaseFailed(f"{_name(instance)} is not rolled back: {why}")
@@ -153,16 +153,16 @@ class InstanceViews:
         return live
 
     def _require_values(self, section: str) -> None:
-        blueprint = self._live(section).blueprint
-        if blueprint.prepared is None:
-            why = blueprint.obstacle.message if blueprint.obstacle else "its first run has not begun"
-            raise RenderFailed(f"{_name(blueprint.instance)} has no values yet: {why}")
+        live = self._live(section)
+        if live.planner.prepared is None:
+            why = live.obstacle.message if live.obstacle else "its first run has not begun"
+            raise RenderFailed(f"{_name(live.instance)} has no values yet: {why}")
 
     def _require_package(self, section: str) -> None:
         self._require_values(section)
-        blueprint = self._live(section).blueprint
-        if (obstacle := blueprint.obstacle) and obstacle.phase in _GATES and obstacle.reason != _OWNED:
-            raise RenderFailed(f"{_name(blueprint.instance)}: {obstacle.phase} ({obstacle.reason}): {obstacle.message}")
+        live = self._live(section)
+        if (obstacle := live.obstacle) and obstacle.phase in _GATES and obstacle.reason != _OWNED:
+            raise RenderFailed(f"{_name(live.instance)}: {obstacle.phase} ({obstacle.reason}): {obstacle.message}")
 
 
 def _name(instance: Instance) -> str:
@@ -172,7 +172,7 @@ def _name(instance: Instance) -> str:
 
 def _row(live: LiveUnit, known: ReportedInstance | None) -> InstanceDump:
     """`known` is None for an instance that was seen just now."""
-    instance = live.blueprint.instance
+    instance = live.instance
     state = known.state if known else ReportedState()
     return InstanceDump(
         addon=instance.addon,
@@ -188,7 +188,7 @@ def _row(live: LiveUnit, known: ReportedInstance | None) -> InstanceDump:
         healthy=state.is_current,
         available=state.available,
         revision=state.revision,
-        pinned=live.state.pinned,
+        pinned=live.state.release.is_pinned,
         created=_created(instance),
         objects={str(status): number for status, number in known.objects.items()} if known else {},
     )

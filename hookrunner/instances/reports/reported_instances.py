@@ -18,14 +18,14 @@ from hookrunner.instances.reports.instance_news import (
     state_of_status,
 )
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts
 from hookrunner.model.addons import Instance
 
 
 @dataclass(eq=False, slots=True)
 class ReportedInstance:
     """An instance and its state. `objects` says how many of its objects have each status, `behind_since` since when
-    (seconds of a monotonic clock) it is not Current, None while it is."""
+    (seconds of a monotonic clock) it is not Current, None while it is. `failure` was counted last."""
 
     instance: Instance
     state: ReportedState
@@ -33,6 +33,7 @@ class ReportedInstance:
     behind_since: float | None
     objects: Mapping[str, int] = field(default_factory=dict)
     facts: InstanceFacts | None = None
+    failure: Exception | None = None
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -93,6 +94,12 @@ class ReportedInstances:
         for notice in news_of(instance.unit, known.announced, state):
             self._notices.publish(notice)
         known.replace(facts, state, self._clock())
+
+    def count_failure(self, known: ReportedInstance, failure: Exception | None, obstacle: AddonObstacle | None) -> None:
+        """Count an attempt that has failed, once; one that waits as its user asks has not."""
+        is_new, known.failure = failure is not known.failure, failure
+        if is_new and obstacle and obstacle.phase not in (AddonPhase.PENDING, AddonPhase.SUSPENDED):
+            self._metrics.addon_run_errors.inc(*known.labels, obstacle.reason)
 
     def forget(self, unit: str) -> None:
         """The instance is gone, or left to its user."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import ModuleState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -78,7 +79,7 @@ async def look_around(views: GateViews, addon: Addon) -> GateWorld:
     problems = await asyncio.gather(*(_problem_of(views, wanted) for wanted in required))
     installed = await views.read_releases() if rivals(addon, addons) else ()
     candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]
-    wanted_modules = (views.states.get(name) for name, _ in addon.requires.modules)
+    wanted_modules = (views.states.find_module(name) for name, _ in addon.requires.modules)
     return GateWorld(
         kubernetes=served.kube_version,
         namespaces=views.namespaces,
@@ -87,14 +88,14 @@ async def look_around(views: GateViews, addon: Addon) -> GateWorld:
         addons=addons,
         ready_addons={name for name, cache in seen.items() if any(_is_ready(views, each) for each in cache)},
         kinds=frozenset(served.api_versions),
-        modules={state.module.name: required_module(state) for state in wanted_modules if state and state.on},
+        modules={state.name: required_module(state) for state in wanted_modules if state and state.on},
         objects=dict(zip(required, problems, strict=True)),
         cyclic=cyclic_addons(addons),
         hidden={name: cache.obstacle or "not listed yet" for name, cache in seen.items() if not cache.is_listed},
     )
 
 
-def required_module(state: UnitState) -> RequiredModule:
+def required_module(state: ModuleState) -> RequiredModule:
     """A module as gates see it."""
     return RequiredModule(state.ready and state.last_success > 0, state.module.traits.version)
 

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
@@ -37,11 +37,11 @@ class RequirementWatch:
     async def follow_modules(self) -> None:
         """Wake instances when a module that they wait for becomes ready, or another version of it does."""
         feed = self._states.unit_changes.subscribe()
-        known = {state.module.name: required_module(state) for state in self._states}
+        known = {state.name: required_module(state) for state in self._states}
         while True:
             for name in await feed.next_batch():
-                state = self._states.get(name)
-                if state is None or state.module.addon or known[name] == (now := required_module(state)):
+                state = self._states.find_module(name)
+                if state is None or known[name] == (now := required_module(state)):
                     continue
                 known[name] = now
                 addons = self._registry.addons.values()

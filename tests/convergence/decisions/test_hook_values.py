@@ -12,7 +12,7 @@ from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values.section_store import SectionStore
 from hookrunner.waits import Notifier
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE, FakeSubject
 from tests.convergence.site import NO_SCHEMAS
 
 DNS = INSTANCE.name
@@ -50,22 +50,22 @@ def values(config: ConfigObject | None = None) -> HookValues:
     return HookValues(store, config or NoConfig(), {"my-module": "myModule"})
 
 
-def test_hook_of_an_instance_is_given_what_its_blueprint_says() -> None:
+def test_hook_of_an_instance_is_given_what_its_subject_says() -> None:
     known = values()
-    known.add(DNS, FakeBlueprint())
+    known.add(DNS, FakeSubject())
     assert known.files(DNS).instance == InstanceInput(b"{}")
     assert known.files("my-module").instance is None
 
 
-def test_report_reaches_the_blueprint_of_its_instance_until_that_is_gone() -> None:
-    known, blueprint = values(), FakeBlueprint()
-    known.add(DNS, blueprint)
+def test_report_reaches_the_subject_of_its_unit_until_that_is_gone() -> None:
+    known, subject = values(), FakeSubject()
+    known.add(DNS, subject)
     known.report(DNS, "a.sh", (CONDITION,))
     known.report("my-module", "b.sh", (CONDITION,))
-    assert blueprint.reports == {"a.sh": (CONDITION,)}
+    assert subject.reports == {"a.sh": (CONDITION,)}
     known.remove(DNS)
     known.report(DNS, "a.sh", ())
-    assert blueprint.reports == {"a.sh": (CONDITION,)}
+    assert subject.reports == {"a.sh": (CONDITION,)}
     assert known.files(DNS).instance is None
 
 

@@ -11,7 +11,7 @@ import pytest
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Edit, Extenders, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import ScriptFailed
 from hookrunner.model.modules import GLOBAL, Choice, Module
 from hookrunner.model.releases import Capabilities
@@ -97,7 +97,7 @@ class World:
 
     @property
     def choices(self) -> str:
-        return " ".join(f"{state.module.name}:{state.decision.choice}" for state in self.states)
+        return " ".join(f"{state.name}:{state.decision.choice}" for state in self.states)
 
     async def reasons(self) -> list[str]:
         """Of all notices that were published; fails without any."""
@@ -169,9 +169,9 @@ async def test_a_module_whose_section_was_refused_from_the_start_is_undecided_fo
     assert world.choices == "a:undecided b:undecided c:off"
     assert world.decisions.failures == 1
     world.edit(**ON, a="n: more")
-    first = world.states["a"].decision.reason
+    first = world.states.module("a").decision.reason
     world.edit(**ON, a="n: [1]")
-    assert world.states["a"].decision.reason != first
+    assert world.states.module("a").decision.reason != first
     assert world.edit(**ON, a="n: 1").is_decisive
     await world.decisions.decide()
     assert world.choices == "a:on b:on c:off"
@@ -247,7 +247,7 @@ async def test_a_script_that_fails_leaves_its_module_undecided_and_is_worth_aski
 
 async def test_a_script_is_outdated_by_another_config_of_its_module_only(world: World) -> None:
     await world.start(cEnabled="true", c="x: 1")
-    state = world.states["c"]
+    state = world.states.module("c")
     assert not world.decisions.is_outdated(state)
     world.edit(cEnabled="true", c="x: 1", a="n: 1")
     assert not world.decisions.is_outdated(state)
@@ -298,7 +298,7 @@ async def test_a_flag_in_the_secret_overrides_the_one_in_the_config_map(world: W
     world.secret.write({"aEnabled": "false", "bEnabled": "true"})
     await world.start(aEnabled="true", bEnabled="false", cEnabled="true")
     assert world.choices == "a:off b:off c:on"
-    assert world.states["b"].decision.by == REQUIRES
+    assert world.states.module("b").decision.by == REQUIRES
 
 
 async def test_a_missing_configuration_is_reported_with_what_will_go(world: World) -> None:
@@ -353,7 +353,7 @@ async def test_decisions_are_reported_when_they_change(world: World) -> None:
     since = world.states["c"].since
     await world.decisions.decide()
     assert world.states["c"].since == since
-    assert world.states["c"].decision.choice is Choice.UNDECIDED
+    assert world.states.module("c").decision.choice is Choice.UNDECIDED
 
 
 async def test_large_sections_are_adopted_as_they_were_read_ahead(world: World) -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from hookrunner.background import Background
 from hookrunner.convergence.runs.hook_loading import HookPrefetch
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import Choice, Decision, Module
+from hookrunner.model.units import Unit
 
 MODULES = tuple(Module(name, name, weight, Path("/modules"), Path("/modules")) for weight, name in enumerate("abcdef"))
 
@@ -22,9 +23,9 @@ class Loads:
         self.asked: list[str] = []
         self.go = asyncio.Event()
 
-    async def __call__(self, module: Module) -> Catalog:
-        self.asked.append(module.name)
-        if module.name != "a":
+    async def __call__(self, unit: Unit) -> Catalog:
+        self.asked.append(unit.name)
+        if unit.name != "a":
             await self.go.wait()
         return Catalog(())
 
@@ -46,10 +47,10 @@ def states() -> UnitStates:
 
 
 async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Background, states: UnitStates) -> None:
-    states["c"].decide(Decision(Choice.OFF, "Static", ""))
+    states.module("c").decide(Decision(Choice.OFF, "Static", ""))
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
-    await ahead(MODULES[0])
+    await ahead(states["a"].unit)
     await asyncio.sleep(0)
     assert sorted(loads.asked) == ["a", "b", "d", "e"]
 
@@ -57,8 +58,8 @@ async def test_loading_a_module_prefetches_the_next_enabled_ones(background: Bac
 async def test_prefetched_hooks_are_not_loaded_again(background: Background, states: UnitStates) -> None:
     loads = Loads()
     ahead = HookPrefetch(loads, states, background)
-    await ahead(MODULES[0])
-    waiting = asyncio.create_task(ahead(MODULES[1]))
+    await ahead(states["a"].unit)
+    waiting = asyncio.create_task(ahead(states["b"].unit))
     await asyncio.sleep(0)
     assert not waiting.done()
     loads.go.set()
@@ -70,6 +71,6 @@ async def test_a_retry_loads_the_hooks_again(background: Background, states: Uni
     loads = Loads()
     loads.go.set()
     ahead = HookPrefetch(loads, states, background)
-    for module in (MODULES[0], MODULES[1], MODULES[1]):
-        await ahead(module)
+    for name in "abb":
+        await ahead(states[name].unit)
     assert loads.asked.count("b") == 2

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
@@ -48,13 +49,13 @@ class Hooks:
         self.ready: list[str] = []
 
     async def load(self, state: UnitState) -> None:
-        name = state.module.name
+        name = state.name
         if name in self.bad:
             raise BadHookConfig(name, ["no"])
         state.load_hooks([Hook(f"{name}/h", Path("/h"), self.config, name)])
 
     async def listen_for_reviews(self, state: UnitState) -> None:
-        self.ready.append(state.module.name)
+        self.ready.append(state.name)
 
     def forget(self, state: UnitState) -> None:
         state.forget_hooks()
@@ -167,7 +168,7 @@ async def test_earlier_registrations_are_answered_and_withdrawn_when_their_modul
     hooks = Hooks()
     standing = ["a admission", "b admission", "gone admission"]
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=standing)
-    states["b"].decide(Decision(Choice.OFF, "", ""))
+    states.module("b").decide(Decision(Choice.OFF, "", ""))
     await webhooks.resume()
     assert (hooks.ready, states["a"].live) == (["a"], True)
     assert cluster.there == {"a admission", "gone admission"}, "of b it is certain"
@@ -182,8 +183,8 @@ async def test_registrations_in_doubt_stay(doubt: str) -> None:
     hooks = Hooks(bad=["a"] if doubt == "bad hook" else [])
     webhooks, states, cluster = put_together("a", "b", hooks=hooks, standing=["a admission", "b admission"])
     if doubt == "undecided":
-        states["a"].decide(Decision(Choice.UNDECIDED, "", ""))
-    states["b"].decide(Decision(Choice.OFF, "", ""))
+        states.module("a").decide(Decision(Choice.UNDECIDED, "", ""))
+    states.module("b").decide(Decision(Choice.OFF, "", ""))
     await webhooks.resume()
     assert cluster.there == {"a admission"}
 

@@ -1,12 +1,11 @@
-"""A unit that brings its blueprint: its release is made from that."""
+"""A unit that brings its planner: its release is made from that one's plans."""
 
 from pathlib import Path
 
 import pytest
 
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.model.releases import Head
-from tests.convergence.planners import INSTANCE, OBJECT, FakeBlueprint
+from tests.convergence.planners import INSTANCE, OBJECT, FakePlanner
 from tests.convergence.runs.test_release_reconciler import World
 from tests.convergence.site import NO_SCHEMAS
 
@@ -20,29 +19,29 @@ def world(tmp_path: Path) -> World:
     return world
 
 
-async def test_release_is_made_from_the_blueprint_that_the_unit_brings(world: World) -> None:
-    blueprint = FakeBlueprint()
-    state = UnitState(INSTANCE, blueprint=blueprint)
+async def test_release_is_made_from_the_plan_of_the_unit(world: World) -> None:
+    planner = FakePlanner()
+    state = world.instance(planner)
     world.store.describe(INSTANCE.name, {"n": 1}, None)
-    await world.releases.reconcile(state)
+    await world.run(state)
     (desired,) = world.records.wanted
     assert (desired.name, desired.digest, desired.rendered.objects) == ("dns.default.x", "1", (OBJECT,))
     assert (desired.values, desired.options.timeout) == ({"global": {}, "dns": {"n": 1}}, 5.0)
     assert world.renders.orders == [], "the chart of a module is not looked at"
 
 
-async def test_digest_of_the_blueprint_says_whether_there_is_anything_to_do(world: World) -> None:
-    blueprint = FakeBlueprint()
-    state = UnitState(INSTANCE, blueprint=blueprint)
+async def test_digest_of_the_plan_says_whether_there_is_anything_to_do(world: World) -> None:
+    planner = FakePlanner()
+    state = world.instance(planner)
     for digest, rollouts in (("1", 1), ("1", 1), ("2", 2)):
-        blueprint.digest = digest
-        await world.releases.reconcile(state)
-        assert len(world.records.wanted) == blueprint.rendered == rollouts
+        planner.build.digest = digest
+        await world.run(state)
+        assert len(world.records.wanted) == planner.build.rendered == rollouts
 
 
 async def test_records_of_an_instance_name_its_unit_and_version(world: World) -> None:
-    await world.releases.reconcile(UnitState(INSTANCE, blueprint=FakeBlueprint(version="1.14.2")))
-    await world.releases.reconcile(world.module())
+    await world.run(world.instance(FakePlanner(version="1.14.2")))
+    await world.run(world.module())
     assert [(desired.addon, desired.version) for desired in world.records.wanted] == [
         (INSTANCE.name, "1.14.2"),
         ("", ""),
@@ -58,10 +57,10 @@ async def test_installed_addons_say_nothing_about_installed_modules(world: World
 
 
 async def test_unit_uninstalls_its_release_in_its_own_way(world: World) -> None:
-    blueprint = FakeBlueprint()
-    state = UnitState(INSTANCE, blueprint=blueprint)
+    planner = FakePlanner()
+    state = world.instance(planner)
     await world.releases.uninstall(state)
-    assert blueprint.uninstalled == [], "nothing is installed"
-    await world.releases.reconcile(state)
+    assert planner.uninstalled == [], "nothing is installed"
+    await world.run(state)
     await world.releases.uninstall(state)
-    assert (blueprint.uninstalled, [*world.records.latest]) == ([INSTANCE.name], [INSTANCE.name])
+    assert (planner.uninstalled, [*world.records.latest]) == ([INSTANCE.name], [INSTANCE.name])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from hookrunner.charts.renderer import Renderer
+from hookrunner.convergence.plan import Plan, Planners
+from hookrunner.convergence.runs.module_planner import ChartTools, ModulePlanner
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.unit_state import UnitState
-from hookrunner.errors import ReleaseFailed
+from hookrunner.convergence.unit_state import ModuleState, UnitState
+from hookrunner.errors import ReleaseFailed, RunBlocked
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
@@ -31,7 +34,8 @@ from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from kubetypes.json_values import JSON
+from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
 from tests.convergence.site import NO_SCHEMAS
 
 pytestmark = pytest.mark.looptime
@@ -70,6 +74,8 @@ class Records(Releases):
         self.adopted: tuple[Adoption, ...] = ()
         self.kept: tuple[KeptObject, ...] = ()
         self.takes, self.fails = 0.0, ""
+        self.error: ReleaseFailed | None = None
+        self.restored: list[int] = []
         self.at_once = self.most_at_once = 0
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
@@ -88,8 +94,8 @@ class Records(Releases):
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(self.takes)
         self.at_once -= 1
-        if self.fails:
-            raise ReleaseFailed(self.fails)
+        if error := self.error or (ReleaseFailed(self.fails) if self.fails else None):
+            raise error
         revision = self.latest[wanted.name].revision + 1 if wanted.name in self.latest else 1
         unmanaged = wanted.options.unmanaged
         head = Head(wanted.name, wanted.namespace, revision, "deployed", wanted.digest, True, unmanaged)
@@ -98,6 +104,12 @@ class Records(Releases):
 
     async def rollback(self, name: str, namespace: str, revision: int | None, digest: str, options: Any = None) -> Head:
         self.latest[name] = replace(self.latest[name], revision=9, digest=digest, note="pinned")
+        return self.latest[name]
+
+    async def restore_healthy(self, name: str, namespace: str, revision: int, digest: str, options: Any) -> Head:
+        self.restored.append(revision)
+        head = self.latest[name]
+        self.latest[name] = replace(head, revision=head.revision + 1, digest=digest, note="rolled-back")
         return self.latest[name]
 
     def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
@@ -169,23 +181,51 @@ class World:
 
     def __post_init__(self) -> None:
         helm = Helm(self.renders, self.records, self.drift, self.served, "default")
-        settings = ModulesSettings(concurrency=2)
-        self.releases = ReleaseReconciler(settings, helm, self.store, self.metrics, self.maintained.__contains__)
+        self._settings = ModulesSettings(concurrency=2)
+        self._tools = ChartTools(self.renders, self.store, self.served, "default")
+        self.planners = Planners(self)
+        self.releases = ReleaseReconciler(helm, self.planners, self.store, self.metrics, 2)
+        self._modules: dict[str, Module] = {}
 
-    def module(self, name: str = "a", template: str = "{{ .Values.a }}", **traits: Any) -> UnitState:
+    async def plan(self, state: UnitState) -> Plan:
+        return self.present(state)
+
+    def present(self, state: UnitState) -> Plan:
+        """As the planner of modules plans, of which tests add some."""
+        return self._planner.present(state)
+
+    async def uninstall(self, state: UnitState, head: Head) -> None:
+        await self._planner.uninstall(state, head)
+
+    @property
+    def _planner(self) -> ModulePlanner:
+        modules, is_maintained = self._modules.values(), self.maintained.__contains__
+        return ModulePlanner(modules, self._settings, self._tools, self.records, is_maintained)
+
+    def instance(self, planner: FakePlanner) -> UnitState:
+        """An instance of an addon with this planner."""
+        self.planners.add(INSTANCE.name, planner)
+        return UnitState(INSTANCE)
+
+    def module(self, name: str = "a", template: str = "{{ .Values.a }}", **traits: Any) -> ModuleState:
         templates = self.directory / name / "templates"
         templates.mkdir(parents=True, exist_ok=True)
         (templates / "a.yaml").write_text(template)
         described = Module(name, name, 1, self.directory / name, self.directory, chart=True, traits=Traits(**traits))
-        return UnitState(described)
+        self._modules[name] = described
+        return ModuleState(described)
 
     def set(self, value: int) -> None:
         self.store.patch("a", [ValuesOperation("add", "/a", {"n": value})])
 
+    async def run(self, state: UnitState) -> None:
+        """As a run does it: the plan comes first."""
+        await self.releases.reconcile(state, await self.planners.of(state).plan(state))
+
     async def reconcile(self, state: UnitState) -> tuple[int, int]:
         """How many renders and rollouts that took."""
         before = len(self.renders.orders), len(self.records.wanted)
-        await self.releases.reconcile(state)
+        await self.run(state)
         return len(self.renders.orders) - before[0], len(self.records.wanted) - before[1]
 
 
@@ -200,7 +240,7 @@ async def test_the_same_digest_renders_nothing(world: World) -> None:
     assert await world.reconcile(state) == (0, 0)
     world.set(1)
     assert await world.reconcile(state) == (1, 1)
-    assert (state.revision, state.adopted) == (2, (ADOPTION, ADOPTION))
+    assert (state.release.revision, state.release.adopted) == (2, (ADOPTION, ADOPTION))
     assert [order.install for order in world.renders.orders] == [True, False]
 
 
@@ -209,7 +249,7 @@ async def test_what_a_rollback_leaves_behind_is_known_though_nothing_is_rolled_o
     await world.reconcile(state)
     world.records.kept = (KeptObject("default/ConfigMap/a", "it was taken over"),)
     assert await world.reconcile(state) == (0, 0)
-    assert [kept.object for kept in state.kept] == ["default/ConfigMap/a"]
+    assert [kept.object for kept in state.release.kept] == ["default/ConfigMap/a"]
 
 
 async def test_the_digest_is_that_of_the_record_also_in_another_process(world: World, tmp_path: Path) -> None:
@@ -261,7 +301,7 @@ async def test_a_maintained_release_is_labelled_once_and_then_left_alone(world: 
     assert "maintenance.deckhouse.io/no-resource-reconciliation" in world.renders.orders[-1].labels
     world.set(1)
     assert await world.reconcile(state) == (0, 0)
-    assert not world.releases.tracker.tracks(state.module)
+    assert not world.releases.tracker.tracks(state.unit)
     world.maintained.clear()
     assert await world.reconcile(state) == (1, 1)
 
@@ -269,7 +309,7 @@ async def test_a_maintained_release_is_labelled_once_and_then_left_alone(world: 
 async def test_a_release_does_not_move_to_another_namespace(world: World) -> None:
     await world.reconcile(world.module())
     with pytest.raises(ReleaseFailed, match="installed in default, and objects do not move along"):
-        await world.releases.reconcile(world.module(namespace="elsewhere"))
+        await world.run(world.module(namespace="elsewhere"))
 
 
 async def test_a_release_that_was_rolled_back_fails_until_something_changes(world: World) -> None:
@@ -277,7 +317,7 @@ async def test_a_release_that_was_rolled_back_fails_until_something_changes(worl
     await world.reconcile(state)
     world.records.latest["a"] = replace(world.records.latest["a"], note="rolled-back")
     with pytest.raises(ReleaseFailed, match="the last upgrade failed and was rolled back"):
-        await world.releases.reconcile(state)
+        await world.run(state)
     world.set(1)
     assert await world.reconcile(state) == (1, 1)
 
@@ -299,15 +339,15 @@ async def test_what_a_rollout_took_over_is_known_though_it_fails(world: World) -
     state = world.module()
     world.records.fails = "no"
     with pytest.raises(ReleaseFailed):
-        await world.releases.reconcile(state)
-    assert (state.adopted, state.revision) == ((ADOPTION,), 0)
+        await world.run(state)
+    assert (state.release.adopted, state.release.revision) == ((ADOPTION,), 0)
     world.records.fails = ""
     assert await world.reconcile(state) == (1, 1)
 
 
 async def test_only_so_many_are_rolled_out_at_once_as_the_settings_allow(world: World) -> None:
     world.records.takes = 10.0
-    await asyncio.gather(*(world.releases.reconcile(world.module(name)) for name in "abc"))
+    await asyncio.gather(*(world.run(world.module(name)) for name in "abc"))
     assert (world.records.most_at_once, asyncio.get_running_loop().time()) == (2, 20)
 
 
@@ -345,7 +385,7 @@ async def test_a_release_is_uninstalled_where_it_is(world: World) -> None:
 async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World) -> None:
     gate, begun = asyncio.Event(), asyncio.Event()
 
-    class Slow(FakeBlueprint):
+    class Slow(FakeBuild):
         """Renders when it may."""
 
         async def render(self, is_first: bool) -> RenderedChart:
@@ -354,12 +394,72 @@ async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World
             return await super().render(is_first)
 
     world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
-    state = UnitState(INSTANCE, blueprint=Slow())
+    state = world.instance(FakePlanner(Slow()))
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(world.releases.reconcile(state))
+        tasks.create_task(world.run(state))
         await begun.wait()
         rollback = tasks.create_task(world.releases.rollback(state, 1))
         await asyncio.sleep(0)
         assert not rollback.done()
         gate.set()
-    assert (state.revision, state.pinned, (await world.reconcile(state))[1]) == (9, True, 0)
+    assert (state.release.revision, state.release.is_pinned, (await world.reconcile(state))[1]) == (9, True, 0)
+
+
+INVALID = ReleaseFailed("no", invalid=["default/ConfigMap/a"])
+PATCHED = {("", "ConfigMap", "default", "a"): CONFIG}
+
+
+@pytest.mark.parametrize("patched", [PATCHED, {}])
+async def test_refused_content_of_a_patched_object_blocks_the_unit_and_restores_nothing(
+    world: World, patched: dict[tuple[str, ...], JSON]
+) -> None:
+    """Its author corrects the patch; all else is tried again, or rolled back."""
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    planner = FakePlanner(FakeBuild(unpatched=patched), target=1)
+    state = world.instance(planner)
+    await world.run(state)
+    planner.build.digest, world.records.error = "2", INVALID
+    if patched:
+        with pytest.raises(RunBlocked, match="no") as blocked:
+            await world.run(state)
+        assert blocked.value.__cause__ is INVALID
+        assert world.records.restored == []
+    else:
+        await world.run(state)
+        assert (world.records.restored, state.release.undone) == ([1], "no")
+    assert [*world.records.wanted[-1].options.unpatched] == [*patched]
+
+
+async def test_reason_why_a_revision_was_restored_is_kept_while_it_is_the_head(world: World) -> None:
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    planner = FakePlanner(target=7, late=1)
+    state = world.instance(planner)
+    await world.run(state)
+    assert (state.release.undone, world.records.restored) == ("", [])
+    await world.run(state)
+    await world.run(state)
+    assert (state.release.undone, world.records.restored) == ("it is late", [7])
+    planner.build.digest = "2"
+    await world.run(state)
+    assert state.release.undone == ""
+
+
+async def test_unmatched_patches_are_those_of_the_last_attempt_that_rendered_or_of_what_is_installed(
+    world: World,
+) -> None:
+    """Going back to the inputs that are installed renders nothing."""
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    planner = FakePlanner(FakeBuild(unmatched=("no such object",)))
+    state = world.instance(planner)
+
+    async def attempt() -> tuple[str, ...]:
+        state.begin(0.0, "")
+        with suppress(ReleaseFailed):
+            await world.run(state)
+        return state.release.unmatched
+
+    assert await attempt() == ("no such object",)
+    planner.build.digest, planner.build.unmatched, world.records.fails = "2", ("another",), "no"
+    assert await attempt() == ("another",)
+    planner.build.digest = "1"
+    assert await attempt() == ("no such object",)

@@ -9,7 +9,7 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
@@ -17,6 +17,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.units import Unit
 from tests.engine.conftest import Bench
 from tests.examples import several
 from tests.fakes.cluster import configmap
@@ -44,7 +45,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
     bench.engine.let_modules_tick()
     bench.engine.open(own_queue("m"))
 
-    async def load(module: Module) -> Catalog:
+    async def load(unit: Unit) -> Catalog:
         return Catalog((hook,))
 
     now = asyncio.get_running_loop().time
@@ -55,7 +56,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
         InlineRuns(bench.executor, bench.gate),
         CompiledHooks(Notices()),
     )
-    state = UnitState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
+    state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))
     for _ in range(several(1000)):
         await turn_on(hooks, state)
         hooks.disarm_schedules(state)

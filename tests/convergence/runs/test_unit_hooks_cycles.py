@@ -8,7 +8,7 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -16,6 +16,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.units import Unit
 from tests.convergence.runs.test_unit_hooks import turn_on
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
 from tests.examples import several
@@ -37,7 +38,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> UnitHooks:  # noqa: F81
     bench.engine.open(own_queue("m"))
     bench.engine.let_modules_tick()
 
-    async def load(module: Module) -> Catalog:
+    async def load(unit: Unit) -> Catalog:
         return Catalog((hook,), ())
 
     return UnitHooks(
@@ -54,7 +55,7 @@ async def test_many_cycles_leave_no_task_watch_or_duplicate(
     bench: Bench,  # noqa: F811
     hooks: UnitHooks,
 ) -> None:
-    state = UnitState(Module("m", "m", 1, bench.directory, bench.directory))
+    state = ModuleState(Module("m", "m", 1, bench.directory, bench.directory))
     await turn_on(hooks, state)
     await settle()
     tasks = len(asyncio.all_tasks())

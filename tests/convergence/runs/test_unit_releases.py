@@ -12,7 +12,7 @@ import pytest
 
 from hookrunner import log
 from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, ReleaseLocator
-from hookrunner.convergence.unit_state import UnitStates
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
@@ -72,16 +72,16 @@ async def test_a_release_is_found_in_its_namespace_in_ours_and_in_an_earlier_one
     records = Records(head("a"), head("b", "elsewhere"))
     locator = ReleaseLocator(records, "default")
     for name in "ab":
-        found = await locator.head(module(name, 1))
+        found = await locator.head(module(name, 1).unit)
         assert found
         assert found.name == name
-    assert await locator.head(module("c", 1)) is None
+    assert await locator.head(module("c", 1).unit) is None
     assert {*await locator.heads()} == {"a", "b"}
 
 
 async def test_a_release_of_another_owner_elsewhere_is_not_the_modules() -> None:
     locator = ReleaseLocator(Records(head("a", "elsewhere", owned=False)), "default")
-    assert await locator.head(module("a", 1)) is None
+    assert await locator.head(module("a", 1).unit) is None
 
 
 async def test_strays_are_listed_once_and_again_for_a_known_one() -> None:
@@ -89,16 +89,16 @@ async def test_strays_are_listed_once_and_again_for_a_known_one() -> None:
     records = Records(head("b", "elsewhere"))
     locator = ReleaseLocator(records, "default")
     for name in "aab":
-        await locator.head(module(name, 1))
+        await locator.head(module(name, 1).unit)
     assert records.listed == 2
     del records.there["b"]
-    assert await locator.head(module("b", 1)) is None
+    assert await locator.head(module("b", 1).unit) is None
 
 
 async def test_modules_that_look_at_once_share_a_list_of_strays() -> None:
     records = Records()
     locator = ReleaseLocator(records, "default")
-    await asyncio.gather(*(locator.head(module(name, 1)) for name in "abc"))
+    await asyncio.gather(*(locator.head(module(name, 1).unit) for name in "abc"))
     assert records.listed == 1
 
 
@@ -139,7 +139,7 @@ async def tracked(records: Records, steps: Callable[[DriftTracker], object]) -> 
 
 async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
     """Those that were just written, or those of its record."""
-    a, b = module("a", 1), module("b", 1)
+    a, b = module("a", 1).unit, module("b", 1).unit
 
     def steps(tracker: DriftTracker) -> None:
         tracker.track(a, head("a"), OPTIONS, (X,))
@@ -152,7 +152,7 @@ async def test_the_objects_of_a_release_at_rest_are_watched() -> None:
 
 async def test_releases_that_come_to_rest_one_after_another_are_tracked_at_once() -> None:
     """Else their objects are read one by one: the watches have shown them before."""
-    modules = [module(f"m{number}", 1) for number in range(20)]
+    modules = [module(f"m{number}", 1).unit for number in range(20)]
     watched, sizes = Watched(), []
     tracker = DriftTracker(Records(), watched)
     keeping = asyncio.create_task(tracker.keep())
@@ -166,7 +166,7 @@ async def test_releases_that_come_to_rest_one_after_another_are_tracked_at_once(
 
 
 async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_once() -> None:
-    a = module("a", 1)
+    a = module("a", 1).unit
 
     def steps(tracker: DriftTracker) -> None:
         tracker.track(a, head("a"), OPTIONS)
@@ -178,7 +178,7 @@ async def test_a_release_that_is_written_again_before_it_is_watched_is_watched_o
 
 
 async def test_an_unmanaged_or_deleted_release_is_not_watched() -> None:
-    a, b = module("a", 1), module("b", 1)
+    a, b = module("a", 1).unit, module("b", 1).unit
 
     def steps(tracker: DriftTracker) -> None:
         tracker.track(a, head("a"), OPTIONS)
@@ -195,7 +195,7 @@ async def test_objects_of_an_addon_have_their_marks_and_may_be_ignored() -> None
     watched = Watched()
     tracker = DriftTracker(Records(), watched)
     keeping = asyncio.create_task(tracker.keep())
-    tracker.track(module("a", 1), head("a"), options, (X,))
+    tracker.track(module("a", 1).unit, head("a"), options, (X,))
     await asyncio.sleep(2)
     keeping.cancel()
     assert watched.objects == {"a": [{"kind": "X", "metadata": {"name": "x", "labels": {"of": "a"}}}]}
@@ -207,7 +207,7 @@ async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
     records.error = ReleaseFailed("no")
     tracker = DriftTracker(records, watched)
     keeping = asyncio.create_task(tracker.keep())
-    tracker.track(module("a", 1), head("a"), OPTIONS)
+    tracker.track(module("a", 1).unit, head("a"), OPTIONS)
     await asyncio.sleep(2)
     assert watched.objects == {}
     records.error = None
@@ -271,10 +271,10 @@ async def test_nothing_is_purged_while_anything_is_in_doubt() -> None:
     await world.leftovers.clean_up()
     assert world.leftovers.result == "nothing was purged: the releases could not be listed"
     await world.leftovers.look()
-    world.states["a"].decide(Decision(Choice.UNDECIDED))
+    world.states.module("a").decide(Decision(Choice.UNDECIDED))
     await world.leftovers.clean_up()
     assert (world.purged, world.leftovers.result) == ([], "nothing was purged: undecided: a")
-    world.states["a"].decide(Decision(Choice.OFF))
+    world.states.module("a").decide(Decision(Choice.OFF))
     world.records.error = Unreachable("away")
     await world.leftovers.clean_up()
     assert world.leftovers.result == "nothing was purged: the releases could not be listed: away"

@@ -4,19 +4,20 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from hookrunner.charts.release_digests import attempt_digest
+from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.unit_releases import DriftTracker
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
 from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import DesiredRelease, Head, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
-from tests.convergence.planners import INSTANCE, FakeBlueprint
+from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
 
 HEAD = Head(INSTANCE.name, "home", 3, "deployed", "d", True)
 RESTORED = replace(HEAD, revision=4, note="rolled-back")
-OPTIONS = ReleaseOptions(dry_run=True)
-DESIRED = DesiredRelease(INSTANCE.name, "home", RenderedChart("", (), (), "", {}), {}, "d2", OPTIONS)
+NO_FALLBACK = Plan(FakeBuild(), ReleaseOptions(dry_run=True))
 REFUSED = ReleaseFailed("refused")
 
 
@@ -48,15 +49,18 @@ class Tracker(DriftTracker):
 
 @dataclass
 class World:
-    """A unit whose blueprint names revision 2 after a failure, and instead of revision 3."""
+    """A unit whose plan names revision 2 after a failure, and instead of revision 3."""
 
-    blueprint: FakeBlueprint = field(default_factory=lambda: FakeBlueprint(target=2, given_up=3))
+    planner: FakePlanner = field(default_factory=lambda: FakePlanner(target=2, late=3))
     records: Records = field(default_factory=Records)
     tracker: Tracker = field(default_factory=Tracker)
 
     def __post_init__(self) -> None:
-        self.state = UnitState(INSTANCE, blueprint=self.blueprint)
         self.rollbacks = UnitRollbacks(self.records, self.tracker)
+
+    @property
+    def plan(self) -> Plan:
+        return self.planner.present(UnitState(INSTANCE))
 
 
 @pytest.fixture
@@ -65,45 +69,57 @@ def world() -> World:
 
 
 async def test_refused_rollout_restores_the_healthy_revision_for_the_attempt_that_failed(world: World) -> None:
-    world.blueprint.attempt = 7
-    assert await world.rollbacks.after_error(world.state, REFUSED, HEAD, DESIRED) == RESTORED
-    assert world.records.restored == [(2, "d2.7", True)]
+    world.planner.attempt = 7
+    assert await world.rollbacks.after_error(world.plan, REFUSED, HEAD, "d2") == RESTORED
+    assert world.records.restored == [(2, attempt_digest("d2", 7), True)]
     assert world.tracker.paused == [ReleaseId(INSTANCE.name, "home")], "or its objects would count as drifted"
 
 
 @pytest.mark.parametrize(("head", "target"), [(None, 2), (HEAD, 0)])
 async def test_error_stands_without_a_revision_to_restore(head: Head | None, target: int, world: World) -> None:
-    world.blueprint.target = target
+    world.planner.target = target
     with pytest.raises(ReleaseFailed, match="refused"):
-        await world.rollbacks.after_error(world.state, REFUSED, head, DESIRED)
+        await world.rollbacks.after_error(world.plan, REFUSED, head, "d2")
     with pytest.raises(ReleaseFailed, match="refused"):
-        await world.rollbacks.after_error(UnitState(INSTANCE), REFUSED, HEAD, DESIRED)
+        await world.rollbacks.after_error(NO_FALLBACK, REFUSED, HEAD, "d2")
     assert world.records.restored == []
 
 
 async def test_error_of_the_rollback_does_not_hide_the_first_one(world: World) -> None:
     world.records.error = ReleaseFailed("the server is away", brief=True)
     with pytest.raises(ReleaseFailed, match="refused; rolling back failed too: the server is away") as failed:
-        await world.rollbacks.after_error(world.state, REFUSED, HEAD, DESIRED)
+        await world.rollbacks.after_error(world.plan, REFUSED, HEAD, "d2")
     assert failed.value.brief
     assert failed.value.__cause__ is REFUSED
 
 
 async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(world: World) -> None:
-    assert await world.rollbacks.if_given_up(world.state, HEAD, "d", OPTIONS) == RESTORED
-    assert world.records.restored == [(2, "d.0", True)]
-    assert await world.rollbacks.if_given_up(world.state, RESTORED, "d", OPTIONS) == RESTORED
-    assert await world.rollbacks.if_given_up(UnitState(INSTANCE), HEAD, "d", OPTIONS) == HEAD
+    assert await world.rollbacks.if_given_up(world.plan, HEAD, "d") == RESTORED
+    assert world.records.restored == [(2, attempt_digest("d", 0), True)]
+    assert await world.rollbacks.if_given_up(world.plan, RESTORED, "d") == RESTORED
+    assert await world.rollbacks.if_given_up(NO_FALLBACK, HEAD, "d") == HEAD
     assert len(world.records.restored) == 1
 
 
 @pytest.mark.parametrize("note", ["rolled-back", "pinned"])
 def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes(note: str) -> None:
-    blueprint = FakeBlueprint(attempt=1)
-    restored = replace(RESTORED, digest="d.1", note=note)
-    assert digest_to_reach(blueprint, restored, "d") == "d.1"
-    assert digest_to_reach(blueprint, replace(restored, note="pinned"), "d") == "d.1"
-    assert digest_to_reach(blueprint, restored, "other") == "other"
-    assert digest_to_reach(replace(blueprint, attempt=2), restored, "d") == "d", "its user asks for it again"
-    assert digest_to_reach(blueprint, replace(restored, note=""), "d") == "d"
-    assert digest_to_reach(blueprint, None, "d") == "d"
+    plan, tried = replace(NO_FALLBACK, asked=1), attempt_digest("d", 1)
+    restored = replace(RESTORED, digest=tried, note=note)
+    assert digest_to_reach(plan, restored, "d") == tried
+    assert digest_to_reach(plan, replace(restored, note="pinned"), "d") == tried
+    assert digest_to_reach(plan, restored, "other") == "other"
+    assert digest_to_reach(replace(plan, asked=2), restored, "d") == "d", "its user asks for it again"
+    assert digest_to_reach(plan, replace(restored, note=""), "d") == "d"
+    assert digest_to_reach(plan, None, "d") == "d"
+
+
+@pytest.mark.parametrize("error", [ReleaseFailed("no", brief=True), ReleaseFailed("no", lacks_rights=True)])
+async def test_error_that_says_nothing_about_the_version_restores_nothing(error: ReleaseFailed, world: World) -> None:
+    with pytest.raises(ReleaseFailed, match="no"):
+        await world.rollbacks.after_error(world.plan, error, HEAD, "d2")
+    with pytest.raises(ReleaseFailed, match="refused"):
+        await world.rollbacks.after_error(world.plan, REFUSED, RESTORED, "d2")
+    unasked = replace(world.plan, fallback=replace(world.plan.fallback, after_errors=False))
+    with pytest.raises(ReleaseFailed, match="refused"):
+        await world.rollbacks.after_error(unasked, REFUSED, HEAD, "d2")
+    assert world.records.restored == []

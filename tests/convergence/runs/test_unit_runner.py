@@ -7,20 +7,24 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.events import Notices
+from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
+from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import ModuleWebhooks, UnitHooks
+from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitRunner
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitParts, UnitRunner
+from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
 from hookrunner.model.modules import Phase
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import Head
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from tests.convergence.planners import FakePlanner
 from tests.convergence.site import NO_SCHEMAS, NOWHERE, module
 from tests.tables import each
 
@@ -108,7 +112,7 @@ class Charts(ReleaseReconciler):
     async def head(self, state: UnitState) -> Head | None:
         return Head("m", "default", 1, "deployed", owned=True) if self.installed is not None else None
 
-    async def reconcile(self, state: UnitState) -> None:
+    async def reconcile(self, state: UnitState, plan: Plan) -> None:
         self._steps.do("release")
 
     async def last_values(self, state: UnitState) -> JSON:
@@ -123,12 +127,13 @@ class World:
 
     def __init__(self, chart: bool = True) -> None:
         self.steps, self.store = Steps(), SectionStore({}, {"m": NO_SCHEMAS})
-        self.state = UnitState(replace(module("m", 10), chart=chart))
+        self.state = ModuleState(replace(module("m", 10), chart=chart))
         config = HookConfig("v1", kubernetes=(Kubernetes("cms", "ConfigMap"),))
         self.hooks, webhooks = Hooks(self.steps, self.store, config), Webhooks(self.steps)
         self.charts = Charts(self.steps)
-        self.runner = UnitRunner(self.hooks, webhooks, Definitions(self.steps), self.charts, self.store)
-        self.remover = UnitRemover(self.hooks, webhooks, self.charts, self.store)
+        parts, planners = UnitParts(self.hooks, webhooks, self.charts, self.store), Planners(FakePlanner())
+        self.runner = UnitRunner(parts, Definitions(self.steps), planners, Metrics(""))
+        self.remover = UnitRemover(parts)
 
     async def run(self) -> list[str]:
         """The steps of one successful attempt."""
@@ -265,7 +270,7 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
         def forget(self) -> None: ...
 
     definitions = UnitDefinitions(Ensured(), Served(), {}, ())  # type: ignore[arg-type]
-    state = UnitState(replace(module("m", 10), directory=tmp_path))
+    state = ModuleState(replace(module("m", 10), directory=tmp_path))
     await definitions.apply(state)
     await definitions.apply(state)
     assert (ensured, set(state.kinds)) == ([["things.a"]], {"a/v1/Thing"})

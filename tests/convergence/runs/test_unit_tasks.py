@@ -11,7 +11,8 @@ from hookrunner.background import Background
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.unit_state import UnitState, UnitStates
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed
@@ -39,12 +40,12 @@ class Attempts(UnitRunner, UnitRemover):
         self._seen = seen
 
     async def run(self, state: UnitState) -> None:
-        self._seen.append((asyncio.get_running_loop().time(), f"{self._word} {state.module.name}"))
+        self._seen.append((asyncio.get_running_loop().time(), f"{self._word} {state.name}"))
         state.mark_live()
         await asyncio.sleep(self.takes)
-        state.add_adopted(self.adopts)
-        state.add_kept(self.keeps)
-        if error := self.broken.get(state.module.name):
+        state.release.add_adopted(self.adopts)
+        state.release.add_kept(self.keeps)
+        if error := self.broken.get(state.name):
             raise error
         if self._word == "delete":
             state.remove()
@@ -67,7 +68,7 @@ class World:
         return [attempt for _, attempt in self.attempts]
 
     def switch(self, name: str, choice: Choice) -> UnitState:
-        self.states[name].decide(Decision(choice))
+        self.states.module(name).decide(Decision(choice))
         return self.states[name]
 
     def run(self, *names: str) -> None:
@@ -91,7 +92,7 @@ async def world() -> AsyncIterator[World]:
         background = Background(group)
         for state in states:
             state.decide(Decision(Choice.ON))
-            queues.open(own_queue(state.module.name), run, background)
+            queues.open(own_queue(state.name), run, background)
         yield World(states, tasks, runs, deletions, queues, metrics, attempts)
         await queues.stop(0)
         background.stop()
@@ -243,7 +244,7 @@ async def test_an_adoption_returns_when_its_run_has_ended(world: World, error: H
     assert (state.may_adopt, adoption.done()) == (True, False)
     await adoption
     assert (asyncio.get_running_loop().time(), state.may_adopt) == (20, False)
-    assert (state.adopted, state.error) == ((ADOPTED,), "broken" if error else "")
+    assert (state.release.adopted, state.error) == ((ADOPTED,), "broken" if error else "")
     reasons = [notice.reason for notice in await world.states.notices.next_batch()]
     assert "ObjectsAdopted" in reasons
 

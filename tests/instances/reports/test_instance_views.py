@@ -10,11 +10,10 @@ import pytest
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_informer import InstanceCache
-from hookrunner.instances.instance_registry import LiveUnit, to_module
+from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.reports.sight import Sight
@@ -26,7 +25,7 @@ from hookrunner.model.releases import Head
 from hookrunner.model.status import SnapshotDump
 from hookrunner.web.views.section_routes import Layer
 from kubetypes.json_values import JSON
-from tests.instances.planner_world import UNIT, World
+from tests.instances.planner_world import UNIT, World, plan
 from tests.instances.samples import ADDON, instance
 
 THEN = "2026-07-01T12:00:00Z"
@@ -77,9 +76,7 @@ class Units:
         return self.units.get(unit)
 
     def add(self, world: World, seen: Instance) -> LiveUnit:
-        blueprint = world.blueprint(seen)
-        state = UnitState(to_module(ADDON, seen), blueprint=blueprint)
-        live = self.units[seen.unit] = LiveUnit(ADDON, state, blueprint)
+        live = self.units[seen.unit] = world.live(seen)
         return live
 
 
@@ -173,18 +170,18 @@ async def test_instance_that_never_ran_has_no_values_yet(site: Site, world: Worl
     live = site.units.add(world, instance())
     with pytest.raises(RenderFailed, match="dns/x has no values yet: its first run has not begun"):
         site.views.values(UNIT, "values", False)
-    await live.blueprint.prepare()
+    await plan(live)
     assert site.views.values(UNIT, "config", False) == f"config of {UNIT}"
     assert site.views.explain(UNIT) == f"layers of {UNIT}"
 
 
 async def test_spec_that_leads_to_no_package_is_not_rendered(site: Site, world: World) -> None:
     live = site.units.add(world, instance())
-    await live.blueprint.prepare()
+    await plan(live)
     assert await site.views.render(UNIT, False) == f"objects of {UNIT}"
-    live.blueprint.update(instance(spec={"version": "9.9"}))
+    live.planner.update(instance(spec={"version": "9.9"}))
     with pytest.raises(Exception, match=r"9\.9"):
-        await live.blueprint.prepare()
+        await plan(live)
     for look in (site.views.render(UNIT, False), site.views.diff(UNIT)):
         with pytest.raises(RenderFailed, match=r"dns/x: PackageError \(NotFound\): package dns 9\.9"):
             await look

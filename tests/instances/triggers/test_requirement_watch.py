@@ -65,7 +65,7 @@ async def test_required_object_opens_the_gate_when_it_is_ready(make_site: MakeSi
     await asyncio.sleep(300)
     world.cluster.put(deployment(1))
     assert not await opens_within(world, 0.1)
-    assert "1" in str(world.blueprint(UNIT).obstacle), "the message follows"
+    assert "1" in str(world.obstacle(UNIT)), "the message follows"
     world.cluster.put(deployment(2))
     assert await opens_within(world, 0.1)
 
@@ -94,10 +94,10 @@ async def test_many_that_wait_for_one_object_run_once_each_and_disturb_no_other(
     world.site.work.takes = {f"dns.kube-system.x{number} release": number / 100 for number in range(50)}
     await world.start()
     await asyncio.sleep(300)
-    before = {live.unit: world.blueprint(live.unit).tries for live in world.registry.live}
+    before = {live.unit: world.planner(live.unit).tries for live in world.registry.live}
     world.cluster.put(configmap("settings"))
     await asyncio.sleep(2)
-    more = {unit: world.blueprint(unit).tries - tries for unit, tries in before.items()}
+    more = {unit: world.planner(unit).tries - tries for unit, tries in before.items()}
     assert more.pop("broken.kube-system.b") <= 1
     assert {*more.values()} == {1}
 
@@ -164,10 +164,10 @@ async def test_required_module_opens_the_gate_when_it_is_ready(make_site: MakeSi
     site.work.fails = {"cert release"}
     world = await waiting(site, modules=["cert"])
     await asyncio.sleep(300)
-    looked = world.blueprint(UNIT).tries
+    looked = world.planner(UNIT).tries
     site.edit(other="x: 1")
     await asyncio.sleep(1)
-    assert world.blueprint(UNIT).tries == looked, "another module is no news"
+    assert world.planner(UNIT).tries == looked, "another module is no news"
     site.work.fails = set()
     site.edit(cert="x: 1")
     assert await opens_within(world, 1.0)
@@ -197,7 +197,7 @@ async def test_addon_that_worked_before_a_restart_counts_from_the_beginning(make
     (shown,) = [obj for obj in world.cluster.objects.values() if obj["metadata"]["name"] == "p"]
     world.cluster.put(shown | {"status": {"phase": "Current", "healthy": True}})
     await world.start()
-    assert (world.phases, world.blueprint(UNIT).tries) == ({"x": "", "p": ""}, 1)
+    assert (world.phases, world.planner(UNIT).tries) == ({"x": "", "p": ""}, 1)
 
 
 async def test_required_kind_opens_the_gate_when_it_is_served(make_site: MakeSite) -> None:

@@ -19,7 +19,7 @@ from hookrunner.settings import own_environment
 from hookrunner.testing.addons.addon_bench import AddonBench, check_fields, require_rules, scopes_in, with_definitions
 from hookrunner.testing.bench import Bench
 from kubetypes.json_values import JSON
-from tests.instances.planner_world import World
+from tests.instances.planner_world import World, plan
 from tests.instances.samples import document
 
 RULE = """
@@ -88,10 +88,9 @@ async def test_objects_are_those_of_a_running_hookrunner(offline: AddonBench, wo
     patch = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
     instance = document(spec={"patches": [patch], "text": "hello"})
     built = await offline.build(instance, (), BUILT_IN)
-    blueprint = world.blueprint(read_instance(world.addon, instance))
-    await blueprint.prepare()
-    assert built.objects == (await blueprint.render(True)).objects
-    assert (built.version, built.objects[0]["data"]) == (blueprint.version, {"text": "hello", "more": "yes"})
+    planned = await plan(world.live(read_instance(world.addon, instance)))
+    assert built.objects == (await planned.build.render(True)).objects
+    assert (built.version, built.objects[0]["data"]) == (planned.version, {"text": "hello", "more": "yes"})
 
 
 @pytest.mark.parametrize(
@@ -104,9 +103,8 @@ async def test_refusal_is_that_of_a_running_hookrunner(
     instance = document(spec=spec)
     with pytest.raises(error) as refused:
         await offline.build(instance, (), BUILT_IN)
-    blueprint = world.blueprint(read_instance(world.addon, instance))
     with pytest.raises(RunBlocked) as live:
-        await blueprint.prepare()
+        await plan(world.live(read_instance(world.addon, instance)))
     assert str(live.value) == str(refused.value)
 
 

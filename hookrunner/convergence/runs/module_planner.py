@@ -1,0 +1,114 @@
+"""Plans of modules: their releases are made from their charts, with what `module.yaml` and the settings say."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from hookrunner.charts.chart_files import scan
+from hookrunner.charts.release_digests import inputs_digest
+from hookrunner.charts.renderer import Renderer
+from hookrunner.convergence.plan import Plan
+from hookrunner.convergence.unit_state import UnitState
+from hookrunner.errors import BadChart
+from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.model.modules import Module
+from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart, RenderRequest
+from hookrunner.releases.releases import Releases
+from hookrunner.settings import ModulesSettings
+from hookrunner.values.section_store import SectionStore
+
+MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartTools:
+    """What charts are rendered with. `namespace` is that of modules that name none."""
+
+    renderer: Renderer
+    store: SectionStore
+    capabilities: ClusterCapabilities
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBuild:
+    """The chart of a module (`plan.ReleaseBuild`). `labels` go on every object."""
+
+    module: Module
+    labels: Mapping[str, str]
+    tools: ChartTools
+
+    @property
+    def reads_capabilities(self) -> bool:
+        """May its objects depend on what the cluster serves?"""
+        try:
+            return self.module.chart and scan(self.module.directory).reads_capabilities
+        except BadChart:
+            return False
+
+    async def read_inputs(self) -> ReleaseInputs:
+        """The digest of files, values, labels and, if a template reads them, capabilities. Raises BadChart,
+        KubeError."""
+        files = scan(self.module.directory)
+        capabilities = await self.tools.capabilities.get() if files.reads_capabilities else None
+        values = self.tools.store.document(self.module.key)
+        return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
+
+    async def render(self, is_first: bool) -> RenderedChart:
+        """The rendered chart. Renders are upgrades of revision 1, except for the very first one. Raises BadChart,
+        RenderFailed, KubeError."""
+        request = RenderRequest(
+            directory=self.module.directory,
+            name=self.module.name,
+            namespace=self.module.traits.namespace or self.tools.namespace,
+            values=self.tools.store.document(self.module.key),
+            capabilities=await self.tools.capabilities.get(),
+            install=is_first,
+            labels=self.labels,
+        )
+        return await self.tools.renderer.render(request)
+
+
+class ModulePlanner:
+    """The planner of all modules (`plan.Planner`). `maintained` says of a key whether its objects should be left
+    alone."""
+
+    def __init__(
+        self,
+        modules: Iterable[Module],
+        settings: ModulesSettings,
+        tools: ChartTools,
+        releases: Releases,
+        maintained: Callable[[str], bool],
+    ) -> None:
+        self._modules = {module.name: module for module in modules}
+        self._settings = settings
+        self._tools = tools
+        self._releases = releases
+        self._maintained = maintained
+
+    async def plan(self, state: UnitState) -> Plan:
+        """A module waits for nothing but its turn."""
+        return self.present(state)
+
+    def present(self, state: UnitState) -> Plan:
+        """As a run would begin with now."""
+        module, settings = self._modules[state.name], self._settings
+        is_maintained = self._maintained(module.key)
+        labels = {**settings.extra_labels, **({MAINTENANCE_LABEL: ""} if is_maintained else {})}
+        options = ReleaseOptions(
+            adopt=module.traits.adopt or state.may_adopt,
+            adopt_orphans=settings.adopt_orphans,
+            wait=module.traits.wait,
+            timeout=settings.helm_timeout,
+            rollback_on_failure=module.traits.rollback_on_failure,
+            unmanaged=is_maintained,
+        )
+        return Plan(ChartBuild(module, labels, self._tools), options)
+
+    async def uninstall(self, state: UnitState, head: Head) -> None:
+        """Delete the release. Raises ReleaseFailed, KubeError."""
+        await self.purge(head)
+
+    async def purge(self, head: Head) -> None:
+        """Delete a release. Raises ReleaseFailed, KubeError."""
+        await self._releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)

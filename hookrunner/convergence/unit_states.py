@@ -1,0 +1,82 @@
+"""The states of all units. A reader finds a unit by its name, and hears of changes by a feed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hookrunner.convergence.events import Notices
+from hookrunner.convergence.unit_changes import UnitChanges
+from hookrunner.convergence.unit_state import ModuleState, ReleaseState, UnitState
+from hookrunner.errors import BadModule
+from hookrunner.model.modules import Module
+from hookrunner.model.units import Unit
+from hookrunner.waits import Notifier
+
+
+class UnitStates:
+    """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
+    wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
+    hear."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self.changed = Notifier()
+        self.unit_changes = UnitChanges()
+        self.notices = Notices()
+        self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
+        self._by_key = {state.unit.key: state for state in self._states.values()}
+        self._instances: dict[str, UnitState] = {}
+
+    def __iter__(self) -> Iterator[ModuleState]:
+        return iter(self._states.values())
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __getitem__(self, name: str) -> UnitState:
+        return self._states[name] if name in self._states else self._instances[name]
+
+    def get(self, name: str) -> UnitState | None:
+        """The module or the instance of that name, else None."""
+        return self._states.get(name) or self._instances.get(name)
+
+    def find_module(self, name: str) -> ModuleState | None:
+        """The module of that name, else None."""
+        return self._states.get(name)
+
+    def module(self, name: str) -> ModuleState:
+        """The module of that name. Raises KeyError."""
+        return self._states[name]
+
+    def add(self, unit: Unit, release: ReleaseState | None = None) -> UnitState:
+        """Add a unit that comes while others run. Raises BadModule if its name is taken."""
+        if unit.name in self._states or unit.name in self._instances:
+            raise BadModule(f"{unit.name} is the name of two units; rename the module or the instance")
+        state = self._instances[unit.name] = UnitState(unit, release)
+        return state
+
+    def note(self, unit: str) -> None:
+        """A unit is in another state."""
+        self.unit_changes.note(unit)
+        self.changed.notify()
+
+    def remove(self, state: UnitState) -> None:
+        """Remove an instance."""
+        del self._instances[state.name]
+        self.changed.notify()
+
+    @property
+    def instances(self) -> tuple[UnitState, ...]:
+        """The instances of addons at this moment."""
+        return tuple(self._instances.values())
+
+    @property
+    def units(self) -> tuple[UnitState, ...]:
+        """All modules, then all instances of addons."""
+        return *self._states.values(), *self._instances.values()
+
+    def of_key(self, key: str) -> ModuleState | None:
+        """The module with that section of values, else None."""
+        return self._by_key.get(key)
+
+    @property
+    def enabled(self) -> list[ModuleState]:
+        """The modules that should run."""
+        return [state for state in self if state.on]

@@ -1,0 +1,57 @@
+"""What the hooks of an instance know of it besides values, and what they report of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+
+import orjson
+
+from hookrunner import safe_files
+from hookrunner.addons.status_conditions import hook_conditions_before
+from hookrunner.hooks.condition_reports import ConditionReports
+from hookrunner.hooks.workspace import InstanceInput
+from hookrunner.instances.instance_planner import InstancePlanner
+from hookrunner.model.addon_status import HookCondition
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.bindings import label_of
+
+_LONGEST_PATH = 255
+"""Characters of a hook's path: a longer one cannot be looked for everywhere."""
+
+
+class InstanceSubject:
+    """One instance, as its hooks see it (`decisions.hook_values.HookSubject`). `on_report` is called with the unit when
+    a hook reports something new."""
+
+    def __init__(self, planner: InstancePlanner, on_report: Callable[[str], None]) -> None:
+        self._planner = planner
+        self._on_report = on_report
+        self._reports = ConditionReports(_earlier_reports(planner.addon, planner.instance))
+
+    @property
+    def conditions(self) -> tuple[HookCondition, ...]:
+        """What its hooks report of it, each condition once."""
+        return self._reports.conditions
+
+    def give(self) -> InstanceInput:
+        """The instance as it is now, and the directory of the package that the last run has chosen."""
+        prepared = self._planner.prepared
+        return InstanceInput(
+            orjson.dumps(self._planner.instance.document), str(prepared.chosen.directory) if prepared else ""
+        )
+
+    def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
+        """Keep what a hook reports, until it runs again."""
+        unit = self._planner.instance.unit
+        if self._reports.replace(label_of(hook, unit), conditions):
+            self._on_report(unit)
+
+
+def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
+    """What hooks have reported to an earlier process, without those that the addon has no more. Others may have written
+    the status: it must not show which files exist elsewhere."""
+    return [report for report in hook_conditions_before(instance.status) if _is_hook(addon, report.hook)]
+
+
+def _is_hook(addon: Addon, path: str) -> bool:
+    is_inside = path.startswith("hooks/") and ".." not in PurePosixPath(path).parts
+    return is_inside and len(path) <= _LONGEST_PATH and safe_files.may_be_file(addon.directory / path)
