@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookrunner.addons.addon_crd import read_object_schema, read_spec_schema
+from hookrunner.addons.addon_crd import read_definitions, read_object_schema, read_spec_schema
 from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
@@ -44,6 +44,7 @@ from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema_files import SPEC, Schemas
 from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
+from kubetypes.openapi.custom_kinds import custom_kinds
 from kubetypes.yaml_values import BadDocument
 
 _NOT_BUILT = "the package was not built here, also not with example.yaml or tests/*.in.yaml"
@@ -219,9 +220,10 @@ async def _check_names(
 
 
 def _check_fields(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:
-    """A remark for each field that Kubernetes does not know."""
+    """A remark for each field that Kubernetes, or a definition of the addon or the package, does not know."""
     objects = [*built.rendered.objects, *(hook.obj for hook in built.rendered.hooks)]
-    for unknown, text in (problem for obj in objects for problem in object_fields.problems(obj)):
+    custom = custom_kinds([*read_definitions(addon), *objects])
+    for unknown, text in (problem for obj in objects for problem in object_fields.problems(obj, custom)):
         word = f"{unknown.name}:".encode()
         file = next((path for path, data in package.files.items() if word in data), "")
         yield ModuleRemark(package_path(addon, package.version, file), code=object_fields.CODE, text=text)

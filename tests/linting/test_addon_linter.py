@@ -148,6 +148,36 @@ async def test_package_that_needs_hooks_is_no_mistake(addons: AddonLinter, tmp_p
     assert [finding.code for finding in findings] == ["needs-values"]
 
 
+WIDGETS = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.x.io}
+spec:
+  group: x.io
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+---
+apiVersion: x.io/v1
+kind: Widget
+metadata: {name: web}
+spec: {siz: 1}
+"""
+
+
+async def test_misspelt_field_of_a_kind_that_the_package_defines_is_found(addons: AddonLinter, tmp_path: Path) -> None:
+    own = "apiVersion: addons.x-k8s.io/v1alpha1\nkind: Web\nmetadata: {name: web}\nspec: {greting: Hello}\n"
+    findings = await lint(addons, tmp_path, **{f"{PACKAGE}/b.yaml": f"{WIDGETS}---\n{own}"})
+    assert {finding.code for finding in findings} == {"field-unknown"}
+    assert {finding.text.partition("ignores it; ")[2] for finding in findings} == {
+        "did you mean 'size'?",
+        "did you mean 'greeting'?",
+    }
+
+
 REQUIRED = "type: object\nproperties: {greeting: {type: string}}\nrequired: [greeting]\n"
 INSTANCE = "apiVersion: addons.x-k8s.io/v1alpha1\nkind: Web\nmetadata: {name: a, namespace: default}\n"
 

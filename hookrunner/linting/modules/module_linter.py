@@ -27,6 +27,7 @@ from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.settings import ModulesSettings
 from hookrunner.shapes import suggestion
 from kubetypes import yaml_values
+from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 
@@ -66,7 +67,8 @@ class ModuleLinter:
         remarks = [*check_files(module, self.settings.crd_filters), *check_requirements(module, names)]
         remarks += check_schemas(module.directory, shelf_read.schemas[module.key])
         if not any(remark.code == "default-wrong" for remark in remarks):
-            remarks += await check_defaults(module, values, self.renderer)
+            definitions = _definitions(module, self.settings.crd_filters)
+            remarks += await check_defaults(module, values, self.renderer, definitions)
         return to_findings(path, remarks)
 
 
@@ -117,6 +119,14 @@ def check_files(module: Module, skip_crds: tuple[str, ...]) -> Iterator[ModuleRe
     except BadChart as error:
         path, position = of_file(str(error), module.directory)
         yield ModuleRemark(path or "crds", position, "crd-refused", str(error))
+
+
+def _definitions(module: Module, skip_crds: tuple[str, ...]) -> list[JSON]:
+    """Those in crds/; none if they cannot be read, which `check_files` reports."""
+    try:
+        return read_crds(module.directory, skip_crds)
+    except BadChart:
+        return []
 
 
 def check_requirements(module: Module, names: Collection[str]) -> Iterator[ModuleRemark]:

@@ -6,7 +6,7 @@ not serve.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema import CheckMode, SectionSchema, problems
 from hookrunner.values.schemas.schema_files import CONFIG, VALUES, Schemas
 from kubetypes.json_values import JSON
+from kubetypes.openapi.custom_kinds import custom_kinds
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 
@@ -117,13 +118,15 @@ _NAMESPACE = "default"
 _NO_CHART = ("needs-values", "chart-refused", "manifest-refused")
 
 
-async def check_defaults(module: Module, offline: Offline, renderer: Renderer) -> list[ModuleRemark]:
+async def check_defaults(
+    module: Module, offline: Offline, renderer: Renderer, definitions: Sequence[JSON]
+) -> list[ModuleRemark]:
     """Remarks on default values, and on the chart if they are good enough for it: with these values, and with hostile
-    texts."""
+    texts. `definitions` are those of the module's `crds/`."""
     schemas, values = offline.shelf.schemas[module.key], offline.store.effective(module.key)
     remarks = [*_default_values(module, schemas.values or schemas.config, values)]
     if module.chart and not remarks:
-        remarks += await _check_chart(module, offline, renderer)
+        remarks += await _check_chart(module, offline, renderer, definitions)
         if not any(remark.code in _NO_CHART for remark in remarks):
             remarks += await check_texts(_text_subject(module, offline, renderer))
     return remarks
@@ -154,7 +157,9 @@ def _default_values(module: Module, schema: SectionSchema | None, values: object
             yield ModuleRemark(path, position, "defaults-refused", problem)
 
 
-async def _check_chart(module: Module, offline: Offline, renderer: Renderer) -> list[ModuleRemark]:
+async def _check_chart(
+    module: Module, offline: Offline, renderer: Renderer, definitions: Sequence[JSON]
+) -> list[ModuleRemark]:
     try:
         rendered = await renderer.render(offline.order(module.name, _NAMESPACE, {}, stock_capabilities()))
     except BadValues as error:
@@ -170,21 +175,23 @@ async def _check_chart(module: Module, offline: Offline, renderer: Renderer) -> 
         path, position = of_template(str(error))
         text = f"cannot be rendered with default values: {error}; give defaults, in a schema, for what hooks find out"
         return [ModuleRemark(path, position, "render-failed", text)]
-    return list(dict.fromkeys(check_objects(module, rendered)))
+    return list(dict.fromkeys(check_objects(module, rendered, definitions)))
 
 
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)\n", re.MULTILINE)
 
 
-def check_objects(module: Module, rendered: RenderedChart) -> Iterator[ModuleRemark]:
-    """A remark for each template and kind."""
-    for obj in [*rendered.objects, *(hook.obj for hook in rendered.hooks)]:
+def check_objects(module: Module, rendered: RenderedChart, definitions: Sequence[JSON]) -> Iterator[ModuleRemark]:
+    """A remark for each template and kind that is not served, and for each unknown field."""
+    objects = [*rendered.objects, *(hook.obj for hook in rendered.hooks)]
+    custom = custom_kinds([*definitions, *objects])
+    for obj in objects:
         api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
         if unserved := kinds.problem(api_version, kind, exact=True):
             path = _template(rendered, obj)
             place = _place_of(module, path, f"kind: {kind}", f"apiVersion: {api_version}")
             yield ModuleRemark(path, place, kinds.CODE, unserved)
-        for unknown, text in object_fields.problems(obj):
+        for unknown, text in object_fields.problems(obj, custom):
             path = _template(rendered, obj)
             yield ModuleRemark(path, _place_of(module, path, f"{unknown.name}:"), object_fields.CODE, text)
 

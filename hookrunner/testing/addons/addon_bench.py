@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from hookrunner.addons.addon_crd import read_object_schema
+from hookrunner.addons.addon_crd import read_definitions, read_object_schema
 from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.build_preparation import ChosenPackage, PreparedBuild
 from hookrunner.addons.build_request import BuildTerms, ImageSettings, ReadScopes
@@ -47,6 +47,7 @@ from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookFindings, HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
+from kubetypes.openapi.custom_kinds import custom_kinds
 
 _DEFINITION = "CustomResourceDefinition"
 
@@ -90,7 +91,7 @@ class AddonBench:
             _require_open(prepared.obstacle)
             findings, built = await self._build(prepared, cluster)
         _require_open(prepared.refusal_of(built))
-        unknown = check_fields(built)
+        unknown = check_fields(built, [*cluster, *read_definitions(addon)])
         notes = (*findings.notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
         return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
 
@@ -104,13 +105,14 @@ class AddonBench:
         return findings, await self.builder.build(prepared.request(values, terms))
 
 
-def check_fields(built: BuiltRelease) -> list[str]:
-    """Notes on fields of objects that Kubernetes does not know. Raises BadPatch for those that a patch has brought
-    in."""
+def check_fields(built: BuiltRelease, definitions: Iterable[JSON] = ()) -> list[str]:
+    """Notes on fields of objects that Kubernetes, or one of the definitions among these and the built objects, does not
+    know. Raises BadPatch for those that a patch has brought in."""
     notes, refused = list[str](), list[str]()
+    custom = custom_kinds([*definitions, *built.rendered.objects])
     for obj in built.rendered.objects:
         unpatched = built.patched.get(SourcedObject("", obj).identity)
-        for unknown, text in object_fields.problems(obj):
+        for unknown, text in object_fields.problems(obj, custom):
             is_patched = unpatched is not None and is_brought_in(unknown.path, unpatched)
             (refused if is_patched else notes).append(text)
     if refused:

@@ -172,6 +172,33 @@ async def test_each_code_is_reported_at_its_place(
     assert message in finding.text
 
 
+DEFINITION = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: zones.x.io}
+spec:
+  group: x.io
+  names: {kind: Zone, plural: zones}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {name: {type: string}}}}}}
+"""
+ZONE_OBJECT = "apiVersion: x.io/v1\nkind: Zone\nmetadata: {name: a}\nspec:\n  nam: {{ .Values.dns.zone | quote }}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["crds/zone.yaml", "templates/zone.yaml"])
+async def test_misspelt_field_of_a_kind_that_the_module_defines_is_found(
+    place: str, modules: ModuleLinter, tmp_path: Path
+) -> None:
+    module = write(tmp_path, GOOD | {place: DEFINITION, "templates/a.yaml": ZONE_OBJECT})
+    [finding] = (await modules.lint([module])).findings
+    assert (finding.code, finding.path, finding.line) == ("field-unknown", str(module / "templates/a.yaml"), 5)
+    assert finding.text.endswith("does not know .spec.nam and ignores it; did you mean 'name'?")
+
+
 @pytest.mark.slow
 async def test_invalid_and_duplicate_module_names_are_reported(modules: ModuleLinter, tmp_path: Path) -> None:
     write(tmp_path, GOOD)

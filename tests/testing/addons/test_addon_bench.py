@@ -125,3 +125,16 @@ def test_unknown_field_of_a_patch_is_refused() -> None:
     with pytest.raises(BadPatch, match="did you mean 'data'") as refused:
         check_fields(built(before={"data": {}}))
     assert refused.value.reason == "SchemaInvalid"
+
+
+def test_unknown_field_of_a_custom_kind_is_noted_by_its_definition() -> None:
+    obj = {"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"repicas": 1}}
+    spec = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+    version = {"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}
+    names = {"group": "x.io", "names": {"kind": "Widget"}, "versions": [version]}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": names}
+    definition["metadata"] = {"name": "widgets.x.io"}
+    assert check_fields(BuiltRelease(RenderedChart("", (obj,), (), "", None))) == []
+    for objects, given in (((obj,), [definition]), ((definition, obj), [])):
+        (note,) = check_fields(BuiltRelease(RenderedChart("", objects, (), "", None)), given)
+        assert note.endswith("does not know .spec.repicas and ignores it; did you mean 'replicas'?")
