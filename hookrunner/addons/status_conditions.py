@@ -39,6 +39,7 @@ from hookrunner.model.addon_status import (
     ObjectReport,
 )
 from hookrunner.model.addons import RECONCILE
+from hookrunner.model.status import IGNORED
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
@@ -154,8 +155,7 @@ def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str
     if facts.untested:
         yield _condition("VersionSupported", False, "Untested", facts.untested)
     if facts.unknown_fields:
-        text = f"the API server ignores fields that it does not know: {_SEPARATOR.join(facts.unknown_fields)}"
-        yield _condition("FieldsKnown", False, "UnknownFields", text)
+        yield _condition("FieldsKnown", False, "UnknownFields", unknown_fields_message(facts.unknown_fields))
     for report in facts.hook_conditions:
         if report.type not in OWN_CONDITIONS:
             yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
@@ -231,6 +231,12 @@ def unmatched_before(status: JSON) -> tuple[str, ...]:
     is_unmatched = (known.get("status"), known.get("reason")) == ("False", "NoMatch")
     is_refused = isinstance(status, dict) and status.get("phase") == AddonPhase.PATCH_FAILED
     return (str(known.get("message") or ""),) if is_unmatched and not is_refused else ()
+
+
+def unknown_fields_message(unknown_fields: Iterable[str]) -> str:
+    """What the condition FieldsKnown says; empty if all fields are known."""
+    text = _SEPARATOR.join(unknown_fields)
+    return f"{IGNORED}: {text}" if text else ""
 
 
 def unknown_fields_before(status: JSON) -> dict[str, str]:

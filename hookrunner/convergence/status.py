@@ -22,7 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
-from hookrunner.model.status import ConvergeDump, ModuleDump, some
+from hookrunner.model.status import IGNORED, ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
 from hookrunner.modules.enabled import REQUIRES
 
@@ -122,6 +122,8 @@ class ModulesStatus:
                 yield f"{state.name}: {text}"
             if drift := self._more.releases.drift(state):
                 yield f"{state.name}: not as applied: {some([*map(str, drift)])}"
+            if unknown := state.release.unknown_fields:
+                yield f"{state.name}: {IGNORED}: {some(unknown)}"
             for problem in self._more.releases.problems(state):
                 yield f"{state.name}: {problem}"
         for module in self._more.rejected:
@@ -210,6 +212,7 @@ def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) ->
         records=tuple(more.releases.problems(state)),
         refused=refused,
         lacks=state.module.compiled,
+        unknown_fields=state.release.unknown_fields,
         unseen_since=more.outage.since if state.live else 0.0,
     )
 

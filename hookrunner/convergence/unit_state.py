@@ -79,6 +79,11 @@ class ReleaseState:
         those of what is installed."""
         return self._unmatched if self._rendered is None else self._rendered
 
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """What the API server ignores of its objects, for people."""
+        return tuple(f"{name}: {text}" for name, text in sorted(self._faults.items()))
+
     def begin_attempt(self) -> None:
         """What the last attempt came to does not count any more."""
         self._adopted, self._kept, self._rendered = (), (), None
@@ -114,7 +119,7 @@ class ReleaseState:
 
     def remove(self) -> None:
         """It is deleted."""
-        self._head, self._undone = None, ""
+        self._head, self._undone, self._faults = None, "", {}
 
 
 class UnitState:

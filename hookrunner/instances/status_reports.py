@@ -106,7 +106,7 @@ def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
         unread_channel=prepared.version.unread if prepared else "",
         unmatched_patches=release.unmatched,
         untested=prepared.untested if prepared else "",
-        unknown_fields=tuple(f"{name}: {text}" for name, text in sorted(release.faults.items())),
+        unknown_fields=release.unknown_fields,
         hook_conditions=live.subject.conditions,
     )
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from hookrunner.model.contexts import Entry
 from kubetypes.json_values import JSON
 
+IGNORED = "the API server ignores fields that it does not know"
+"""What is said of objects with misspelt fields, before their list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -47,6 +50,7 @@ class ModuleDump:
     nothing is there. Times are epoch seconds, 0 for never. `drift` are its objects that are not as they were applied,
     `records` what is wrong with records of its release; `refused` is what is wrong with its section of the
     configuration, whose last good values are in use; `lacks` are its hooks that never run here (`Module.compiled`).
+    `unknown_fields` are what the API server ignores of its objects, as far as this process has written them.
     `unseen_since` is when the API server was heard of last, if it does not answer."""
 
     name: str
@@ -64,6 +68,7 @@ class ModuleDump:
     records: tuple[str, ...] = ()
     refused: str = ""
     lacks: tuple[str, ...] = ()
+    unknown_fields: tuple[str, ...] = ()
     unseen_since: float = 0.0
 
 

@@ -1,6 +1,7 @@
 """`hookrunner module …` and `global …`: requests to a running hookrunner, and answers from files without one."""
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -100,13 +101,16 @@ def test_list_is_yaml_under_the_predecessors_name(endpoint: Endpoint, command: C
 
 
 def test_table_shows_age_refused_values_and_drift() -> None:
-    bad = {"refused": "dns: size must be of type integer", "drift": ["kube-system/ConfigMap/dns"]}
+    bad: dict[str, Any] = {"refused": "dns: size must be of type integer", "drift": ["kube-system/ConfigMap/dns"]}
+    bad["unknown_fields"] = ["kube-system/ConfigMap/dns: .datta (did you mean 'data'?)"]
     text = table([ROW | {"ready": True, **bad}], 1000.0 + 7300)
     assert " 2h " in text
     assert "it failed" not in text
-    assert text.splitlines()[-2:] == [
+    assert text.splitlines()[-3:] == [
         "dns: size must be of type integer; the last good values stay in use",
         "dns: not as applied: kube-system/ConfigMap/dns",
+        "dns: the API server ignores fields that it does not know: kube-system/ConfigMap/dns: .datta (did you mean "
+        "'data'?)",
     ]
 
 

@@ -220,8 +220,11 @@ def test_ignored_fields_are_kept_until_their_object_is_written_again_or_leaves()
     assert release.faults == {"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}
     role = {"kind": "ClusterRole", "metadata": {"name": "b"}}
     release.note_faults({}, [role, {"kind": "Secret", "metadata": {"name": "a"}}])
-    assert release.faults == {"ClusterRole/b": ".rule"}
+    assert (release.faults, release.unknown_fields) == ({"ClusterRole/b": ".rule"}, ("ClusterRole/b: .rule",))
     release.note_faults({"ClusterRole/b": ""}, [role])
+    assert release.faults == {}
+    release.note_faults({"ClusterRole/b": ".rule"}, None)
+    release.remove()
     assert release.faults == {}
 
 

@@ -4,6 +4,7 @@ plane. A new command without a case fails, unless it is in `OFFLINE`.
 The sandbox is not enough: `addon abandon` worked there, and ended with a traceback on every real API server.
 """
 
+import json
 import os
 import re
 import sys
@@ -59,7 +60,7 @@ RUNNING = {
     "config set log.level debug": "",
     "raw /queue/main.yaml": "name: main",
     "debug tasks": "task",
-    "module list": "alpha +10 +0.1.0 +ready",
+    "module list": r"alpha +10 +0.1.0 +ready(.|\n)*ConfigMap/of-alpha: \.datta \(did you mean 'data'\?\)",
     "module values alpha": "text: two",
     "module config alpha": "text: two",
     "module render alpha --diff": "No diff found",
@@ -136,7 +137,10 @@ SERVICES = "/api/v1/namespaces/default/services"
 DIRECTORIES = ("modules-dir", "global-hooks-dir", "addons-dir")
 RULE = {"apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}
 VALIDATING = {"kubernetesValidating": [{"name": "a.example.com", "rules": [RULE]}]}
-MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: of-alpha}, data: {text: '{{ .Values.alpha.text }}'}}"
+MAP = (
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: of-alpha}, data: {text: '{{ .Values.alpha.text }}'}, datta: {}}"
+)
+MISSPELT = "datta: {}\n"
 FILES = {
     "modules/values.yaml": "global: {zone: z}\nalphaEnabled: true\nalpha: {text: one}\n",
     "modules/010-alpha/Chart.yaml": "{name: alpha, version: 0.1.0, apiVersion: v2}",
@@ -149,7 +153,10 @@ FILES = {
     **{
         f"addons/thing/channels/packages/thing/{version}/{file}": text
         for version in ("1.0.0", "2.0.0")
-        for file, text in {"package.yaml": "description: a map\n", "a.yaml": MANIFEST.format(version=version)}.items()
+        for file, text in {
+            "package.yaml": "description: a map\n",
+            "a.yaml": MANIFEST.format(version=version) + MISSPELT,
+        }.items()
     },
 }
 
@@ -218,6 +225,19 @@ class Site:
         await until(lambda: self.get(f"{SERVICES}/web")["status"]["loadBalancer"], "the load balancer")
         await self.operator.ready()
 
+    def require_misspelt_fields_to_be_reported_and_left_alone(self) -> None:
+        """`addon render --diff` and `module render --diff` have found nothing to do by now."""
+        (known,) = [
+            entry for entry in self.get(f"{THINGS}/x")["status"]["conditions"] if entry["type"] == "FieldsKnown"
+        ]
+        assert (known["status"], known["reason"]) == ("False", "UnknownFields")
+        assert known["message"].endswith("default/ConfigMap/of-thing: .datta (did you mean 'data'?)")
+        shown = json.loads(self.operator.get("/readyz?output=json")[1])["conditions"]
+        assert any("ConfigMap/of-alpha: .datta (did you mean 'data'?)" in condition["message"] for condition in shown)
+        reasons = [event["reason"] for event in self.get("/api/v1/namespaces/default/events")["items"]]
+        assert (reasons.count("UnknownFields"), reasons.count("Repaired")) == (1, 0)
+        assert [record for record in self.operator.logs() if record.get("msg") == "objects repaired"] == []
+
 
 async def test_each_command_works_on_a_real_api_server(own_cluster: OwnCluster, tmp_path: Path) -> None:
     site = Site(tmp_path, own_cluster)
@@ -227,6 +247,7 @@ async def test_each_command_works_on_a_real_api_server(own_cluster: OwnCluster, 
         await site.install()
         assert site.faults(RUNNING) == {}
         await until(lambda: (site.text("of-thing"), site.text("of-alpha")) == ("hi", "one"), "both rollbacks")
+        site.require_misspelt_fields_to_be_reported_and_left_alone()
         assert await site.operator.stop() == 0
         assert oops(site.operator.logs()) == []
     finally:

@@ -120,7 +120,7 @@ async def test_list_names_enabled_modules_and_describes_all(browse: Browse, form
         assert await (await session.get(f"/module/list{form}")).text() == (
             '{"enabledModules":["broken","node-dns"],"modules":[{"name":"node-dns","weight":10,"version":"1.2",'
             '"state":"on","by":"Static","phase":"Ready","ready":true,"reason":"","revision":3,"since":1.5,'
-            '"last_success":2.5,"drift":["d/Secret/s"],"records":[],"refused":"","lacks":[],"unseen_since":0.0}]}\n'
+            '"last_success":2.5,"drift":["d/Secret/s"],"records":[],"refused":"","lacks":[],"unknown_fields":[],"unseen_since":0.0}]}\n'
         )
 
 

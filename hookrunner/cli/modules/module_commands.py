@@ -16,7 +16,7 @@ from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles, Source, for_a_cluster, sourced, view_path
 from hookrunner.cli.output import Color, age, echo, echo_styled, show, style, unseen
 from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document, flags_query, show_difference
-from hookrunner.model.status import some
+from hookrunner.model.status import IGNORED, some
 from hookrunner.options import Compat
 from hookrunner.printable import printable
 from kubetypes.json_values import JSON
@@ -140,6 +140,8 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
             yield f"{row['refused']}; the last good values stay in use"
         if row.get("drift"):
             yield f"{row['name']}: not as applied: {some(row['drift'])}"
+        if row.get("unknown_fields"):
+            yield f"{row['name']}: {IGNORED}: {some(row['unknown_fields'])}"
         yield from (f"{row['name']}: {problem}" for problem in row.get("records", ()))
         if row.get("lacks"):
             yield f"{row['name']}: lacks hooks that are compiled into addon-operator: {some(row['lacks'])}"

@@ -7,7 +7,7 @@ before the process started is taken from the status, so that a restart repeats n
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from hookrunner.addons.status_conditions import state_of
+from hookrunner.addons.status_conditions import state_of, unknown_fields_message
 from hookrunner.convergence.events import Notice
 from hookrunner.model.addon_status import AddonPhase, InstanceFacts
 from hookrunner.releases.health.pod_findings import names_pod
@@ -34,9 +34,9 @@ _ON_THE_WAY = frozenset({AddonPhase.APPLYING, AddonPhase.TERMINATING, AddonPhase
 @dataclass(frozen=True, slots=True)
 class ReportedState:
     """What is last known of an instance; `phase` is None before anything is. `revision` is that of its release, 0
-    without one; `unmatched` are patches that fit nothing and are only reported. `blocked` is what a Pod says that keeps
-    an object from being ready, such as an image that cannot be pulled. `is_rollback`: an earlier revision was
-    restored."""
+    without one; `unmatched` are patches that fit nothing and are only reported, `unknown` fields that the API server
+    ignores. `blocked` is what a Pod says that keeps an object from being ready, such as an image that cannot be pulled.
+    `is_rollback`: an earlier revision was restored."""
 
     phase: AddonPhase | None = None
     reason: str = ""
@@ -46,6 +46,7 @@ class ReportedState:
     revision: int = 0
     available: str = ""
     unmatched: str = ""
+    unknown: str = ""
     blocked: str = ""
     is_rollback: bool = False
 
@@ -69,6 +70,7 @@ def state_of_facts(facts: InstanceFacts) -> ReportedState:
         state.message,
         available=facts.available_version,
         unmatched="; ".join(facts.unmatched_patches),
+        unknown=unknown_fields_message(facts.unknown_fields),
         blocked=_blocked(state.phase, map(str, facts.objects or ())),
         is_rollback=bool(facts.rolled_back or (installed and installed.pinned)),
     )
@@ -81,6 +83,7 @@ def state_of_status(status: JSON) -> ReportedState:
     """The state that a status shows, as far as it can be read: others may have written into it."""
     conditions = {entry.get("type"): entry for entry in status.get("conditions") or () if isinstance(entry, dict)}
     ready, patches = conditions.get("Ready", {}), conditions.get("PatchesApplied", {})
+    fields = conditions.get("FieldsKnown", {})
     phase, is_unmatched = status.get("phase"), patches.get("reason") == "NoMatch"
     return ReportedState(
         AddonPhase(phase) if phase in set(AddonPhase) else None,
@@ -91,6 +94,7 @@ def state_of_status(status: JSON) -> ReportedState:
         int(status.get("revision") or 0),
         str(status.get("availableVersion") or ""),
         str(patches.get("message") or "") if is_unmatched and phase != AddonPhase.PATCH_FAILED else "",
+        str(fields.get("message") or ""),
         _blocked(phase, (str(line) for line in status.get("errors") or ())),
     )
 
@@ -123,6 +127,8 @@ def news_of(unit: str, announced: ReportedState, state: ReportedState) -> Iterat
         yield Notice(unit, "UpdateAvailable", text, bad=False)
     if state.unmatched and state.unmatched != announced.unmatched:
         yield Notice(unit, "PatchFailed", f"a patch is left out: {state.unmatched}")
+    if state.unknown and state.unknown != announced.unknown:
+        yield Notice(unit, "UnknownFields", state.unknown)
     of_phase = [*_news_of_phase(unit, announced, state)] if _is_news(announced, state) else []
     yield from of_phase
     was_blocked = announced.blocked and announced.revision == state.revision

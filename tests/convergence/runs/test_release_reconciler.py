@@ -53,10 +53,11 @@ class Renders(Renderer):
         self.orders: list[RenderRequest] = []
         self.prewarmed = 0
         self.counts = False
+        self.objects: tuple[Any, ...] = (CONFIG,)
 
     async def render(self, order: RenderRequest) -> RenderedChart:
         self.orders.append(order)
-        return RenderedChart(f"# {len(self.orders) if self.counts else 0}", (CONFIG,), (), "", {})
+        return RenderedChart(f"# {len(self.orders) if self.counts else 0}", self.objects, (), "", {})
 
     def prewarm(self) -> None:
         self.prewarmed += 1
@@ -73,6 +74,7 @@ class Records(Releases):
         self.removal: Any = self
         self.adopted: tuple[Adoption, ...] = ()
         self.kept: tuple[KeptObject, ...] = ()
+        self.faults: dict[str, str] = {}
         self.takes, self.fails = 0.0, ""
         self.error: ReleaseFailed | None = None
         self.restored: list[int] = []
@@ -121,7 +123,8 @@ class Records(Releases):
         return kept
 
     def take_faults(self, name: str, namespace: str) -> dict[str, str]:
-        return {}
+        faults, self.faults = self.faults, {}
+        return faults
 
     def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones
@@ -250,6 +253,20 @@ async def test_what_a_rollback_leaves_behind_is_known_though_nothing_is_rolled_o
     world.records.kept = (KeptObject("default/ConfigMap/a", "it was taken over"),)
     assert await world.reconcile(state) == (0, 0)
     assert [kept.object for kept in state.release.kept] == ["default/ConfigMap/a"]
+
+
+async def test_fields_that_the_server_ignores_are_known_until_their_objects_are_written_again(world: World) -> None:
+    state = world.module()
+    world.records.faults = {"default/ConfigMap/a": ".datta", "ClusterRole/left": ".rule"}
+    world.renders.objects = ({"kind": "ConfigMap", "metadata": {"name": "a"}},)
+    await world.reconcile(state)
+    assert state.release.unknown_fields == ("default/ConfigMap/a: .datta",)
+    await world.reconcile(state)
+    assert state.release.unknown_fields == ("default/ConfigMap/a: .datta",)
+    world.records.faults = {"default/ConfigMap/a": ""}
+    world.set(1)
+    await world.reconcile(state)
+    assert state.release.unknown_fields == ()
 
 
 async def test_the_digest_is_that_of_the_record_also_in_another_process(world: World, tmp_path: Path) -> None:

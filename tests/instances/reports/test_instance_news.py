@@ -154,6 +154,13 @@ async def test_patch_that_is_left_out_is_told() -> None:
     assert await heard(lenient) == [APPLIED, news, HEALTHY]
 
 
+async def test_fields_that_the_server_ignores_are_told_once_also_after_a_restart() -> None:
+    misspelt = replace(WORKS, unknown_fields=("default/ConfigMap/a: .datta (did you mean 'data'?)",))
+    text = "the API server ignores fields that it does not know: default/ConfigMap/a: .datta (did you mean 'data'?)"
+    assert await heard(misspelt, misspelt) == [APPLIED, ("UnknownFields", text), HEALTHY]
+    assert await heard(misspelt, status=make_status(misspelt, None, "2026-07-01T12:00:00Z")) == []
+
+
 async def test_object_that_is_created_again_begins_anew() -> None:
     notices = Notices()
     reported = ReportedInstances(notices, Metrics(), lambda: 0.0)
