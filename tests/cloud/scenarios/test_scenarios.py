@@ -64,7 +64,7 @@ async def test_with_our_defaults_scenes_end_as_the_table_of_differences_says(eac
 @pytest.mark.nightly
 def test_kubernetes_own_manager_still_comes_to_the_recorded_ends(world: World) -> None:
     with upstream(world):
-        ends = plays.record(world, ALL)
+        ends = plays.record(world, ALL, plays.load_recorded())
     if ends != plays.load_recorded():
         (world.directory / "ends.json").write_text(json.dumps(ends, indent=1, sort_keys=True) + "\n")
     assert ends == plays.load_recorded(), f"look at {world.directory / 'ends.json'}, and copy it if it is right"
