@@ -75,8 +75,9 @@ class Program:
 
 
 def start(words: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int, stderr: int) -> Program:
-    """Start `hookrunner WORDS` with these variables only and an empty standard input. It does not outlive the server,
-    which does not outlive this process."""
+    """Start `hookrunner WORDS` with these variables only and an empty standard input; an absolute path as first word is
+    the file that it is started as, whose name counts. It does not outlive the server, which does not outlive this
+    process."""
     sys.audit("subprocess.Popen", sys.executable, [sys.executable, "-m", "hookrunner", *words], str(cwd), dict(env))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
@@ -227,8 +228,11 @@ def main() -> None:
 
     import_all()
     words = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
-    sys.argv = ["hookrunner", *words]
     install_forked_children()
+    if words[:1] and words[0].startswith("/"):
+        sys.argv = words
+        importlib.import_module("hookrunner.cli.main").main()
+    sys.argv = ["hookrunner", *words]
     runpy.run_module("hookrunner", run_name="__main__", alter_sys=True)
 
 
