@@ -33,7 +33,16 @@ class ChartPod:
     def __init__(self, root: Path, helm: Path, value: str) -> None:
         write_files(root, {"a.sh": HOOK, "told/": "", "tmp/": "", "global-hooks/": "", **MODULES})
         values = f"{value},port={free_port()},env[0].name=TOLD,env[0].value=/told"
-        words = [helm, "template", "watch", CHART, "--set-file", f"hooks.a\\.sh={root / 'a.sh'}", "--set", values]
+        words = [
+            str(helm),
+            "template",
+            "watch",
+            str(CHART),
+            "--set-file",
+            f"hooks.a\\.sh={root / 'a.sh'}",
+            "--set",
+            values,
+        ]
         manifests = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         rendered = objects(manifests)
         (self._container,) = rendered["Deployment"]["spec"]["template"]["spec"]["containers"]
