@@ -54,6 +54,8 @@ class Lookup:
         try:
             return self._child.communicate(timeout=_TIMEOUT)
         except subprocess.TimeoutExpired:
+            for pipe in filter(None, (self._child.stdout, self._child.stderr)):
+                pipe.close()
             raise BadKubeConfig(f"no credentials within {_TIMEOUT:g} s: does an exec plugin hang?") from None
 
     def close(self) -> None:

@@ -271,3 +271,19 @@ async def test_a_pace_of_zero_is_no_limit() -> None:
     for _ in range(1000):
         await pace.turn()
     assert loop.time() == began
+
+
+async def test_answer_that_breaks_off_is_an_error(metrics: Metrics) -> None:
+    async def answer(http: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "100"})
+        await response.prepare(http)
+        await response.write(b"{")
+        assert http.transport
+        http.transport.close()
+        return response
+
+    async with RawTestServer(answer) as server:
+        url = str(server.make_url("")).rstrip("/")
+        async with client_of(Connection(url), metrics) as client:
+            with pytest.raises(Cut, match="POST /api/v1/x: "):
+                await client.send(ApiCall("POST", "/api/v1/x"))

@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from hookrunner.errors import BadKubeConfig
-from hookrunner.kube import credentials
+from hookrunner.kube import cluster_lookup, credentials
 from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.settings import KubeSettings
@@ -372,3 +372,25 @@ def test_a_pod_uses_its_service_account(home: Path, monkeypatch: pytest.MonkeyPa
 def test_the_kubernetes_package_stays_out_of_this_process() -> None:
     code = "import sys, hookrunner.kube.objects, hookrunner.kube.watch; print('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout == b"False\n"
+
+
+def test_a_program_that_reads_no_kubeconfig_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for errors, quoted in ((b"Traceback\nImportError: no yaml\n", "ImportError: no yaml"), (b"", "no output")):
+        lookup = Lookup(KubeSettings())
+        lookup.output()
+        monkeypatch.setattr(lookup, "output", lambda errors=errors: (b"", errors))
+        with pytest.raises(BadKubeConfig, match=f"the program that reads kubeconfig failed: {quoted}$"):
+            asyncio.run(load_connection(lookup))
+
+
+@pytest.mark.slow
+async def test_a_lookup_that_takes_too_long_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_lookup, "_TIMEOUT", 0.1)
+    user = plugin(home, "import time; time.sleep(600)")
+    with pytest.raises(BadKubeConfig, match=r"no credentials within 0\.1 s: does an exec plugin hang\?"):
+        await load(kubeconfig(home / "config", user=user))
+
+
+async def test_a_kubeconfig_that_we_pass_on_is_named_if_it_cannot_be_used(home: Path) -> None:
+    with pytest.raises(BadKubeConfig, match=f"kubeconfig '{home}/config': "):
+        await load_connection(Lookup(KubeSettings(config=home / "config", text="a: [")))

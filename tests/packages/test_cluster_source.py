@@ -13,6 +13,7 @@ from hookrunner.model.events import ObjectSeen, Synced
 from hookrunner.packages.cluster_source import PACKAGE_LABEL, VERSION_LABEL, watched_selections
 from hookrunner.packages.source_locations import ClusterLocation
 from kubesandbox.faults import Fault
+from kubetypes.json_values import JSON
 from tests.packages.places import CHART, ClusterPlace, cluster_place, with_checksums
 
 LOCATION = ClusterLocation("ConfigMap", "default")
@@ -50,6 +51,17 @@ async def test_a_file_in_two_objects_is_refused(place: ClusterPlace) -> None:
 async def test_a_directory_stays_in_the_package(place: ClusterPlace, directory: str) -> None:
     place.put("a", {"manifest.yaml": b""}, LABELS, {"hookrunner.io/package-directory": directory})
     assert (await refusal(place)).reason == "Malformed"
+
+
+async def test_a_value_that_is_not_base64_is_refused(place: ClusterPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No API server keeps such a value; what stands between may answer anything."""
+
+    async def answer(*arguments: object, **more: object) -> JSON:
+        return {"metadata": {}, "items": [{"metadata": {"name": "odd"}, "type": "Opaque", "data": {"a": "%"}}]}
+
+    monkeypatch.setattr(place.client, "get", answer)
+    error = await refusal(place)
+    assert (error.reason, "object odd: a value is not base64" in str(error)) == ("Malformed", True)
 
 
 async def test_a_plus_in_a_version_is_written_as_helm_does(place: ClusterPlace) -> None:

@@ -91,6 +91,17 @@ async def test_a_source_that_is_a_link_is_a_source(place: DirectoryPlace, tmp_pa
     assert await DirectorySource(tmp_path / "link").list_versions("coredns") == ["1.0"]
 
 
+async def test_a_file_in_the_place_of_a_component_is_named(place: DirectoryPlace) -> None:
+    (place.root / "packages/flannel").write_text("")
+    with pytest.raises(PackageError, match=f"directory {place.root}/packages/flannel.*[Nn]ot a directory"):
+        await place.source.list_versions("flannel")
+
+
+async def test_a_link_to_a_directory_above_says_what_to_remove(place: DirectoryPlace) -> None:
+    (place.root / "packages/coredns/1.0/again").symlink_to(".")
+    assert "again/ is a link to a directory that contains it; remove it" in str(await refusal(place))
+
+
 @pytest.mark.parametrize("target", [".", "..", "loop.yaml", "gone.yaml"])
 async def test_a_link_in_a_circle_or_to_nothing_is_refused(place: DirectoryPlace, target: str) -> None:
     (place.root / "packages/coredns/1.0/loop.yaml").symlink_to(target)

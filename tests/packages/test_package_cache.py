@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from hookrunner.errors import PackageError
+from hookrunner.packages import package_cache
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from tests.packages.places import CHART
@@ -310,3 +311,38 @@ def test_descriptors_are_given_back(root: Path) -> None:
         use(cache, package(str(number)))
         cache.read("coredns", "1.0", package(str(number)).digest)
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_after_its_patience_with_other_processes_a_package_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(package_cache, "_PATIENCE", 0.0)
+    with pytest.raises(PackageError, match="for 0 s other processes have written and deleted it") as refused:
+        PackageCache(root, NO_LIMIT).hold(package())
+    assert refused.value.reason == "Unreachable"
+
+
+def test_for_a_disk_that_is_not_full_no_entry_is_deleted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, old, real = PackageCache(root, NO_LIMIT), package("old"), os.open
+    use(cache, old)
+
+    def read_only(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if flags & os.O_CREAT:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return real(path, flags, mode, **more)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(PackageError, match="Read-only file system"):
+        cache.hold(package("new"))
+    assert cache.read("coredns", "1.0", old.digest) == old
+
+
+def test_an_entry_that_cannot_be_put_in_its_place_is_reported_at_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(old: object, new: object) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(new))
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(PackageError, match="Permission denied; see --addon-cache-dir"):
+        PackageCache(root, NO_LIMIT).hold(package())

@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.errors import BadSetting
 from hookrunner.packages.source_locations import (
     ClusterLocation,
     DirectoryLocation,
     SourceLocation,
     SourceOverrides,
     WebLocation,
+    overrides_of,
     parse_location,
     parse_overrides,
 )
+from hookrunner.settings import AddonsSettings
 from tests.tables import each
 
 BASE = Path("/addons/coredns")
@@ -56,6 +59,7 @@ def test_a_text_is_a_location(text: str, location: SourceLocation) -> None:
         ("https://[::1/x", "has no host"),
         ("https://a:99999/x", "has no host"),
         ("https://example.com/x?token=1", "has a query"),
+        ("https://example.com/x#part", "a fragment"),
         ("http://example.com/x", "is not protected; use https, or set --addon-verify off"),
         ("http://localhost.example.com/x", "is not protected"),
         ("configmap:", "takes the names of a namespace"),
@@ -120,3 +124,8 @@ def test_an_override_beats_the_addons_own_source() -> None:
     assert SourceOverrides().location_of("coredns", own) == own
     assert SourceOverrides(other).location_of("coredns", own) == other
     assert SourceOverrides(by_addon={"dashboard": other}).location_of("coredns", own) == own
+
+
+def test_a_setting_that_names_no_source_is_refused_by_its_flag() -> None:
+    with pytest.raises(BadSetting, match=r"^--addon-source: 'ftp:' is no kind of source"):
+        overrides_of(AddonsSettings(source="ftp://example.com"))

@@ -180,6 +180,12 @@ def test_a_path_that_cannot_be_examined_may_be_anything(tmp_path: Path) -> None:
     assert {name: tuple(may(tmp_path / name) for may in functions) for name in expected} == expected
 
 
+def test_a_file_in_the_place_of_a_directory_is_no_safe_directory(tmp_path: Path) -> None:
+    (file := tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="file"):
+        problem_of(file, User.of_process())
+
+
 def test_a_link_in_the_place_of_a_new_file_is_not_followed(tmp_path: Path) -> None:
     (target := tmp_path / "target").write_text("precious")
     (link := tmp_path / "link").symlink_to(target)

@@ -1,10 +1,13 @@
 """Which reviews get memory for their body, and which wait for it."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
+from aiohttp import web
 
-from hookrunner.web.review_limits import BudgetExhausted, MemoryBudget
+from hookrunner.metrics.names import Metrics
+from hookrunner.web.review_limits import BudgetExhausted, MemoryBudget, ReviewBound
 
 pytestmark = pytest.mark.looptime
 """In virtual time: a wait without an end is over at once."""
@@ -38,6 +41,17 @@ async def test_parsed_reviews_wait_in_order_for_the_other_half() -> None:
             assert order == ["first"]
             end.set()
     assert order == ["first", "large", "small"]
+
+
+async def test_review_without_room_is_refused_at_its_deadline() -> None:
+    bound = ReviewBound(2, MemoryBudget(200), Metrics(""))
+    now = asyncio.get_running_loop().time
+    async with AsyncExitStack() as first, AsyncExitStack() as second:
+        await bound.take_room(first, 100, now() + 5)
+        with pytest.raises(web.HTTPTooManyRequests) as refused:
+            await bound.take_room(second, 1, now() + 5)
+    assert "have all 100 bytes for parsing" in str(refused.value.text)
+    assert refused.value.headers["Retry-After"] == "1"
 
 
 async def test_cancelled_waiter_does_not_delay_others() -> None:

@@ -125,6 +125,7 @@ async def test_compressed_body_is_refused() -> None:
         (b"[]", "Invalid JSON payload: it has to be an object"),
         (b"null", "Invalid JSON payload: it has to be an object"),
         (b"{}", "this path takes a AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1"),
+        (orjson.dumps(admission() | {"kind": "ConversionReview"}), "not a 'admission.k8s.io/v1 ConversionReview'"),
         (orjson.dumps(conversion()), "not a 'apiextensions.k8s.io/v1 ConversionReview'"),
         (orjson.dumps(admission() | {"apiVersion": "admission.k8s.io/v2"}), "not a 'admission.k8s.io/v2"),
         (orjson.dumps(admission() | {"apiVersion": 1}), "not a '1 AdmissionReview'"),
