@@ -86,6 +86,30 @@ def test_a_wrong_verdict_says_which_key_and_what_to_write(response: Any, message
 
 
 @each(
+    ("text", "message"),
+    [
+        (b"{", "line 1"),
+        (b" ", "not JSON: nothing but white space; write one JSON object"),
+        (b"[]", "an object is expected, not "),
+        (b'"yes"', "an object is expected, not "),
+    ],
+)
+def test_a_response_that_is_no_json_object_is_refused(text: bytes, message: str) -> None:
+    for kind, read in (("validating", admission), ("conversion", conversion)):
+        with pytest.raises(BadOutput, match=f"^got bad {kind} response: ") as error:
+            read(text)
+        assert message in str(error.value)
+
+
+def test_only_a_validating_webhook_may_not_patch() -> None:
+    without, patching = Answer(admission=Verdict(True)), Answer(admission=Verdict(True, patch=(STEP,)))
+    assert verdicts.verdict_of(without, ContextType.VALIDATING) == without.admission
+    assert verdicts.verdict_of(patching, ContextType.MUTATING) == patching.admission
+    with pytest.raises(BadOutput, match="takes no `patch` from a validating webhook"):
+        verdicts.verdict_of(patching, ContextType.VALIDATING)
+
+
+@each(
     ("text", "result"),
     [
         (b"", None),

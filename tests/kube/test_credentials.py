@@ -391,6 +391,11 @@ async def test_a_lookup_that_takes_too_long_is_refused(home: Path, monkeypatch: 
         await load(kubeconfig(home / "config", user=user))
 
 
+async def test_long_texts_and_short_numbers_of_a_kubeconfig_are_no_large_numbers(home: Path) -> None:
+    cluster = {"extensions": [{"name": "x", "extension": {"number": 5, "text": "a" * 2000}}]}
+    assert (await load(kubeconfig(home / "config", cluster=cluster))).server == "https://main.example:6443"
+
+
 async def test_a_kubeconfig_that_we_pass_on_is_named_if_it_cannot_be_used(home: Path) -> None:
     with pytest.raises(BadKubeConfig, match=f"kubeconfig '{home}/config': "):
         await load_connection(Lookup(KubeSettings(config=home / "config", text="a: [")))

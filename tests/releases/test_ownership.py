@@ -173,6 +173,14 @@ async def test_object_of_another_instance_is_not_taken_by_advice(
     assert "kubectl delete" not in str(refused.value)
 
 
+async def test_an_orphan_of_an_instance_without_records_is_adopted(applier: ManifestApplier, client: Client) -> None:
+    marks = {"labels": {"hookrunner.io/addon": "web.old.two"}}
+    patch = ApiCall("PATCH", f"{MAPS}/a", body={"metadata": marks}, content_type="application/merge-patch+json")
+    await client.send(patch)
+    await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
+    assert await owner(client) == "default/new"
+
+
 async def test_a_record_without_labels_is_a_record(applier: ManifestApplier, client: Client) -> None:
     await started(client).reconcile(wanted("d1", namespace="old"))
     path = "/api/v1/namespaces/old/secrets/sh.helm.release.v1.demo.v1"

@@ -91,3 +91,18 @@ async def test_stored_versions_of_a_definition_that_was_edited_meanwhile_are_dec
     live = api.get(thing_definition("v1"))
     assert (live["metadata"]["labels"]["their"], live["status"]["storedVersions"]) == ("label", ["v1"])
     assert [request.path for request in api.asked("PATCH")] == [f"{PATH}/status"] * 2
+
+
+async def test_object_of_ours_that_was_created_again_is_applied(client: OvertakenClient, api: ApiServer) -> None:
+    for digest in ("d1", "d2"):
+        await started(client).reconcile(wanted(digest, configmap("a", x=digest)))
+    live = api.get(THEIRS)
+    marks = {key: live["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
+
+    def recreate() -> None:
+        api.delete(THEIRS)
+        api.put(live | {"metadata": marks})
+
+    client.before_write = once("PATCH", recreate, "/a")
+    await started(client).reconcile(wanted("d3", configmap("a", x="3")))
+    assert api.get(THEIRS)["data"] == {"x": "3"}

@@ -75,6 +75,17 @@ async def test_port_for_one_kind_of_review_refuses_the_other(kinds: Any, path: s
         assert (await server.post(path, body))[0] == 404
 
 
+@pytest.mark.parametrize(("path", "body"), [("/hooks/a", admission()), ("/a.example.com", conversion())])
+async def test_review_that_no_hook_answers_is_refused_with_its_reason(path: str, body: Any) -> None:
+    reviewer = ScriptedReviewer()
+    name = path.rpartition("/")[2]
+    reviewer.undeclared.add(name)
+    async with served(reviewer) as server:
+        assert await server.post(path, body) == (404, f"no hook answers '{name}'\n")
+        assert count(server.metrics.exposition(), 'result="unknown"') == 1
+    assert reviewer.reviews == []
+
+
 async def test_readiness_probe_reports_whether_reviews_can_be_answered() -> None:
     reviewer = ScriptedReviewer()
     async with served(reviewer) as server:

@@ -1,0 +1,69 @@
+"""Refusals of a write, and other clients that are always quicker. The rest: `test_manifest_applier.py`."""
+
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import Denied, ReleaseFailed
+from hookrunner.kube.discovery import Discovery
+from hookrunner.releases.manifest_applier import ManifestApplier
+from hookrunner.releases.manifest_objects import KindResolver
+from hookrunner.releases.objects import tolerant_writes
+from kubesandbox.faults import Fault
+from kubesandbox.sandbox import Sandbox
+from tests.fakes.second_writer import OvertakenClient
+from tests.kube.server import ApiServer
+from tests.releases.test_manifest_applier import MAPS, OPTIONS, RELEASE, by_id, config_map, data_of, writes
+
+RECREATED = config_map("a", **{"hookrunner.io/recreate": "true"})
+PLACED = {**config_map(), "metadata": {"name": "a", "namespace": "default"}}
+
+
+@pytest.fixture
+def applier(client: OvertakenClient) -> ManifestApplier:
+    return ManifestApplier(client, KindResolver(Discovery(client)))
+
+
+async def test_an_object_that_comes_and_goes_all_the_time_is_given_up(
+    applier: ManifestApplier, client: OvertakenClient, sandbox: Sandbox
+) -> None:
+    client.before_write = lambda call: ApiServer(sandbox, sandbox.url).put(PLACED)
+    sandbox.faults.add(Fault("answer", f"GET {MAPS}/a", status=404))
+    with pytest.raises(ReleaseFailed, match="another client keeps deleting and creating it"):
+        await applier.apply([config_map()], RELEASE, {}, OPTIONS)
+
+
+async def test_a_refused_creation_of_an_object_that_exists_is_no_update(
+    applier: ManifestApplier, client: OvertakenClient, sandbox: Sandbox
+) -> None:
+    await applier.apply([config_map()], RELEASE, {}, OPTIONS)
+    sandbox.faults.add(Fault("answer", f"POST {MAPS}", status=403))
+    with pytest.raises(ReleaseFailed, match="a fault that the sandbox was given"):
+        await applier.apply([config_map(data={"k": "new"})], RELEASE, {}, OPTIONS)
+    assert await data_of(client) == {"k": "v"}
+
+
+async def test_a_refusal_for_another_reason_recreates_nothing(
+    applier: ManifestApplier, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of an admission webhook, which may say anything about immutable fields."""
+    await applier.apply([RECREATED], RELEASE, {}, OPTIONS)
+    text = 'ConfigMap "a" is invalid: data: Invalid value: {"k":"new"}: field is immutable'
+
+    async def refuse(*arguments: Any) -> Any:
+        raise Denied(403, "Forbidden", text, raw=text)
+
+    monkeypatch.setattr(tolerant_writes, "apply", refuse)
+    sandbox.faults.requests.clear()
+    with pytest.raises(ReleaseFailed, match=r"field is immutable$"):
+        await applier.apply([RECREATED | {"data": {"k": "new"}}], RELEASE, by_id(RECREATED), OPTIONS)
+    assert [line for line in writes(sandbox) if line.startswith("DELETE")] == []
+
+
+async def test_without_the_right_to_read_an_object_is_not_removed(applier: ManifestApplier, sandbox: Sandbox) -> None:
+    await applier.apply([config_map()], RELEASE, {}, OPTIONS)
+    sandbox.faults.add(Fault("answer", f"GET {MAPS}/a", status=403))
+    sandbox.faults.requests.clear()
+    with pytest.raises(ReleaseFailed, match="a fault that the sandbox was given"):
+        await applier.remove(by_id(config_map()), RELEASE)
+    assert writes(sandbox) == []
