@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
-from hookrunner.errors import Conflict, NotFound
+from hookrunner.errors import Conflict, Denied, KubeError, NotFound
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
@@ -235,3 +235,22 @@ async def test_a_creation_between_reading_and_writing_is_a_conflict() -> None:
         with pytest.raises(Conflict):
             await config.write("a", "x: 3")
         assert api.get(OURS)["data"] == THEIRS["data"]
+
+
+async def test_an_object_that_cannot_be_read_keeps_its_contents_and_says_why() -> None:
+    async with shared(OURS) as (config, _, api):
+        api.faults.add(Fault("answer", "GET /api/v1/namespaces/default/configmaps/hookrunner", status=500))
+        before = config.contents
+        with pytest.raises(KubeError):
+            await config.read()
+        assert (config.contents, "a fault that the sandbox was given" in config.unseen) == (before, True)
+
+
+@pytest.mark.parametrize(("objects", "refused"), [([], ["POST"]), ([OURS], ["PATCH", "PUT"])], ids=["new", "known"])
+async def test_without_rights_nothing_is_written(objects: list[Any], refused: list[str]) -> None:
+    async with shared(*objects) as (config, _, api):
+        for method in refused:
+            api.faults.add(Fault("answer", f"{method} ", status=403))
+        with pytest.raises(Denied):
+            await config.write("a", "x: 3")
+        assert "x: 3" not in str(api.get(OURS))

@@ -1,5 +1,6 @@
 """A release of an addon is deleted with all its objects, or left to its users, on the sandbox."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from hookrunner.model.releases import DesiredRelease, KeptObject
 from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
-from tests.fakes.second_writer import overtaken_client
+from kubesandbox.sandbox import Sandbox
+from tests.fakes.second_writer import OvertakenClient, overtaken_client
 from tests.kube.server import ApiServer, definition, without_aggregation
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import addon, configmap, hook
@@ -208,3 +210,15 @@ async def test_abandoned_objects_stay_without_marks_and_records(client: Client, 
     assert {"labels", "annotations", "ownerReferences"}.isdisjoint(key for key, value in metadata.items() if value)
     assert (await world.history(), sorted(await world.maps())) == ([], ["a"])
     assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 0
+
+
+async def test_object_that_another_client_writes_all_the_time_is_not_abandoned(
+    client: OvertakenClient, sandbox: Sandbox
+) -> None:
+    await started(client).reconcile(addon("d1", A))
+    api, numbers = ApiServer(sandbox, sandbox.url), itertools.count()
+    live = api.get(A | {"metadata": {"name": "a", "namespace": "default"}})
+    del live["metadata"]["resourceVersion"]
+    client.before_write = lambda call: api.put(live | {"data": {"x": str(next(numbers))}})
+    with pytest.raises(ReleaseFailed, match="another client keeps writing it"):
+        await started(client).removal.abandon("demo", "default", OPTIONS.marks)

@@ -11,6 +11,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver
+from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.releases.test_manifest_applier import OPTIONS, RELEASE, by_id, deployment, writes
 
@@ -89,3 +90,17 @@ async def test_refused_object_without_a_namespace_is_named_without_one(applier: 
         await applier.apply([wrong, good], RELEASE, {}, OPTIONS)
     assert "beside it: ClusterRole/good" in str(caught.value)
     assert caught.value.invalid == ("ClusterRole/r",)
+
+
+@pytest.mark.parametrize(("method", "before"), [("POST", []), ("PATCH", [deployment()])])
+async def test_refusal_for_another_reason_is_not_asked_for_again(
+    method: str, before: list[Any], applier: ManifestApplier, sandbox: Sandbox
+) -> None:
+    await applier.apply(before, RELEASE, {}, OPTIONS)
+    for digest in ("1", "2") if before else ():
+        await applier.apply([deployment(x=digest)], RELEASE, by_id(*before), OPTIONS)
+    sandbox.faults.add(Fault("answer", f"{method} /apis/apps/v1/namespaces/default/deployments", status=403))
+    sandbox.faults.requests.clear()
+    with pytest.raises(ReleaseFailed, match="a fault that the sandbox was given"):
+        await applier.apply([misspelt()], RELEASE, by_id(*before), OPTIONS)
+    assert len(writes(sandbox)) == 1
