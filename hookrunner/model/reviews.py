@@ -40,7 +40,7 @@ class AdmissionRequest:
 
     @classmethod
     def of(cls, request: JSON) -> "AdmissionRequest":
-        """Of a parsed request, whose `uid` is a text. Raises orjson.JSONEncodeError if it is nested too deep to be
+        """Of a parsed request, whose `uid` is a text. It was read within our bounds, so it is not too deep to be
         written."""
         text = orjson.dumps(contexts.admission_request(request))
         return cls(text, request["uid"], bool(request.get("dryRun")), _subject(request))

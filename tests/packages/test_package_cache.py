@@ -322,7 +322,7 @@ def test_after_its_patience_with_other_processes_a_package_is_refused(
     assert refused.value.reason == "Unreachable"
 
 
-def test_for_a_disk_that_is_not_full_no_entry_is_deleted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_another_error_than_a_full_disk_no_entry_is_deleted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, old, real = PackageCache(root, NO_LIMIT), package("old"), os.open
     use(cache, old)
 
@@ -332,6 +332,7 @@ def test_for_a_disk_that_is_not_full_no_entry_is_deleted(root: Path, monkeypatch
         return real(path, flags, mode, **more)
 
     monkeypatch.setattr(os, "open", read_only)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
     with pytest.raises(PackageError, match="Read-only file system"):
         cache.hold(package("new"))
     assert cache.read("coredns", "1.0", old.digest) == old

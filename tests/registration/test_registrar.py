@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import RegistrationFailed
+from hookrunner.kube.client import ApiCall
 from hookrunner.model.bindings import Admission, Hook
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import GENERATION, WANTED
@@ -279,3 +280,14 @@ async def test_failed_registration_is_raised_to_its_caller_only(world: World) ->
     converting = world.converting()
     await registrar.register(world.desired(bad, converting), world.desired(converting))
     await registrar.register(world.desired(converting), world.desired())
+
+
+@pytest.mark.parametrize("world", ["sandbox"], indirect=True)
+async def test_refused_registration_is_raised_to_its_caller(world: World) -> None:
+    registrar, _ = await world.registrar(world.desired())
+    await registrar.publish(b"")
+    fails = {"what": "answer", "match": "POST /apis/admissionregistration.k8s.io/", "status": 403}
+    await world.other.send(ApiCall("POST", "/_sandbox/faults", body=fails))
+    on = world.desired(world.validating(ONE))
+    with pytest.raises(RegistrationFailed, match=f"^ValidatingWebhookConfiguration '{world.name}': "):
+        await registrar.register(on, on)
