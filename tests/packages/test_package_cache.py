@@ -323,7 +323,7 @@ def test_after_its_patience_with_other_processes_a_package_is_refused(
 
 
 def test_for_another_error_than_a_full_disk_no_entry_is_deleted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, old, real = PackageCache(root, NO_LIMIT), package("old"), os.open
+    cache, old, real = PackageCache(root, NO_LIMIT), package("old", 80_000), os.open
     use(cache, old)
 
     def read_only(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
