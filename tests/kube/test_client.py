@@ -94,6 +94,13 @@ async def test_repeated_throttling_ends_in_an_error(api: ApiServer, client: Clie
     assert len(api.requests) == 4
 
 
+async def test_request_that_may_have_arrived_is_not_repeated(api: ApiServer, client: Client) -> None:
+    api.faults.add(Fault("refuse", f"POST {MAPS}"))
+    with pytest.raises(Unreachable):
+        await client.send(ApiCall("POST", MAPS, body=config_map("a")))
+    assert len(api.requests) == 1
+
+
 async def test_unreachable_server_is_named(metrics: Metrics) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     async with client_of(Connection(url), metrics) as client:
@@ -201,6 +208,13 @@ async def test_silent_stream_raises_silent(api: ApiServer, client: Client) -> No
         with pytest.raises(Silent, match="nothing heard for 60 s"):
             await anext(chunks)
     assert 60 <= asyncio.get_running_loop().time() - began < 62
+
+
+async def test_stream_whose_idle_time_is_short_says_nothing_before_its_end(api: ApiServer, client: Client) -> None:
+    async with aclosing(client.stream(MAPS, {"watch": "true"}, idle=0.2)) as chunks:
+        assert await anext(chunks) == []
+        with pytest.raises(Silent, match=r"nothing heard for 0\.2 s"):
+            await anext(chunks)
 
 
 async def test_broken_stream_raises_cut(api: ApiServer, client: Client) -> None:
