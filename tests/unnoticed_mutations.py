@@ -292,12 +292,6 @@ UNNOTICED_MUTATIONS = (
     ),
     (
         "hookrunner/releases/objects/object_writer.py",
-        "            if not disputes:\n",
-        "            if False:\n",
-        "tests/releases/test_second_writers.py",
-    ),
-    (
-        "hookrunner/releases/objects/object_writer.py",
         '        raise ReleaseFailed("another client keeps',
         '        ReleaseFailed("another client keeps',
         "tests/releases/objects/test_object_writer.py",
