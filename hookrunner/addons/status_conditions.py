@@ -234,7 +234,7 @@ def unmatched_before(status: JSON) -> tuple[str, ...]:
 
 
 def unknown_fields_message(unknown_fields: Iterable[str]) -> str:
-    """What the condition FieldsKnown says; empty if all fields are known."""
+    """The message of the condition FieldsKnown; empty if all fields are known."""
     text = _SEPARATOR.join(unknown_fields)
     return f"{IGNORED}: {text}" if text else ""
 

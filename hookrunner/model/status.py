@@ -10,7 +10,7 @@ from hookrunner.model.contexts import Entry
 from kubetypes.json_values import JSON
 
 IGNORED = "the API server ignores fields that it does not know"
-"""What is said of objects with misspelt fields, before their list."""
+"""Begins a report of fields that no kind of the API server has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     custom_kinds(documents)[("x.io/v1", "Widget")].field("spec")
 
-A definition that the API server would refuse says nothing here, so that a walk through a schema meets no surprises.
+A definition that the API server would refuse is left out, so that a walk through a schema meets no surprises.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
