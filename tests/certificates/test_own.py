@@ -299,6 +299,15 @@ async def test_missing_rights_are_reported_and_tried_again(
     assert (await replica.next(40)).serial == serial_of(kept(api))
 
 
+async def test_a_secret_that_the_server_does_not_take_is_to_be_deleted(
+    api: ApiServer, replica: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As one that is immutable."""
+    api.faults.add(Fault("answer", "POST ", status=422))
+    assert await replica.quiet(5)
+    assert ": delete it, and it will be created again" in capfd.readouterr().err
+
+
 async def test_an_answer_that_the_server_is_busy_delays_the_next_attempt_little(
     api: ApiServer, replica: Reader
 ) -> None:

@@ -6,11 +6,19 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing, contextmanager
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from hookrunner.kube.client import Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import Selection
+from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
+from kubesandbox.server import SandboxServer
 from tests.flows import waiting
 from tests.kube.report_words import Batches, until
 from tests.kube.server import ApiServer, config_map, definition
@@ -197,3 +205,30 @@ async def test_refusals_of_a_starting_server_are_not_learned(api: ApiServer, bat
     await waiting.until(lambda: len(api.requests) == 3, "it is resumed")
     assert all(RESUMING in line for line in api.faults.requests)
     reading.cancel()
+
+
+async def test_a_watch_that_is_always_closed_at_once_is_lost_and_tried_ever_more_seldom(
+    api: ApiServer, metrics: Metrics
+) -> None:
+    server, asked = SandboxServer(api.sandbox.api, api.faults), list[str]()
+
+    async def answer(http: web.BaseRequest) -> web.StreamResponse:
+        if "watch" not in http.query:
+            return await server.answer(http)
+        asked.append(http.path)
+        return web.Response(content_type="application/json")
+
+    async with RawTestServer(answer) as between:
+        connection = Connection(str(between.make_url("")).rstrip("/"))
+        async with (
+            Client(Credentials(KubeSettings(), connection), Requests(metrics)) as client,
+            aclosing(Watches(client, Discovery(client), metrics, idle=75.0).open(CONFIG_MAPS)) as batches,
+        ):
+            lost = f"WatchLost: watch of {CONFIG_MAPS}: closed at once by the server"
+            async with asyncio.timeout(60):
+                await until(batches, lost)
+            reading = asyncio.create_task(until(batches, "Nothing"))
+            await asyncio.sleep(60)
+            reading.cancel()
+            await asyncio.wait({reading})
+    assert len(asked) < 20
