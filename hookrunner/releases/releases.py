@@ -195,6 +195,12 @@ class Releases:
         deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return deployed.document.get("config") if deployed else None
 
+    async def read_chart(self, head: Head) -> JSON:
+        """Read the metadata of the chart of the latest revision, as `Chart.yaml` has it; empty if no record can be
+        read."""
+        records = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).records
+        return ((records[-1].document.get("chart") or {}).get("metadata") or {}) if records else {}
+
     def watch_changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Yield names of releases whose latest revision another client has changed (`helm rollback`), when the change
         has ended. Close it with `aclosing`."""

@@ -194,6 +194,12 @@ async def test_a_release_can_be_read_while_it_is_changed(releases: Releases, wor
     assert await releases.read_head("demo", "default") == (await releases.list_heads("default"))["demo"]
 
 
+async def test_chart_is_read_from_the_latest_record(releases: Releases) -> None:
+    head = (await releases.reconcile(wanted("d1", A))).head
+    assert (await releases.read_chart(head))["name"] == "demo"
+    assert await releases.read_chart(replace(head, name="unknown")) == {}
+
+
 async def test_the_manifest_is_that_of_the_deployed_revision(releases: Releases) -> None:
     settled = await releases.reconcile(wanted("d1", A, B))
     assert await releases.read_manifest(settled.head) == (A, B)

@@ -2,7 +2,8 @@
 """Decides the cluster's domain, the address of its DNS Service and the Corefile: `internal` of the values.
 
 Fields of the spec win, then `global.dns`, then what the cluster shows. With `adopt`, the Corefile of a CoreDNS that is
-not ours yet is copied into the spec, where its user sees and keeps it.
+not ours yet is copied into the spec, where its user sees and keeps it; so is the number of its Pods if a chart has set
+it. That is a field of Helm's, and an object that is adopted loses those of them that the package does not have.
 """
 
 import json
@@ -43,6 +44,7 @@ kubernetes:
   keepFullObjectsInMemory: false
   jqFilter: |
     {ours: (.metadata.labels // {} | has("hookrunner.io/addon")),
+     replicas: (if .metadata.annotations["meta.helm.sh/release-name"]? then .spec.replicas else null end),
      config: ([.spec.template.spec.volumes[]? | select(.name == "config-volume").configMap.name][0] // "coredns")}
 - name: configs
   group: cluster
@@ -63,15 +65,18 @@ def main() -> None:
     values = read("VALUES_PATH")
     own, shared = values["coredns"], (values.get("global") or {}).get("dns") or {}
     kubelet = "".join(snapshots["kubelets"])
-    adopted = "" if own.get("corefile") else adopted_corefile(snapshots["deployments"], snapshots["configs"])
+    adopted = {
+        "corefile": "" if own.get("corefile") else adopted_corefile(snapshots["deployments"], snapshots["configs"]),
+        "replicas": 0 if own.get("replicas") else adopted_replicas(snapshots["deployments"]),
+    }
     internal = {
         "domain": own.get("dnsDomain") or shared.get("domain") or kubelet_domain(kubelet) or "cluster.local",
         "serviceIP": own.get("dnsIP") or shared.get("serviceIP") or detect_address(snapshots["services"], kubelet),
-        "corefile": own.get("corefile") or adopted,
+        **{name: own.get(name) or value for name, value in adopted.items()},
     }
     write("VALUES_JSON_PATCH_PATH", {"op": "add", "path": "/coredns/internal", "value": internal})
-    if adopted:
-        write("KUBERNETES_PATCH_PATH", patch_of_spec({"corefile": adopted}))
+    if copied := {name: value for name, value in adopted.items() if value}:
+        write("KUBERNETES_PATCH_PATH", patch_of_spec(copied))
 
 
 def read(variable: str) -> Any:
@@ -134,7 +139,7 @@ def kubelet_domain(kubelet: str) -> str:
 
 def adopted_corefile(deployments: list[dict[str, Any]], configs: list[dict[str, str]]) -> str:
     """The Corefile of a foreign CoreDNS that is about to be adopted; empty without one."""
-    if not instance()["spec"].get("adopt") or not deployments or deployments[0]["ours"]:
+    if not is_adopting(deployments):
         return ""
     name = deployments[0]["config"]
     corefiles = {config["name"]: config["corefile"] for config in configs}
@@ -143,13 +148,22 @@ def adopted_corefile(deployments: list[dict[str, Any]], configs: list[dict[str, 
     return corefiles.get(name, "")
 
 
+def adopted_replicas(deployments: list[dict[str, Any]]) -> int:
+    """The number of Pods that a chart has set; 0 without one, as of kubeadm, whose fields stay."""
+    return (deployments[0]["replicas"] or 0) if is_adopting(deployments) else 0
+
+
+def is_adopting(deployments: list[dict[str, Any]]) -> bool:
+    return bool(instance()["spec"].get("adopt") and deployments and not deployments[0]["ours"])
+
+
 def instance() -> Any:
     """The CoreDNS object that this run is for."""
     path = os.environ.get("ADDON_OBJECT_PATH")
     return {"spec": {}, **read("ADDON_OBJECT_PATH")} if path else {"spec": {}}
 
 
-def patch_of_spec(fields: dict[str, str]) -> dict[str, object]:
+def patch_of_spec(fields: dict[str, Any]) -> dict[str, object]:
     """The operation that sets fields in the spec of this run's object."""
     own = instance()
     names = {key: own["metadata"][key] for key in ("namespace", "name")}

@@ -13,6 +13,7 @@ from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.units import Unit
+from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
@@ -42,6 +43,13 @@ class ReleaseLocator:
         """The latest revision of each release in our namespace, and of each that we own elsewhere, by name."""
         strays, heads = await asyncio.gather(self._list_strays(), self._releases.list_heads(self._usual))
         return {**strays, **heads}
+
+    async def find_successor(self, head: Head) -> str:
+        """The kind of the addon that follows the module of a release; empty for any but those that no longer ship."""
+        try:
+            return find_successor(await self._releases.read_chart(head))
+        except ReleaseFailed:
+            return ""  # the purge reports what is wrong with the record
 
     async def head(self, unit: Unit) -> Head | None:
         """The latest revision of a unit's release, from memory if it is known, wherever it is."""
@@ -148,6 +156,7 @@ class DriftTracker:
 
 
 _NO_MODULES = "there is no modules directory"
+_NONE_FOUND = "no modules were found"
 
 
 class Leftovers:
@@ -155,7 +164,8 @@ class Leftovers:
     they had been turned off just now, and releases without a module, which are purged (see docs/modules.md).
 
     `certain` means that no directory was rejected that may be a module under another name; the settings name releases
-    that are left alone. `result` says for a person what was purged, or why nothing was."""
+    that are left alone, as are those of modules that shipped once (`modules/retired_modules.py`). `result` says for a
+    person what was purged or left alone, or why nothing was purged."""
 
     def __init__(
         self,
@@ -173,6 +183,8 @@ class Leftovers:
         self._ignored = settings.ignored_releases
         self._expects_modules = bool(settings.directories)
         self._looked = self._cleaned = False
+        self._retired = dict[str, str]()
+        """What to do about each release of a module that no longer ships, by its name."""
 
     async def look(self) -> bool:
         """See once which modules are installed; is that known? Until it is, no deletion relies on it."""
@@ -194,19 +206,40 @@ class Leftovers:
         are, nothing is purged."""
         if self._cleaned:
             return
-        if doubt := "; ".join(self._doubts()):
+        doubt = "; ".join(self._doubts())
+        if doubt not in ("", _NONE_FOUND):
             self._put_off(doubt)
             return
         try:
-            heads = await self._locator.heads()
+            gone = await self._select_for_purge()
         except KubeError as error:
             self._put_off(f"the releases could not be listed: {error}")
             return
+        if doubt:
+            self._put_off("; ".join([doubt, *self._retired.values()]))
+            return
         self._cleaned = True
-        gone = [name for name, head in heads.items() if self._is_without_module(head)]
-        for name in sorted(gone, reverse=True):
-            await self._remove(heads[name])
-        self.result = f"purged: {', '.join(gone)}" if gone else "nothing was to be purged"
+        for head in reversed(gone):
+            await self._remove(head)
+        names = ", ".join(head.name for head in gone)
+        purged = f"purged: {names}" if names else "nothing was to be purged"
+        self.result = "; ".join([purged, *self._retired.values()])
+
+    async def _select_for_purge(self) -> list[Head]:
+        """Those without a module, by name, but for those of modules that no longer ship, which are reported. Raises
+        KubeError."""
+        heads = sorted((await self._locator.heads()).items())
+        without = [head for _, head in heads if self._is_without_module(head)]
+        kinds = [(head, await self._locator.find_successor(head)) for head in without]
+        for head, kind in kinds:
+            if kind and head.name not in self._retired:
+                self._report_retired(head, kind)
+        return [head for head, kind in kinds if not kind]
+
+    def _report_retired(self, head: Head, kind: str) -> None:
+        advice = self._retired[head.name] = advise(head.name, head.namespace, kind)
+        _purge_log.warn("release of a module that no longer ships is left alone", release=head.name, hint=advice)
+        self._states.notices.publish(Notice(head.name, "ModuleRetired", advice))
 
     def _is_without_module(self, head: Head) -> bool:
         """Is it ours, and that of no module? Releases of addons are never looked at here, also if no addon is offered:
@@ -216,7 +249,7 @@ class Leftovers:
 
     def _doubts(self) -> Iterator[str]:
         if not len(self._states):
-            yield "no modules were found" if self._expects_modules else _NO_MODULES
+            yield _NONE_FOUND if self._expects_modules else _NO_MODULES
         if not self._certain:
             yield "a directory has a name that no module can have"
         if not self._looked:

@@ -40,6 +40,8 @@ class Records(Releases):
         self.error: Exception | None = None
         self.may_list_all = True
         self.listed = 0
+        self.charts = dict[str, JSON]()
+        self.chart_error: Exception | None = None
 
     def _answer(self) -> None:
         if self.error:
@@ -62,6 +64,11 @@ class Records(Releases):
 
     async def migrate_records(self, name: str, namespace: str) -> Head | None:
         return await self.read_head(name, namespace)
+
+    async def read_chart(self, head: Head) -> JSON:
+        if self.chart_error:
+            raise self.chart_error
+        return self.charts.get(head.name, {})
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         self._answer()
@@ -217,14 +224,22 @@ async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
 
 
 SOME = ModulesSettings(directories=(Path("modules"),))
+COREDNS: JSON = {
+    "name": "coredns",
+    "version": "1.0.0",
+    "appVersion": "1.14.6",
+    "home": "https://coredns.io",
+    "description": "Names of Services and Pods, for everything that runs in the cluster",
+}
 
 
 class World:
     """Modules `a` and `b`; `purged` remembers releases, and those in `stuck` cannot be deleted."""
 
-    def __init__(self, *heads: Head, certain: bool = True, modules: ModulesSettings = SOME) -> None:
-        named = [module("a", 1), module("b", 2)] if modules.directories else []
-        self.states = UnitStates(named)
+    def __init__(
+        self, *heads: Head, certain: bool = True, modules: ModulesSettings = SOME, named: Iterable[str] = "ab"
+    ) -> None:
+        self.states = UnitStates([module(name, 1) for name in named if modules.directories])
         for state in self.states:
             state.decide(Decision(Choice.ON))
         self.records, self.purged = Records(*heads), list[str]()
@@ -281,6 +296,31 @@ async def test_nothing_is_purged_while_anything_is_in_doubt() -> None:
     world.records.error = None
     await world.leftovers.clean_up()
     assert world.purged == ["x"]
+
+
+async def test_releases_of_modules_that_no_longer_ship_are_reported_and_not_purged() -> None:
+    """Also where no module is left at all; what to do is reported once."""
+    for world in (World(head("dns"), head("x")), World(head("dns"), head("x"), named=())):
+        world.records.charts["dns"] = COREDNS
+        for _ in range(2):
+            await world.leftovers.look()
+            await world.leftovers.clean_up()
+        (notice,) = [one for one in await world.states.notices.next_batch() if one.reason == "ModuleRetired"]
+        command = "kubectl delete secret,configmap -n default -l owner=helm,name=dns"
+        assert (notice.subject, command in notice.message, "apply a CoreDNS" in notice.message) == ("dns", True, True)
+        assert notice.message in world.leftovers.result
+        assert world.purged == (["x"] if len(world.states) else [])
+
+
+async def test_nothing_is_purged_while_a_chart_cannot_be_read() -> None:
+    world = World(head("dns"))
+    await world.leftovers.look()
+    world.records.chart_error = Unreachable("away")
+    await world.leftovers.clean_up()
+    assert (world.purged, "away" in world.leftovers.result) == ([], True)
+    world.records.chart_error = ReleaseFailed("not a valid Helm release record")
+    await world.leftovers.clean_up()
+    assert world.purged == ["dns"], "the purge reports it"
 
 
 @pytest.mark.parametrize(
