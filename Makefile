@@ -17,7 +17,7 @@ types: ## mypy --strict on code, tests and benchmarks
 lint: ## ruff and shellcheck
 	@ruff check --quiet .
 	@ruff format --quiet --check .
-	@shellcheck .ci/fresh .ci/run .ci/renew .ci/release hooks/*.sh hookrunner/shell/*.sh
+	@shellcheck .ci/fresh .ci/run .ci/renew .ci/release hooks/*.sh hookrunner/shell/*.sh hookrunner/testing/starters/module/hooks/*.sh
 
 contract: ## rooms import downwards only
 	@out=$$(lint-imports 2>&1) || { printf '%s\n' "$$out"; exit 1; }

@@ -20,7 +20,7 @@ def new() -> None:
     \b
     hookrunner new hook label-namespaces                 hooks/label-namespaces.sh and its test cases
     hookrunner new hook 10-teams/label --lang python     hooks/10-teams/label.py
-    hookrunner new module web                            modules/010-web, with a chart, values, a hook and test cases
+    hookrunner new module web                            modules/010-web, with all that a module can have
     hookrunner new addon web                             addons/web, with a kind, a package, a hook and test cases
     hookrunner new provider my-cloud                     ./my-cloud, a cloud of three pretend machines
     """
@@ -82,8 +82,8 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     help="The modules directory; made if missing.",
 )
 def new_module(name: str, weight: int | None, directory: Path) -> None:
-    """Write a small module that works, with comments: a chart, schemas, values, a hook, test cases. NAME may begin with
-    its weight: 010-web.
+    """Write a module that works and uses every feature, with comments and a README that leads through it: delete what
+    you do not need. It is the sample that ships, under the name NAME, which may begin with its weight: 010-web.
 
     \b
     hookrunner new module web
@@ -93,13 +93,13 @@ def new_module(name: str, weight: int | None, directory: Path) -> None:
     files = module_starter(name, weight, directory)
     files.write()
     module, modules = quote(str(files.directory)), quote(str(directory))
+    on_sandbox = f"hookrunner start --sandbox --simulate --modules-dir {modules} --seed {module}/example.yaml"
     _tell(
         files.paths,
         {
             f"hookrunner module lint {module} && hookrunner module test {module}": "it passes",
             f"hookrunner module render {files.name} --modules-dir {modules}": "its manifests",
-            f"hookrunner start --sandbox --simulate --modules-dir {modules}": "run it on a Kubernetes API in this "
-            "process",
+            on_sandbox: "run it on a Kubernetes API in this process",
         },
     )
 

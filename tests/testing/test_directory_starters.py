@@ -17,15 +17,44 @@ def test_a_new_module_tests_clean_and_renders(tmp_path: Path, command: Command) 
     made = command("new", "module", "hello-world", "--dir", str(modules))
     assert made.code == 0
     assert f"{modules}/010-hello-world/tests/hello-world.test.yaml" in made.out
+    assert command("module", "lint", "--strict", str(modules)).code == 0
     tested = command("module", "test", str(modules))
     assert (tested.code, tested.err) == (0, ""), tested.out
-    assert "6 passed" in tested.out
-    assert command("module", "list", "--modules-dir", str(modules)).out.splitlines()[1].split()[:4] == [
+    assert "20 passed" in tested.out
+    turned_on = ("--config", f"{modules}/010-hello-world/example.yaml")
+    assert command("module", "list", "--modules-dir", str(modules), *turned_on).out.splitlines()[1].split()[:4] == [
         "hello-world",
         "10",
         "0.1.0",
         "on",
     ]
+
+
+def test_sample_that_ships_is_what_new_module_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """File by file, with the bits by which hooks are found."""
+    shipped = read_files(Path(__file__).parents[2] / "modules" / "100-hello-world")
+    monkeypatch.chdir(tmp_path)
+    assert command("new", "module", "100-hello-world").code == 0
+    assert read_files(tmp_path / "modules" / "100-hello-world") == shipped
+
+
+def test_new_module_has_its_own_name_and_directory_everywhere(tmp_path: Path, command: Command) -> None:
+    assert command("new", "module", "web", "--dir", str(tmp_path / "own modules")).code == 0
+    made = read_files(tmp_path / "own modules" / "010-web")
+    texts = "\n".join([*made, *(text for text, _ in made.values())])
+    assert [word for word in ("hello-world", "helloWorld", "--modules-dir modules", "/100-") if word in texts] == []
+    assert f"hookrunner module test '{tmp_path}/own modules/010-web'" in texts
+
+
+def read_files(directory: Path) -> dict[str, tuple[str, bool]]:
+    """The text of each file, and whether it can be executed."""
+    return {
+        str(path.relative_to(directory.resolve())): (path.read_text(), bool(path.stat().st_mode & 0o100))
+        for path in directory.resolve().rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""New modules and addons: directories with files that are made from the texts in `module/` and `addon/`. Both have
-schemas, a hook and test cases; a module has a chart, an addon one version of a package."""
+"""New modules and addons: directories with files that are made from those in `module/` and `addon/`. The first is a
+module as it stands, which ships as `modules/100-hello-world`: a new module has its files under another name. Those of
+an addon are texts with placeholders."""
 
 import re
 import shlex
@@ -7,18 +8,19 @@ import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE
 
+_STARTERS = Path(__file__).parent
+
 
 @dataclass(frozen=True, slots=True)
 class DirectoryStarter:
     """A directory that does not exist yet. `name` is what it is for; `folder` has the texts, each of which becomes one
-    of `files`, by its name without `.txt`; `words` are the placeholders in both."""
+    of `files`; `words` are what is replaced in both."""
 
     name: str
     directory: Path
@@ -48,16 +50,16 @@ class DirectoryStarter:
 
     def _make(self, template: str, path: Path) -> None:
         """With the user's umask; a script can be executed."""
-        with as_file(files("hookrunner.testing.starters")) as starters:
-            text = (starters / self.folder / f"{template}.txt").read_text("utf-8")
+        text = (_STARTERS / self.folder / template).read_text("utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
         path.write_text(filled(text, self.words), "utf-8")
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """A template with its placeholders replaced, all at once: what is put in may look like another one."""
-    return re.sub("|".join(words), lambda match: words[match[0]], text)
+    """A template with its words replaced, all at once: what is put in may look like another one. The first word that
+    fits counts."""
+    return re.sub("|".join(map(re.escape, words)), lambda match: words[match[0]], text)
 
 
 def checked_name(name: str, what: str) -> str:
@@ -74,20 +76,9 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-_MODULE_FILES = {
-    "module.yaml": "module.yaml",
-    "Chart.yaml": "Chart.yaml",
-    "helmignore": ".helmignore",
-    "values.yaml": "values.yaml",
-    "openapi/config-values.yaml": "openapi/config-values.yaml",
-    "openapi/values.yaml": "openapi/values.yaml",
-    "templates/config.yaml": "templates/config.yaml",
-    "templates/deployment.yaml": "templates/deployment.yaml",
-    "hooks/nodes.sh": "hooks/nodes.sh",
-    "hooks/nodes.sh.test.yaml": "hooks/nodes.sh.test.yaml",
-    "tests/module.test.yaml": "tests/@NAME@.test.yaml",
-}
-"""Each text, and which file in the module it becomes."""
+_SAMPLE, _SAMPLES = "hello-world", "modules"
+_SAMPLE_PATH = f"{_SAMPLES}/100-{_SAMPLE}"
+"""The sample as its own comments name it: its name, the modules directory, its directory."""
 
 _STEP = 10
 _NUMBERED = re.compile("([0-9]+)-(.+)", re.DOTALL)
@@ -107,12 +98,14 @@ def module_starter(name: str, weight: int | None, directory: Path) -> DirectoryS
 
 def _module_of(name: str, directory: Path) -> DirectoryStarter:
     words = {
-        "@NAME@": name,
-        "@KEY@": camel(name),
-        "@PATH@": shlex.quote(str(directory)),
-        "@HOOK@": shlex.quote(str(directory / "hooks" / "nodes.sh")),
+        f"--modules-dir {_SAMPLES}": f"--modules-dir {shlex.quote(str(directory.parent))}",
+        _SAMPLE_PATH: shlex.quote(str(directory)),
+        _SAMPLE: name,
+        camel(_SAMPLE): camel(name),
     }
-    return DirectoryStarter(name, directory, "module", _MODULE_FILES, words)
+    sample = _STARTERS / "module"
+    paths = sorted(str(path.relative_to(sample)) for path in sample.rglob("*") if path.is_file())
+    return DirectoryStarter(name, directory, "module", dict(zip(paths, paths, strict=True)), words)
 
 
 def _refuse_another(name: str, directory: Path) -> None:
@@ -152,7 +145,7 @@ _ADDON_FILES = {
     "greeting.side_in.yaml": "tests/greeting.side_in.yaml",
     "greeting.out.yaml": "tests/greeting.out.yaml",
 }
-"""Each text, and which file in the addon it becomes."""
+"""Each text without `.txt`, and which file in the addon it becomes."""
 
 
 def addon_starter(name: str, directory: Path) -> DirectoryStarter:
@@ -170,4 +163,5 @@ def addon_starter(name: str, directory: Path) -> DirectoryStarter:
         "@ADDONS@": shlex.quote(str(directory)),
         "@HOOK@": shlex.quote(str(addon / "hooks" / "nodes.sh")),
     }
-    return DirectoryStarter(name, addon, "addon", _ADDON_FILES, words)
+    texts = {f"{text}.txt": path for text, path in _ADDON_FILES.items()}
+    return DirectoryStarter(name, addon, "addon", texts, words)

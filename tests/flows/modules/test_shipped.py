@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hookrunner.cli.debug import ask
 from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.processes import free_port
 from tests.controlplane.tools import find_tool
 from tests.fakes.transports import all_closed
 from tests.faults.proxy import Proxy
@@ -22,20 +24,26 @@ from tests.flows.modules.world import World
 
 ROOT = Path(__file__).parents[3]
 KEYS = {
-    "metrics-server": "metricsServer",
-    "coredns": "coredns",
-    "node-local-dns": "nodeLocalDns",
     "ingress-nginx": "ingressNginx",
-    "kubernetes-dashboard": "kubernetesDashboard",
     "cloud-controller-manager": "cloudControllerManager",
+    "hello-world": "helloWorld",
 }
 ANYWHERE = {"cloudControllerManager": "deploy: {mode: deployment}"}
 """There are no control planes for its DaemonSet."""
-COREDNS = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
-API_SERVER = {
-    "metadata": {"name": "kubernetes"},
-    "spec": {"clusterIP": "10.96.0.1", "ports": [{"name": "https", "port": 443}]},
+HELLO = "/apis/apps/v1/namespaces/{}/deployments/hello-world"
+GREETINGS = "/apis/hello-world.example.com/v1/namespaces/{}/greetings"
+GREETING = {
+    "apiVersion": "hello-world.example.com/v1",
+    "kind": "Greeting",
+    "metadata": {"name": "day"},
+    "spec": {"text": "Good\nday"},
 }
+
+
+def webhook_flags() -> tuple[str, ...]:
+    """Of an operator outside the cluster, whose API server asks the sample about Greetings."""
+    port = free_port()
+    return (f"--webhook-port={port}", f"--webhook-url=https://127.0.0.1:{port}")
 
 
 @pytest.fixture
@@ -47,12 +55,13 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 @pytest.fixture
 async def shipped(world: World) -> World:
-    """Everything turned on with the values of `values/`, and running."""
+    """Everything turned on with the values of `values/` and of the sample, and running."""
     (world.directory / "modules").symlink_to(ROOT / "modules")
-    await world.ask("POST", "/api/v1/namespaces/default/services?story=yes", API_SERVER)
+    world.operator.flags += webhook_flags()
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
-    values = {key: (ROOT / "values" / f"{name}.yaml").read_text() for name, key in KEYS.items()} | ANYWHERE
-    await world.configure(**flags, **values)
+    values = {KEYS[path.stem]: path.read_text() for path in (ROOT / "values").glob("*.yaml")}
+    sample = yaml.safe_load((ROOT / "modules/100-hello-world/example.yaml").read_text())["data"]
+    await world.configure(**{**flags, **values, **sample, **ANYWHERE})
     await world.start()
     return world
 
@@ -69,24 +78,26 @@ async def workloads(world: World) -> dict[str, bool]:
 
 async def test_all_shipped_modules_run_together(shipped: World) -> None:
     """They are installed, get another value, are left alone at a restart, and go away."""
-    parts = ("auth", "api", "web", "metrics-scraper", "gateway")
-    names = ["ingress-nginx-controller", *(f"kubernetes-dashboard-{part}" for part in parts)]
-    names += ["metrics-server", "coredns", "node-local-dns", "cloud-controller-manager"]
+    names = ("ingress-nginx-controller", "cloud-controller-manager", "hello-world")
     await shipped.until(lambda: workloads(shipped), dict.fromkeys(names, True), "all workloads to be ready")
     assert await shipped.releases() == sorted(f"{name}.v1 deployed" for name in KEYS)
-    service = await shipped.ask("GET", "/api/v1/namespaces/kube-system/services/kube-dns", None)
-    assert service["spec"]["clusterIP"] == "10.96.0.10"
-    cache = await shipped.ask("GET", "/api/v1/namespaces/kube-system/configmaps/node-local-dns", None)
-    assert "bind 169.254.20.10 10.96.0.10\n" in cache["data"]["Corefile"]
+    await shipped.becomes("hello-world", **{"index.html": "Hello", "title.txt": "HELLO", "greetings.txt": ""})
+    await shipped.ask("POST", GREETINGS.format("default") + "?story=yes", GREETING)
+    await shipped.becomes("hello-world", **{"index.html": "Hello", "title.txt": "HELLO", "greetings.txt": "Good day"})
+    greeting = await shipped.ask("GET", GREETINGS.format("default").replace("v1", "v2") + "/day", None)
+    assert (greeting["spec"], greeting["metadata"]["labels"]) == ({"lines": ["Good", "day"]}, {"greeted": "true"})
+    await shipped.configure(helloWorld="forbidden: [Good]")
+    await shipped.until(lambda: refusal(shipped), "the Greeting contains a forbidden word: Good", "a refusal")
 
-    async def dns_pods() -> object:
-        return (await shipped.ask("GET", COREDNS, None))["status"].get("readyReplicas")
+    async def ready_pods() -> object:
+        path = "/apis/apps/v1/namespaces/ingress-nginx/deployments/ingress-nginx-controller"
+        return (await shipped.ask("GET", path, None))["status"].get("readyReplicas")
 
-    await shipped.configure(coredns="replicas: 3")
-    await shipped.until(dns_pods, 3, "Pods of CoreDNS")
+    await shipped.configure(ingressNginx="replicas: 3")
+    await shipped.until(ready_pods, 3, "Pods of ingress-nginx")
 
     async def settled() -> bool:
-        return "coredns.v2 deployed" in await shipped.releases()
+        return "ingress-nginx.v2 deployed" in await shipped.releases()
 
     await shipped.until(settled, True, "the new revision")
     await shipped.stop()
@@ -100,12 +111,24 @@ async def test_all_shipped_modules_run_together(shipped: World) -> None:
     await shipped.configure(**{f"{key}Enabled": "false" for key in KEYS.values()})
     await shipped.until(shipped.releases, [], "all releases to be gone")
     assert await workloads(shipped) == {}
-    for namespace in ("ingress-nginx", "kubernetes-dashboard"):
-        assert await shipped.ask("GET", f"/api/v1/namespaces/{namespace}", None) is not None
+    assert await shipped.ask("GET", "/api/v1/namespaces/ingress-nginx", None) is not None
+    assert await shipped.map("hello-world-guests") == {}
+    assert await shipped.ask("GET", GREETINGS.format("default").replace("v1", "v2") + "/day", None), "the kind stays"
     kept = await shipped.ask("GET", "/api/v1/namespaces/kube-system/events/cloud-controller-manager-kept", None)
     assert (kept["reason"], kept["type"]) == ("LoadBalancersKept", "Warning")
     assert (await web.read(), web.count_balancers()) == (before, 1)
     await clean_up(shipped, web)
+
+
+async def refusal(world: World) -> str:
+    """Why another Greeting would be refused; empty if it would not."""
+    other = {**GREETING, "metadata": {"name": "other"}}
+    try:
+        await world.ask("POST", GREETINGS.format("default") + "?dryRun=All&story=yes", other)
+    except AssertionError as refused:
+        words = "the Greeting contains a forbidden word: Good"
+        return words if words in str(refused) else str(refused)
+    return ""
 
 
 @pytest.fixture
@@ -119,13 +142,12 @@ async def everything(whole_cluster: OwnCluster, tmp_path: Path) -> AsyncIterator
 
 async def _enable(real: World) -> None:
     real.operator.flags = (*real.operator.flags, "--module-patience=5m")  # so a start ends when all are installed
+    real.operator.flags += webhook_flags()
     shutil.copytree(ROOT / "modules", real.directory / "modules")
     flags = {f"{key}Enabled": "true" for key in KEYS.values()}
     here = f"namespace: {real.namespace}\n"
     harmless = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
-    await real.configure(
-        **flags, metricsServer=here, kubernetesDashboard=here, ingressNginx=here + harmless, **ANYWHERE
-    )
+    await real.configure(**flags, ingressNginx=here + harmless, **ANYWHERE)
 
 
 async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_control_plane(everything: World) -> None:
@@ -133,44 +155,48 @@ async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_cont
     world = everything
     await world.start()
     assert await world.releases() == sorted(f"{name}.v1 deployed" for name in KEYS)
-    ready = {name: one for name, one in (await workloads(world)).items() if "dash" in name or "dns" in name}
-    assert len(ready) == 7, ready
-    assert all(ready.values()), ready
+    assert (await workloads(world))["hello-world"]
     assert await asyncio.to_thread(list_by_helm, world) == dict.fromkeys(KEYS, "deployed")
 
-    schema = world.directory / "modules/020-coredns/openapi/config-values.yaml"
-    schema.write_text(schema.read_text().replace("default: v1.14.6", "default: v1.99.0"))
+    schema = world.directory / "modules/100-hello-world/openapi/config-values.yaml"
+    schema.write_text(schema.read_text().replace("default: 1.29.0", "default: 1.99.0"))
     await world.again()
-    assert (await image(world)).endswith(":v1.99.0")
+    assert (await image(world)).endswith(":1.99.0")
     socket = (world.directory / "debug.socket",)
-    await asyncio.to_thread(ask, socket, "/module/coredns/rollback?revision=1", {})
-    assert (await image(world)).endswith(":v1.14.6")
-    assert "coredns.v3 deployed" in await world.releases()
+    await asyncio.to_thread(ask, socket, "/module/hello-world/rollback?revision=1", {})
+    assert (await image(world)).endswith(":1.29.0")
+    assert "hello-world.v3 deployed" in await world.releases()
+    await world.ask("POST", GREETINGS.format(world.namespace) + "?story=yes", GREETING)
 
-    before = (await world.ask("GET", COREDNS, None))["metadata"]["uid"]
-    await world.ask("DELETE", f"{COREDNS}?propagationPolicy=Background&story=yes", None)
+    async def has_release() -> bool:
+        return "hello-world.v4 deployed" in await world.releases()
+
+    await world.until(has_release, True, "the Greeting in the values")
+    hello = HELLO.format(world.namespace)
+    before = (await world.ask("GET", hello, None))["metadata"]["uid"]
+    await world.ask("DELETE", f"{hello}?propagationPolicy=Background&story=yes", None)
 
     async def is_back() -> bool:
-        found = await world.ask("GET", COREDNS, None)
-        return bool(found) and found["metadata"]["uid"] != before and found["status"].get("readyReplicas") == 2
+        found = await world.ask("GET", hello, None)
+        return bool(found) and found["metadata"]["uid"] != before and found["status"].get("readyReplicas") == 1
 
-    await world.until(is_back, True, "CoreDNS to be back")
+    await world.until(is_back, True, "the sample to be back")
     await world.stop()
     world.writes()
     await world.start()
     assert world.writes() == []
 
-    world.without("modules/050-kubernetes-dashboard")
+    world.without("modules/040-ingress-nginx")
     await world.again()
 
     async def names() -> list[str]:
         return sorted({line.partition(".")[0] for line in await world.releases()})
 
-    await world.until(names, sorted(KEYS.keys() - {"kubernetes-dashboard"}), "the purge")
+    await world.until(names, sorted(KEYS.keys() - {"ingress-nginx"}), "the purge")
     await world.configure(**{f"{key}Enabled": "false" for key in KEYS.values()})
     await world.until(names, [], "all releases to be gone")
-    assert await world.ask("GET", COREDNS, None) is None
-    assert await world.ask("GET", "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io", None) is None
+    assert await world.ask("GET", hello, None) is None
+    assert await world.ask("GET", "/apis/networking.k8s.io/v1/ingressclasses/nginx", None) is None
 
 
 def list_by_helm(world: World) -> dict[str, str]:
@@ -181,5 +207,7 @@ def list_by_helm(world: World) -> dict[str, str]:
 
 
 async def image(world: World) -> Any:
-    """What CoreDNS is to run."""
-    return (await world.ask("GET", COREDNS, None))["spec"]["template"]["spec"]["containers"][0]["image"]
+    """What the sample is to run."""
+    return (await world.ask("GET", HELLO.format(world.namespace), None))["spec"]["template"]["spec"]["containers"][0][
+        "image"
+    ]
