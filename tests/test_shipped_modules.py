@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from hookrunner.cli.main import run
+from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Module
 from hookrunner.modules.shelf import load
 from hookrunner.values import config_sections
@@ -268,3 +269,40 @@ def test_the_readme_names_every_module() -> None:
     assert [one.name for one in ALL if f"`{one.key}`" not in table] == []
     values = {one.name: "example.yaml" if one.name == SAMPLE else f"values/{one.name}.yaml" for one in ALL}
     assert [one.name for one in ALL if values[one.name] not in (one.directory / "README.md").read_text()] == []
+
+
+def test_sample_shows_every_feature_of_modules() -> None:
+    """Each key of module.yaml, each kind of file, each binding of a module's hooks, each annotation."""
+    sample = MODULES / f"100-{SAMPLE}"
+    keys = json.loads((ROOT / "hookrunner/modules/module.schema.json").read_text())["properties"]
+    described = (sample / "module.yaml").read_text()
+    assert [key for key in keys if not re.search(rf"^(# )?{key}:", described, re.MULTILINE)] == []
+    files = (
+        "Chart.yaml",
+        "values.yaml",
+        "enabled",
+        "openapi",
+        "templates/NOTES.txt",
+        "crds",
+        "hooks",
+        "tests",
+        "README.md",
+    )
+    assert [file for file in files if not (sample / file).exists()] == []
+    hooks = "".join(hook.read_text() for hook in sample.glob("hooks/*.sh"))
+    bindings = set(BindingType) - {BindingType.BEFORE_ALL, BindingType.AFTER_ALL}
+    assert [key for key in bindings if not re.search(rf"^{key}:", hooks, re.MULTILINE)] == []
+    answers = ("VALUES_JSON_PATCH_PATH", "CONFIG_VALUES_JSON_PATCH_PATH", "KUBERNETES_PATCH_PATH", "METRICS_PATH")
+    assert [variable for variable in answers if f'"${variable}"' not in hooks] == []
+    templates = "".join(template.read_text() for template in sample.glob("templates/*.yaml"))
+    marks = (
+        "hookrunner.io/adopt",
+        "hookrunner.io/recreate",
+        "helm.sh/resource-policy",
+        "helm.sh/hook",
+        ".Capabilities",
+    )
+    assert [mark for mark in marks if mark not in templates] == []
+    schemas = "".join(schema.read_text() for schema in sample.glob("openapi/*.yaml"))
+    extensions = ("x-extend", "x-required-for-helm", "x-deckhouse-validations")
+    assert [key for key in extensions if f"{key}:" not in schemas] == []
