@@ -1,5 +1,5 @@
-"""What the modules installed that shipped until 0.2.0, and their addons install under the same names: so nothing has to be
-created again when the addon takes over (docs/retired-modules.md)."""
+"""What the modules installed that shipped until 0.2.0, and their addons install under the same names: so nothing has to
+be created again when the addon takes over (docs/retired-modules.md)."""
 
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,11 @@ Service kubernetes-dashboard kubernetes-dashboard-auth
 Service kubernetes-dashboard kubernetes-dashboard
 Service kubernetes-dashboard kubernetes-dashboard-metrics-scraper
 Service kubernetes-dashboard kubernetes-dashboard-web
-Deployment kubernetes-dashboard kubernetes-dashboard-api app.kubernetes.io/instance=kubernetes-dashboard,app.kubernetes.io/name=kubernetes-dashboard-api
-Deployment kubernetes-dashboard kubernetes-dashboard-auth app.kubernetes.io/instance=kubernetes-dashboard,app.kubernetes.io/name=kubernetes-dashboard-auth
-Deployment kubernetes-dashboard kubernetes-dashboard-gateway app.kubernetes.io/instance=kubernetes-dashboard,app.kubernetes.io/name=kubernetes-dashboard-gateway
-Deployment kubernetes-dashboard kubernetes-dashboard-metrics-scraper app.kubernetes.io/instance=kubernetes-dashboard,app.kubernetes.io/name=kubernetes-dashboard-metrics-scraper
-Deployment kubernetes-dashboard kubernetes-dashboard-web app.kubernetes.io/instance=kubernetes-dashboard,app.kubernetes.io/name=kubernetes-dashboard-web
+Deployment kubernetes-dashboard kubernetes-dashboard-api instance=kubernetes-dashboard,name=kubernetes-dashboard-api
+Deployment kubernetes-dashboard kubernetes-dashboard-auth instance=kubernetes-dashboard,name=kubernetes-dashboard-auth
+Deployment kubernetes-dashboard kubernetes-dashboard-gateway instance=kubernetes-dashboard,name=kubernetes-dashboard-gateway
+Deployment kubernetes-dashboard kubernetes-dashboard-metrics-scraper instance=kubernetes-dashboard,name=kubernetes-dashboard-metrics-scraper
+Deployment kubernetes-dashboard kubernetes-dashboard-web instance=kubernetes-dashboard,name=kubernetes-dashboard-web
 """,
     "metrics-server": """\
 ServiceAccount kube-system metrics-server
@@ -63,8 +63,8 @@ Service kube-system node-local-dns None
 DaemonSet kube-system node-local-dns k8s-app=node-local-dns
 """,
 }
-"""Of each addon the objects of its module with its defaults: kind, namespace, name, and what cannot be changed in a live
-object: selectors of workloads, roles of bindings, and that a Service is headless."""
+"""Of each addon the objects of its module with its defaults: kind, namespace, name, and what cannot be changed in a
+live object: selectors of workloads, roles of bindings, and that a Service is headless."""
 
 
 @pytest.mark.parametrize("addon", INSTALLED)
@@ -77,7 +77,10 @@ def describe(obj: Any) -> str:
     """As a line of the table."""
     spec, fixed = obj.get("spec") or {}, ""
     if obj["kind"] in ("Deployment", "DaemonSet"):
-        fixed = ",".join(f"{key}={value}" for key, value in sorted(spec["selector"]["matchLabels"].items()))
+        fixed = ",".join(
+            f"{key.removeprefix('app.kubernetes.io/')}={value}"
+            for key, value in sorted(spec["selector"]["matchLabels"].items())
+        )
     elif "roleRef" in obj:
         fixed = f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"
     elif spec.get("clusterIP") == "None":
