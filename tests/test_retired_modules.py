@@ -43,7 +43,7 @@ Deployment kubernetes-dashboard kubernetes-dashboard-auth instance=kubernetes-da
 Deployment kubernetes-dashboard kubernetes-dashboard-gateway instance=kubernetes-dashboard,name=kubernetes-dashboard-gateway
 Deployment kubernetes-dashboard kubernetes-dashboard-metrics-scraper instance=kubernetes-dashboard,name=kubernetes-dashboard-metrics-scraper
 Deployment kubernetes-dashboard kubernetes-dashboard-web instance=kubernetes-dashboard,name=kubernetes-dashboard-web
-""",
+""",  # noqa: E501
     "metrics-server": """\
 ServiceAccount kube-system metrics-server
 ClusterRole - system:aggregated-metrics-reader
