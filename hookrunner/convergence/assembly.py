@@ -176,7 +176,7 @@ class _Assembler:
         of_units = UnitParts(hooks, webhooks, releases, store)
         runner = UnitRunner(of_units, definitions, planners, parts.metrics)
         tasks = UnitTasks(states, (runner, UnitRemover(of_units)), built.queues, parts.metrics, time.monotonic)
-        leftovers = Leftovers(states, releases.locator, planner.purge, certain, self._settings.modules)
+        leftovers = Leftovers(states, releases.locator, planner.purge, certain, self._settings)
         requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
         status = self._status(requests, decisions, releases, leftovers)
         views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))

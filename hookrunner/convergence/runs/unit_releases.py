@@ -18,7 +18,7 @@ from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.releases import Releases
-from hookrunner.settings.modules import ModulesSettings
+from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
 
 _log = log.get("helm")
@@ -164,7 +164,7 @@ class Leftovers:
     they had been turned off just now, and releases without a module, which are purged (see docs/modules.md).
 
     `certain` means that no directory was rejected that may be a module under another name; the settings name releases
-    that are left alone, as are those of modules that shipped once (`modules/retired_modules.py`). `result` says for a
+    that are left alone, as are those of modules that shipped once (`modules/retired_modules.py`). `result` shows a
     person what was purged or left alone, or why nothing was purged."""
 
     def __init__(
@@ -173,15 +173,16 @@ class Leftovers:
         locator: ReleaseLocator,
         purge: Callable[[Head], Awaitable[None]],
         certain: bool,
-        settings: ModulesSettings,
+        settings: Settings,
     ) -> None:
         self.result = "not yet"
         self._states = states
         self._locator = locator
         self._purge = purge
         self._certain = certain
-        self._ignored = settings.ignored_releases
-        self._expects_modules = bool(settings.directories)
+        self._ignored = settings.modules.ignored_releases
+        self._expects_modules = bool(settings.modules.directories)
+        self._offers_addons = settings.addons.on
         self._looked = self._cleaned = False
         self._retired = dict[str, str]()
         """What to do about each release of a module that no longer ships, by its name."""
@@ -207,11 +208,11 @@ class Leftovers:
         if self._cleaned:
             return
         doubt = "; ".join(self._doubts())
-        if doubt not in ("", _NONE_FOUND):
+        if doubt not in ("", _NONE_FOUND) and not (doubt == _NO_MODULES and self._offers_addons):
             self._put_off(doubt)
             return
         try:
-            gone = await self._select_for_purge()
+            heads = await self._select_for_purge()
         except KubeError as error:
             self._put_off(f"the releases could not be listed: {error}")
             return
@@ -219,9 +220,9 @@ class Leftovers:
             self._put_off("; ".join([doubt, *self._retired.values()]))
             return
         self._cleaned = True
-        for head in reversed(gone):
+        for head in reversed(heads):
             await self._remove(head)
-        names = ", ".join(head.name for head in gone)
+        names = ", ".join(head.name for head in heads)
         purged = f"purged: {names}" if names else "nothing was to be purged"
         self.result = "; ".join([purged, *self._retired.values()])
 

@@ -18,6 +18,8 @@ from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
+from hookrunner.settings import Settings
+from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
 from kubetypes.json_values import JSON
 from tests.convergence.site import module
@@ -224,6 +226,7 @@ async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
 
 
 SOME = ModulesSettings(directories=(Path("modules"),))
+NO_ADDONS = AddonsSettings()
 COREDNS: JSON = {
     "name": "coredns",
     "version": "1.0.0",
@@ -237,7 +240,12 @@ class World:
     """Modules `a` and `b`; `purged` remembers releases, and those in `stuck` cannot be deleted."""
 
     def __init__(
-        self, *heads: Head, certain: bool = True, modules: ModulesSettings = SOME, named: Iterable[str] = "ab"
+        self,
+        *heads: Head,
+        certain: bool = True,
+        modules: ModulesSettings = SOME,
+        addons: AddonsSettings = NO_ADDONS,
+        named: Iterable[str] = "ab",
     ) -> None:
         self.states = UnitStates([module(name, 1) for name in named if modules.directories])
         for state in self.states:
@@ -246,7 +254,7 @@ class World:
         self.stuck: set[str] = set()
         locator = ReleaseLocator(self.records, "default")
         purge: Callable[[Head], Awaitable[None]] = self._purge
-        self.leftovers = Leftovers(self.states, locator, purge, certain, modules)
+        self.leftovers = Leftovers(self.states, locator, purge, certain, Settings(modules=modules, addons=addons))
 
     async def _purge(self, head: Head) -> None:
         self.purged.append(head.name)
@@ -299,8 +307,12 @@ async def test_nothing_is_purged_while_anything_is_in_doubt() -> None:
 
 
 async def test_releases_of_modules_that_no_longer_ship_are_reported_and_not_purged() -> None:
-    """Also where no module is left at all; what to do is reported once."""
-    for world in (World(head("dns"), head("x")), World(head("dns"), head("x"), named=())):
+    """Also where no module is left at all, or only addons are offered; what to do is reported once."""
+    heads = head("dns"), head("x")
+    instead = World(
+        *heads, modules=ModulesSettings(directories=()), addons=AddonsSettings(directories=(Path("addons"),))
+    )
+    for world in (World(*heads), World(*heads, named=()), instead):
         world.records.charts["dns"] = COREDNS
         for _ in range(2):
             await world.leftovers.look()
@@ -310,6 +322,13 @@ async def test_releases_of_modules_that_no_longer_ship_are_reported_and_not_purg
         assert (notice.subject, command in notice.message, "apply a CoreDNS" in notice.message) == ("dns", True, True)
         assert notice.message in world.leftovers.result
         assert world.purged == (["x"] if len(world.states) else [])
+
+
+async def test_start_without_modules_and_addons_lists_no_releases() -> None:
+    world = World(head("dns"), modules=ModulesSettings(directories=()))
+    await world.leftovers.look()
+    await world.leftovers.clean_up()
+    assert (world.records.listed, world.leftovers.result) == (0, "nothing was purged: there is no modules directory")
 
 
 async def test_nothing_is_purged_while_a_chart_cannot_be_read() -> None:

@@ -2,7 +2,7 @@
 # Puts what the cluster shows into the module's values: the number of nodes, and the texts of Greetings. Needs jq.
 #
 # Hooks of a module are found below its `hooks` directory. They run while the module is on, and when they change its
-# values, the chart is rendered anew and what has changed is applied. Try it: hookrunner hook test modules/100-hello-world/hooks/cluster.sh
+# values, the chart is rendered again and what has changed is applied. Try it: hookrunner hook test modules/100-hello-world/hooks/cluster.sh
 set -euo pipefail
 
 if [[ ${1:-} == --config ]]; then
