@@ -24,7 +24,7 @@ from hookrunner.cloud.cloud_policies import (
     service_policy,
 )
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
-from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
+from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop, make_elector
 from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.address_loop import AddressLoop
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
@@ -42,14 +42,13 @@ from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.services.service_reports import SERVICE_SOURCE, ServiceReports
 from hookrunner.cloud.services.service_writer import ServiceWriter
 from hookrunner.controllers.event_recorder import EventRecorder
-from hookrunner.controllers.leader_election import LeaderElector, new_identity
-from hookrunner.controllers.lease import LeaseLock, LeaseTimes
+from hookrunner.controllers.leader_election import LeaderElector
 from hookrunner.engine.assembly import Parts
 from hookrunner.hooks import writable
 from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Credentials
 from hookrunner.metrics.recorders import Requests
-from hookrunner.settings import LeaderElectionSettings, Settings
+from hookrunner.settings import Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
 _NO_CIDR = (
@@ -231,10 +230,3 @@ async def _open_access(settings: Settings, parts: Parts) -> AsyncIterator[Cluste
         meter = Requests(parts.metrics, "cloud")
         async with FencedClient(credentials, meter, lambda: elector.is_leader, parts.kube.patcher) as client:
             yield ClusterAccess(client, elector)
-
-
-def make_elector(client: Client, election: LeaderElectionSettings, reserve: float = 0.0) -> LeaderElector:
-    """Who competes for the lease of these settings; it is reserved for so many seconds afterwards."""
-    lock = LeaseLock(election.namespace, election.name, new_identity())
-    times = LeaseTimes(election.lease_duration, election.renew_deadline, election.retry_period)
-    return LeaderElector(client, lock, times, reserve)

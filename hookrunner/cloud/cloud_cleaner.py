@@ -18,9 +18,9 @@ from functools import partial
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
-from hookrunner.cloud.cloud_assembly import make_elector
 from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import is_upstream, service_policy
+from hookrunner.cloud.leader_terms import make_elector
 from hookrunner.cloud.orphan_search import OrphansUnknown, find_orphans
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import find_program

@@ -1,8 +1,9 @@
 """The loops of the cloud while this process is the leader: made anew for each term, and for what the provider has.
 
+    elector = make_elector(client, settings.leader_election)
     terms = LeaderTerms(provider.follow_capabilities, loops_for)
-    await terms.lead()       # one term, until it is cancelled or stopped
-    terms.stop()             # what is under way is finished, then `lead` returns
+    await elector.run(terms.lead)   # one term after the other, each until it is cancelled or stopped
+    terms.stop()                    # what is under way is finished, then `lead` returns
 
 A loop that fails unexpectedly is started again, and holds up no other. When the provider loses or gains an interface,
 the loops for it end or begin.
@@ -15,6 +16,10 @@ from typing import Protocol, TypeAlias
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.cloud.answers import CloudCapabilities
+from hookrunner.controllers.leader_election import LeaderElector, new_identity
+from hookrunner.controllers.lease import LeaseLock, LeaseTimes
+from hookrunner.kube.client import Client
+from hookrunner.settings import LeaderElectionSettings
 
 _log = log.get("cloud")
 
@@ -79,3 +84,10 @@ class LeaderTerms:
                 self.loops[name] = loop = make()
                 background.keep(name, loop.run, ends=True)
                 _log.info("loop begins", loop=name)
+
+
+def make_elector(client: Client, election: LeaderElectionSettings, reserve: float = 0.0) -> LeaderElector:
+    """Who competes for the lease of these settings; it is reserved for so many seconds afterwards."""
+    lock = LeaseLock(election.namespace, election.name, new_identity())
+    times = LeaseTimes(election.lease_duration, election.renew_deadline, election.retry_period)
+    return LeaderElector(client, lock, times, reserve)
