@@ -16,11 +16,11 @@ from hookrunner.cloud.leader_terms import LeaderTerms
 from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
-from hookrunner.cloud.orphan_search import find_orphans
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.shown_texts import Mask
+from hookrunner.cloud.takeover.orphan_search import find_orphans
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.cloud import (

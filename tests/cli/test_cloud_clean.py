@@ -1,5 +1,5 @@
 """`hookrunner cloud clean` on a sandbox, as JSON: what would go, and what has gone. The rest is in `test_cloud.py` and
-`tests/cloud/test_cloud_cleaner.py`."""
+`tests/cloud/takeover/test_cloud_cleaner.py`."""
 
 import json
 from collections.abc import Iterator

@@ -14,7 +14,6 @@ from hookrunner.cli.cloud.provider_options import of_optional_provider
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch, why_left_out
 from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
@@ -23,6 +22,7 @@ from hookrunner.cloud.cloud_node import CloudNode, read_node
 from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out
 from hookrunner.errors import BadInput, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client

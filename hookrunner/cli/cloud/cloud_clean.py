@@ -10,7 +10,7 @@ from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
-from hookrunner.cloud.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
+from hookrunner.cloud.takeover.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
 from hookrunner.errors import BadSetting
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup

@@ -8,10 +8,10 @@ import pytest
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
 from hookrunner.cloud.services.balancer_actions import BalancerActions
-from hookrunner.cloud.services.balancer_removal import BalancerRemoval
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_writer import ServiceWriter
+from hookrunner.cloud.takeover.balancer_removal import BalancerRemoval
 from hookrunner.errors import Denied
 from tests.cloud.services.balancer_world import DELETE, BalancerWorld
 from tests.cloud.services.service_samples import kept, service

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hookrunner import settings
-from hookrunner.cloud.cloud_cleaner import assemble_cleaner, read_removable
 from hookrunner.cloud.services.cloud_service import read_service
+from hookrunner.cloud.takeover.cloud_cleaner import assemble_cleaner, read_removable
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics

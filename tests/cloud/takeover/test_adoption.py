@@ -1,7 +1,7 @@
 """Which Nodes `cloud adopt` taints."""
 
-from hookrunner.cloud.adoption import adoptable_nodes, adoption_patch, why_left_out
 from hookrunner.cloud.answers import InstanceAnswer, InstanceState
+from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out
 from kubetypes.json_values import JSON
 from tests.cloud.scenarios.documents import UNINITIALIZED
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
-from hookrunner.cloud.orphan_search import OrphansUnknown, find_orphans
 from hookrunner.cloud.services.service_informer import ServiceInformer
+from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud, FakeLoadBalancer
 from tests.cloud.services.service_samples import service

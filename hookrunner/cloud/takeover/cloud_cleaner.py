@@ -21,16 +21,16 @@ from hookrunner.cloud.answers import CloudRoute, ProviderError
 from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import is_upstream, service_policy
 from hookrunner.cloud.leader_terms import make_elector
-from hookrunner.cloud.orphan_search import OrphansUnknown, find_orphans
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import find_program
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks
 from hookrunner.cloud.services.balancer_actions import BalancerActions
-from hookrunner.cloud.services.balancer_removal import BalancerRemoval, is_removable
 from hookrunner.cloud.services.cloud_service import CloudService, read_service
 from hookrunner.cloud.services.service_informer import SERVICES, ServiceInformer
 from hookrunner.cloud.services.service_reports import SERVICE_SOURCE, ServiceReports
 from hookrunner.cloud.services.service_writer import ServiceWriter
+from hookrunner.cloud.takeover.balancer_removal import BalancerRemoval, is_removable
+from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
 from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.controllers.leader_election import LeaderElector
 from hookrunner.errors import HookrunnerError
