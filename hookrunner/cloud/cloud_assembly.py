@@ -29,6 +29,7 @@ from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.address_loop import AddressLoop
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_reports import LIFECYCLE_SOURCE, NODE_SOURCE, NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
@@ -137,16 +138,13 @@ class Cloud:
         return makers
 
     def _initialization_loop(self) -> InitializationLoop:
-        policy, reports = initialization_policy(self._settings), self._node_reports(NODE_SOURCE)
-        return InitializationLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+        return InitializationLoop(self._node_parts(NODE_SOURCE), initialization_policy(self._settings))
 
     def _address_loop(self) -> AddressLoop:
-        policy, reports = address_policy(self._settings), self._node_reports(NODE_SOURCE)
-        return AddressLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+        return AddressLoop(self._node_parts(NODE_SOURCE), address_policy(self._settings))
 
     def _lifecycle_loop(self) -> LifecycleLoop:
-        policy, reports = lifecycle_policy(self._settings), self._node_reports(LIFECYCLE_SOURCE)
-        return LifecycleLoop(self._nodes, self._provider, self._node_writer, reports, policy)
+        return LifecycleLoop(self._node_parts(LIFECYCLE_SOURCE), lifecycle_policy(self._settings))
 
     def _service_loop(self) -> ServiceLoop:
         reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics, self._mask)
@@ -159,8 +157,9 @@ class Cloud:
         policy = route_policy(self._settings)
         return RouteLoop(self._nodes, self._provider, self._client, reports, policy)
 
-    def _node_reports(self, source: str) -> NodeReports:
-        return NodeReports(self._events.source(source), NodeCounters(self._metrics), self._mask)
+    def _node_parts(self, source: str) -> NodeLoopParts:
+        reports = NodeReports(self._events.source(source), NodeCounters(self._metrics), self._mask)
+        return NodeLoopParts(self._nodes, self._provider, self._node_writer, reports)
 
     def _sources(self, program: ProviderProgram) -> CloudSources:
         return CloudSources(

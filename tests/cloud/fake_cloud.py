@@ -1,4 +1,4 @@
-"""A cloud as an object with memory: it implements `CloudProvider`, without processes and without batches.
+"""A cloud as an object with memory: what all loops ask, without processes and without batches.
 
     cloud = FakeCloud()
     cloud.add("worker-1", zone="a")              # a machine that runs
@@ -32,7 +32,7 @@ from hookrunner.cloud.answers import (
     Want,
 )
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 
 EVERYTHING = CloudCapabilities("sim", ("sim://",), instances=True, load_balancer=True, routes=True)
 FOREVER = 1 << 30
@@ -114,7 +114,7 @@ class FakeCloud:
     async def ask_instances(
         self, nodes: Sequence[CloudNode], want: AbstractSet[Want]
     ) -> Mapping[str, InstanceAnswer | ProviderError]:
-        """As `CloudProvider`; a failed call fails all its Nodes."""
+        """As the provider; a failed call fails all its Nodes."""
         try:
             await self._call(CloudVerb.INSTANCES, [node.name for node in nodes], want)
         except ProviderError as error:
@@ -122,12 +122,12 @@ class FakeCloud:
         return {node.name: self.garbled.get(node.name) or self._answer(node.name, want) for node in nodes}
 
     async def get_load_balancer(self, request: LoadBalancerRequest) -> LoadBalancerState:
-        """As `CloudProvider`."""
+        """As the provider."""
         balancer = self.load_balancers.get(await self._call_about(CloudVerb.LB_GET, request))
         return LoadBalancerState(True, balancer.ingress) if balancer else LoadBalancerState(False)
 
     async def ensure_load_balancer(self, request: LoadBalancerRequest) -> tuple[Ingress, ...]:
-        """As `CloudProvider`; each new one gets the next address of 192.0.2.0/24."""
+        """As the provider; each new one gets the next address of 192.0.2.0/24."""
         uid = await self._call_about(CloudVerb.LB_ENSURE, request)
         if uid not in self.load_balancers:
             self._given += 1
@@ -140,26 +140,26 @@ class FakeCloud:
         return balancer.ingress
 
     async def update_load_balancer(self, request: LoadBalancerRequest) -> None:
-        """As `CloudProvider`."""
+        """As the provider."""
         if balancer := self.load_balancers.get(await self._call_about(CloudVerb.LB_UPDATE, request)):
             balancer.nodes = tuple(node.name for node in request.nodes)
 
     async def delete_load_balancer(self, request: LoadBalancerRequest) -> None:
-        """As `CloudProvider`."""
+        """As the provider."""
         self.load_balancers.pop(await self._call_about(CloudVerb.LB_DELETE, request), None)
 
     async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]:
-        """As `CloudProvider`."""
+        """As the provider."""
         await self._call(CloudVerb.LB_LIST, ())
         return tuple(ListedLoadBalancer(lb.name, lb.service, uid) for uid, lb in self.load_balancers.items())
 
     async def list_routes(self) -> tuple[CloudRoute, ...]:
-        """As `CloudProvider`."""
+        """As the provider."""
         await self._call(CloudVerb.ROUTES_LIST, ())
         return tuple(self.routes)
 
     async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
-        """As `CloudProvider`; a new route is named after its hint and its destination."""
+        """As the provider; a new route is named after its hint and its destination."""
         await self._call(CloudVerb.ROUTES_APPLY, [route.destination_cidr for route in (*delete, *create)])
         self.routes = [route for route in self.routes if route not in delete]
         for route in create:

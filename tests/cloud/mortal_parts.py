@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from hookrunner.cloud.answers import CloudRoute, Ingress, RouteResults
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.kube.client import ApiCall
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud

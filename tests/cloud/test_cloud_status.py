@@ -90,11 +90,11 @@ class Shown:
         yield self.capabilities
 
     def _loops(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
-        parts = (self.world.nodes, self.world.cloud, self.world.writer, self.world.reports)
+        parts = self.world.parts
         balancers = {"service-lb-controller": self._service_loop} if self.keeps_balancers else {}
         return {
-            "cloud-node-controller": lambda: InitializationLoop(*parts, InitializationPolicy()),
-            "cloud-node-lifecycle-controller": lambda: LifecycleLoop(*parts, IMPATIENT),
+            "cloud-node-controller": lambda: InitializationLoop(parts, InitializationPolicy()),
+            "cloud-node-lifecycle-controller": lambda: LifecycleLoop(parts, IMPATIENT),
             **balancers,
         }
 

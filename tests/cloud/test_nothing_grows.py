@@ -74,11 +74,11 @@ async def test_services_leave_nothing() -> None:
 @pytest.mark.slow
 async def test_nodes_leave_nothing() -> None:
     world = NodeWorld()
-    parts = (world.nodes, world.cloud, world.writer, world.reports)
+    parts = world.parts
     runs = (
-        InitializationLoop(*parts, InitializationPolicy()).run,
-        LifecycleLoop(*parts, LifecyclePolicy(min_age=0, max_per_pass=0, max_ratio=1)).run,
-        AddressLoop(*parts, AddressPolicy()).run,
+        InitializationLoop(parts, InitializationPolicy()).run,
+        LifecycleLoop(parts, LifecyclePolicy(min_age=0, max_per_pass=0, max_ratio=1)).run,
+        AddressLoop(parts, AddressPolicy()).run,
     )
     left: list[Counter[str]] = []
 

@@ -12,10 +12,10 @@ from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.answers import CloudVerb, Want
 from hookrunner.cloud.checks.probe import CallReply, Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_requests import instances_params, load_balancer_params
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.cloud_service import read_service
 from hookrunner.errors import BadInput
 from hookrunner.process.child import Patience

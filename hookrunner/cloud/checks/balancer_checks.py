@@ -5,9 +5,9 @@ from hookrunner.cloud.checks.capability_checks import balancer_params
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_service
 from hookrunner.cloud.checks.probe import QuestionFailed
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.wire_requests import load_balancer_params
 from hookrunner.cloud.provider.wire_results import read_ensured, read_load_balancer, read_load_balancers
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 from kubetypes.json_values import JSON
 

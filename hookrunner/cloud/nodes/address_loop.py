@@ -1,6 +1,6 @@
 """Keeps addresses, and on demand labels, of initialised Nodes as the cloud has them: a pass every few minutes.
 
-    loop = AddressLoop(nodes, provider, writer, reports, policy)
+    loop = AddressLoop(parts, policy)
     await loop.run()          # while this process is the leader
     loop.stop()               # the pass that is under way is finished, then `run` returns
 
@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, InstanceMetadata, InstanceState, ProviderError, Want
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import CloudProvider
-from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_labels import synced_labels
-from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog
-from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.nodes.node_reports import PassLog
 from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import KubeError
@@ -61,19 +60,10 @@ UPSTREAM_ADDRESSES = AddressPolicy(by_type=True, owned_only=False, checks_answer
 class AddressLoop:
     """`problem`: why the last pass could not do all that it had to, empty if it could."""
 
-    def __init__(
-        self,
-        nodes: NodeInformer,
-        provider: CloudProvider,
-        writer: NodeWriter,
-        reports: NodeReports,
-        policy: AddressPolicy,
-    ) -> None:
+    def __init__(self, parts: NodeLoopParts, policy: AddressPolicy) -> None:
         self.problem = ""
-        self._nodes = nodes
-        self._provider = provider
-        self._writer = writer
-        self._reports = reports
+        self._nodes, self._provider = parts.nodes, parts.provider
+        self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._last: dict[str, Mapping[str, str]] = {}
         """The labels that the cloud has given each Node last, by uid."""

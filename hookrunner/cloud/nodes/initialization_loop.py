@@ -1,6 +1,6 @@
 """Initialises Nodes: a loop from the watch over a work queue to the writes.
 
-    loop = InitializationLoop(nodes, provider, writer, reports, policy)
+    loop = InitializationLoop(parts, policy)
     await loop.run()          # while this process is the leader
     loop.stop()               # what is under way is finished, then `run` returns
 
@@ -15,8 +15,7 @@ import time
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import CloudProvider
-from hookrunner.cloud.node_informer import NODES, NodeInformer, NodeSubscription
+from hookrunner.cloud.node_informer import NODES, NodeSubscription
 from hookrunner.cloud.nodes.initialization import (
     AwaitChange,
     InitializationPolicy,
@@ -27,9 +26,8 @@ from hookrunner.cloud.nodes.initialization import (
     decide_initialization,
     node_patch,
 )
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
-from hookrunner.cloud.nodes.node_reports import NodeReports
-from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.shown_texts import shortened
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
@@ -55,20 +53,11 @@ class NotInitialized(HookrunnerError):
 class InitializationLoop:
     """`problems`: why Nodes are not initialised, by name; `skipped`: the Nodes that the provider does not want."""
 
-    def __init__(
-        self,
-        nodes: NodeInformer,
-        provider: CloudProvider,
-        writer: NodeWriter,
-        reports: NodeReports,
-        policy: InitializationPolicy,
-    ) -> None:
+    def __init__(self, parts: NodeLoopParts, policy: InitializationPolicy) -> None:
         self.problems: dict[str, str] = {}
         self.skipped: set[str] = set()
-        self._nodes = nodes
-        self._provider = provider
-        self._writer = writer
-        self._reports = reports
+        self._nodes, self._provider = parts.nodes, parts.provider
+        self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
         self._queue: WorkQueue[str] = WorkQueue("cloud-node", policy.first_pause, policy.longest_pause)

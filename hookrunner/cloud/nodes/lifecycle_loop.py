@@ -1,6 +1,6 @@
 """Deletes Nodes whose machines are gone, and marks those whose machines are off: a pass every few seconds.
 
-    loop = LifecycleLoop(nodes, provider, writer, reports, policy)
+    loop = LifecycleLoop(parts, policy)
     await loop.run()          # while this process is the leader
     loop.stop()               # the pass that is under way is finished, then `run` returns
     names = loop.release()    # lets deletions go on that are held at the moment
@@ -19,8 +19,7 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.cloud_node import CloudNode, Taint
-from hookrunner.cloud.cloud_provider import CloudProvider
-from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.node_informer import NODES
 from hookrunner.cloud.nodes.lifecycle import (
     DeletionCandidate,
     LifecycleDecision,
@@ -32,9 +31,9 @@ from hookrunner.cloud.nodes.lifecycle import (
     release_held,
     taint_patch,
 )
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_ages import NodeAges
-from hookrunner.cloud.nodes.node_reports import NodeReports, PassLog
-from hookrunner.cloud.nodes.node_writer import NodeWriter
+from hookrunner.cloud.nodes.node_reports import PassLog
 from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.pass_clock import PassClock
@@ -55,19 +54,10 @@ _log = log.get("cloud.lifecycle")
 class LifecycleLoop:
     """`problem`: why the last pass could not do all that it had to, empty if it could."""
 
-    def __init__(
-        self,
-        nodes: NodeInformer,
-        provider: CloudProvider,
-        writer: NodeWriter,
-        reports: NodeReports,
-        policy: LifecyclePolicy,
-    ) -> None:
+    def __init__(self, parts: NodeLoopParts, policy: LifecyclePolicy) -> None:
         self.problem = ""
-        self._nodes = nodes
-        self._provider = provider
-        self._writer = writer
-        self._reports = reports
+        self._nodes, self._provider = parts.nodes, parts.provider
+        self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._decision = _NOTHING
         self._ages: NodeAges | None = None

@@ -1,4 +1,4 @@
-"""The cloud as an executable: the questions of `cloud_provider.py`, asked by calls of the program.
+"""The cloud as an executable: the questions of the loops, asked by calls of the program.
 
     provider = ExecutableProvider(program, children, metrics)
     background.keep("cloud provider", provider.run)
@@ -27,7 +27,6 @@ from hookrunner.cloud.answers import (
     Want,
 )
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.capability_watch import CapabilityWatch
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.provider_calls import CallMetrics, ProviderCalls
@@ -44,6 +43,7 @@ from hookrunner.cloud.provider.wire_results import (
     read_nothing,
     read_routes,
 )
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 from hookrunner.process.children import Children
 from hookrunner.waits import Notifier
@@ -56,7 +56,8 @@ _WITH_NODES = {CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE}
 
 
 class ExecutableProvider:
-    """A `CloudProvider`. `calls` shows the last calls and the pause, `condition` is for `/readyz`."""
+    """What the loops of Nodes, load balancers and routes ask. `calls` shows the last calls and the pause, `condition`
+    is for `/readyz`."""
 
     def __init__(self, program: ProviderProgram, children: Children, metrics: CallMetrics) -> None:
         self._program = program

@@ -15,7 +15,7 @@ import orjson
 
 from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, Want
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
 
 API_VERSION = "cloud.hookrunner.io/v1"

@@ -10,11 +10,11 @@ repeated by the next one; there is no back-off. Everything that a pass changes g
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from hookrunner import log
-from hookrunner.cloud.answers import CloudRoute, ErrorCode, ProviderError, RouteResults
+from hookrunner.cloud.answers import CloudCapabilities, CloudRoute, ErrorCode, ProviderError, RouteResults
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import CloudProvider
 from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.routes.network_condition import decide_condition, write_condition
 from hookrunner.cloud.routes.route_plan import (
@@ -36,11 +36,29 @@ _WRITES_AT_ONCE = 16
 _log = log.get("cloud.routes")
 
 
+class RouteProvider(Protocol):
+    """The interface `routes`; how it is asked is the matter of `cloud/provider/`. Both questions may wait, and raise
+    ProviderError."""
+
+    @property
+    def capabilities(self) -> CloudCapabilities:
+        """What the provider said last that it can do."""
+        ...
+
+    async def list_routes(self) -> tuple[CloudRoute, ...]:
+        """All routes of the cluster."""
+        ...
+
+    async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
+        """Delete some, then create others, in one call."""
+        ...
+
+
 class RouteLoop:
     """Keeps routes. `problem` is why the last pass could not do its work, empty if it could."""
 
     def __init__(
-        self, nodes: NodeInformer, provider: CloudProvider, client: Client, reports: RouteReports, policy: RoutePolicy
+        self, nodes: NodeInformer, provider: RouteProvider, client: Client, reports: RouteReports, policy: RoutePolicy
     ) -> None:
         self.problem = ""
         self._nodes = nodes

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import CloudProvider, LoadBalancerRequest
+from hookrunner.cloud.services.balancer_provider import BalancerProvider, LoadBalancerRequest
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 from hookrunner.cloud.services.service_informer import ServiceInformer
@@ -40,7 +40,7 @@ class BalancerActions:
     def __init__(
         self,
         services: ServiceInformer,
-        provider: CloudProvider,
+        provider: BalancerProvider,
         writer: ServiceWriter,
         reports: ServiceReports,
         looks_first: bool = False,

@@ -18,6 +18,7 @@ from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike
@@ -48,12 +49,12 @@ class NodesOnServer:
         watches = Watches(self.client, Discovery(self.client), self.metrics, idle=75.0)
         self.nodes = NodeInformer(watches)
         self.writer = NodeWriter(self.client, self.nodes)
-        parts = self.nodes, self.cloud, self.writer, NodeReports(self, self)
-        self.lifecycle = LifecycleLoop(*parts, replace(LifecyclePolicy(), period=0.05, min_age=0.0))
+        parts = NodeLoopParts(self.nodes, self.cloud, self.writer, NodeReports(self, self))
+        self.lifecycle = LifecycleLoop(parts, replace(LifecyclePolicy(), period=0.05, min_age=0.0))
         self.runs = (
             self.nodes.follow,
-            InitializationLoop(*parts, InitializationPolicy()).run,
-            AddressLoop(*parts, AddressPolicy(period=0.2)).run,
+            InitializationLoop(parts, InitializationPolicy()).run,
+            AddressLoop(parts, AddressPolicy(period=0.2)).run,
             self.lifecycle.run,
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike
@@ -28,6 +29,11 @@ class NodeWorld:
         self.nodes = NodeInformer(self.api)
         self.writer = NodeWriter(self.api.client, self.nodes)
         self.reports = NodeReports(self, self)
+
+    @property
+    def parts(self) -> NodeLoopParts:
+        """What each loop works with."""
+        return NodeLoopParts(self.nodes, self.cloud, self.writer, self.reports)
 
     def record(self, about: ObjectReference, event: EventLike) -> None:
         self.events.append((about.name, event.reason, event.message))

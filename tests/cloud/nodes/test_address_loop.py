@@ -35,7 +35,7 @@ class World(NodeWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.loop = AddressLoop(self.nodes, self.cloud, self.writer, self.reports, self.policy)
+        self.loop = AddressLoop(self.parts, self.policy)
 
     def add(self, *names: str) -> None:
         """Initialised Nodes with the addresses of their machines."""

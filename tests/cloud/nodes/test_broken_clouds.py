@@ -108,7 +108,7 @@ class World(NodeWorld):
 
     def begin_term(self) -> None:
         """What was counted in another term as the leader does not count."""
-        self.loop = LifecycleLoop(self.nodes, self.cloud, self.writer, self.reports, self.policy)
+        self.loop = LifecycleLoop(self.parts, self.policy)
 
     def populate(self) -> None:
         """Nodes that report and do not, with and without the taint of a machine that is off; the last is well."""

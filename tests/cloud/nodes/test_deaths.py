@@ -46,13 +46,13 @@ class MortalWorld(NodeWorld):
 
     @property
     def loops(self) -> list[Callable[[], Any]]:
-        parts = self.nodes, self.cloud, self.writer, self.reports
+        parts = self.parts
         first = UPSTREAM_INITIALIZATION if self.is_upstream else InitializationPolicy()
         life = UPSTREAM_LIFECYCLE if self.is_upstream else LifecyclePolicy()
         return [
-            InitializationLoop(*parts, first).run,
-            LifecycleLoop(*parts, life).run,
-            AddressLoop(*parts, replace(AddressPolicy(), syncs_labels=True)).run,
+            InitializationLoop(parts, first).run,
+            LifecycleLoop(parts, life).run,
+            AddressLoop(parts, replace(AddressPolicy(), syncs_labels=True)).run,
         ]
 
     async def live_until(self, seconds: float) -> None:

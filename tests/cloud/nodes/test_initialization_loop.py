@@ -32,7 +32,7 @@ class World(NodeWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.loop = InitializationLoop(self.nodes, self.cloud, self.writer, self.reports, self.policy)
+        self.loop = InitializationLoop(self.parts, self.policy)
 
     @property
     def asked_at(self) -> list[float]:
@@ -280,7 +280,7 @@ async def test_death_after_the_addresses_leads_to_the_same_end() -> None:
         dying.api.put(new_node("a"))
         await settle()
     world.api.cluster.objects, world.cloud = dying.api.cluster.objects, dying.cloud
-    world.loop = InitializationLoop(world.nodes, world.cloud, world.writer, world.reports, world.policy)
+    world.loop = InitializationLoop(world.parts, world.policy)
     async with world.running(world.loop.run):
         await settle()
     assert world.api.written() == ["nodes/a"]

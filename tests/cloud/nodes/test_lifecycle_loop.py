@@ -29,7 +29,7 @@ class World(NodeWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.loop = LifecycleLoop(self.nodes, self.cloud, self.writer, self.reports, self.policy)
+        self.loop = LifecycleLoop(self.parts, self.policy)
 
     def add(self, *names: str, ready: bool | None = True) -> None:
         """Nodes with machines."""

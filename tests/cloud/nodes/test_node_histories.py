@@ -73,11 +73,11 @@ class HistoryWorld(NodeWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.api.before_write = self.check
-        parts = self.nodes, self.cloud, self.writer, self.reports
+        parts = self.parts
         self.loops = (
-            InitializationLoop(*parts, InitializationPolicy()),
-            LifecycleLoop(*parts, replace(LifecyclePolicy(), max_ratio=0.5)),
-            AddressLoop(*parts, AddressPolicy(period=60.0)),
+            InitializationLoop(parts, InitializationPolicy()),
+            LifecycleLoop(parts, replace(LifecyclePolicy(), max_ratio=0.5)),
+            AddressLoop(parts, AddressPolicy(period=60.0)),
         )
 
     def check(self, call: ApiCall) -> None:

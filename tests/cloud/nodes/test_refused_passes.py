@@ -28,8 +28,8 @@ async def machines(policy: LifecyclePolicy | AddressPolicy) -> AsyncIterator[Nod
     for name, ready in (("a", True), ("b", None), ("c", False)):
         world.cloud.add(name)
         world.api.put(node(name, ready, f"sim://{name}"))
-    parts = (world.nodes, world.cloud, world.writer, world.reports)
-    loop = LifecycleLoop(*parts, policy) if isinstance(policy, LifecyclePolicy) else AddressLoop(*parts, policy)
+    parts = world.parts
+    loop = LifecycleLoop(parts, policy) if isinstance(policy, LifecyclePolicy) else AddressLoop(parts, policy)
     async with world.running(loop.run):
         yield world
 

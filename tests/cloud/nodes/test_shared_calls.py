@@ -64,11 +64,11 @@ class World(NodeWorld):
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """All loops and the batches run, with addresses every ten seconds."""
-        parts = self.nodes, self.cloud, self.writer, self.reports
+        parts = self.parts
         loops = (
-            InitializationLoop(*parts, InitializationPolicy()).run,
-            LifecycleLoop(*parts, LifecyclePolicy()).run,
-            AddressLoop(*parts, replace(AddressPolicy(), period=10.0)).run,
+            InitializationLoop(parts, InitializationPolicy()).run,
+            LifecycleLoop(parts, LifecyclePolicy()).run,
+            AddressLoop(parts, replace(AddressPolicy(), period=10.0)).run,
         )
         runs = (*loops, self.cloud.batches.run_batches)
         tasks = [asyncio.create_task(run()) for run in runs]

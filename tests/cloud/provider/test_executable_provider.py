@@ -24,10 +24,10 @@ from hookrunner.cloud.answers import (
     Want,
 )
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider import capability_watch
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON

@@ -7,7 +7,6 @@ from jsonschema import Draft202012Validator
 
 from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, ProviderError, Want
 from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.cloud_provider import LoadBalancerRequest
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
@@ -20,6 +19,7 @@ from hookrunner.cloud.provider.wire_results import (
     read_load_balancers,
     read_routes,
 )
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
 
 ADDRESS = NodeAddress("InternalIP", "10.0.0.1")
