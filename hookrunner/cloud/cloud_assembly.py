@@ -25,11 +25,11 @@ from hookrunner.cloud.cloud_policies import (
 )
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop, make_elector
-from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.address_loop import AddressLoop
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.nodes.node_reports import LIFECYCLE_SOURCE, NODE_SOURCE, NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from hookrunner.cloud.answers import CloudCapabilities, ListedLoadBalancer, ProviderError
-from hookrunner.cloud.cloud_node import CloudNode
 from hookrunner.cloud.leader_terms import LeaderTerms
-from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop

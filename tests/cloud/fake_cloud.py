@@ -31,7 +31,7 @@ from hookrunner.cloud.answers import (
     RouteResults,
     Want,
 )
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 
 EVERYTHING = CloudCapabilities("sim", ("sim://",), instances=True, load_balancer=True, routes=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.cloud.cloud_node import UNINITIALIZED, CloudNode, read_node
+from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED, CloudNode, read_node
 
 KUBELET_TAINT = {"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}
 NOT_READY_TAINT = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}

@@ -18,8 +18,8 @@ from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
 from hookrunner.cloud.checks.program_runner import ProcessRunner
-from hookrunner.cloud.cloud_node import CloudNode, read_node
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out

@@ -11,7 +11,7 @@ import click
 from hookrunner import settings
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.cloud.checks.made_up_objects import made_up_node
-from hookrunner.cloud.cloud_node import CloudNode, read_node
+from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.provider.provider_program import ProviderProgram, find_program
 from hookrunner.errors import BadInput, StartRefused
 from hookrunner.testing import manifests

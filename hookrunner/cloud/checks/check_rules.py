@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.wire_requests import instances_params
 from hookrunner.cloud.provider.wire_results import read_instances
 

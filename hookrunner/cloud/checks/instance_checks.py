@@ -7,7 +7,7 @@ from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, InstanceState
 from hookrunner.cloud.checks.check_rules import BOTH, CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import FOREIGN_ID, made_up_node, made_up_nodes
 from hookrunner.cloud.checks.probe import QuestionFailed
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import invalid_metadata
 from hookrunner.cloud.provider.wire_requests import instances_params
 

@@ -6,7 +6,7 @@ from secrets import token_hex
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudRoute
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from kubetypes.json_values import JSON
 
 FOREIGN_ID = "hookrunner-check-other-cloud://i-1"

@@ -19,7 +19,7 @@ from hookrunner.cloud.checks.probe import Probe, QuestionFailed
 from hookrunner.cloud.checks.result_schemas import find_misspelled, find_schema_problems
 from hookrunner.cloud.checks.route_checks import ROUTE_RULES
 from hookrunner.cloud.checks.serve_checks import SERVE_RULES
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.shown_texts import Mask
 from kubetypes.json_values import JSON

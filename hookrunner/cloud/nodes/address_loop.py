@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, InstanceMetadata, InstanceState, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_addresses import address_problem
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.nodes.node_labels import synced_labels
 from hookrunner.cloud.nodes.node_reports import PassLog
 from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of

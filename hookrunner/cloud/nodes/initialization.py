@@ -22,7 +22,7 @@ from hookrunner.cloud.answers import (
     InstanceState,
     ProviderError,
 )
-from hookrunner.cloud.cloud_node import UNINITIALIZED, CloudNode
+from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.node_addresses import address_problem, choose_addresses, has_changed, to_documents
 from hookrunner.cloud.nodes.node_labels import initial_labels
 from hookrunner.cloud.nodes.valid_metadata import invalid_texts

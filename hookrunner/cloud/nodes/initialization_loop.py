@@ -14,8 +14,7 @@ import time
 
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NODES, NodeSubscription
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import (
     AwaitChange,
     InitializationPolicy,
@@ -27,6 +26,7 @@ from hookrunner.cloud.nodes.initialization import (
     node_patch,
 )
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.node_informer import NODES, NodeSubscription
 from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
 from hookrunner.cloud.shown_texts import shortened
 from hookrunner.controllers.event_recorder import ObjectEvent

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hookrunner.cloud.answers import InstanceAnswer, InstanceState, ProviderError
-from hookrunner.cloud.cloud_node import SHUTDOWN, CloudNode, Taint
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode, Taint
 from kubetypes.json_values import JSON
 
 SHUTDOWN_TAINT = Taint(SHUTDOWN, "NoSchedule")

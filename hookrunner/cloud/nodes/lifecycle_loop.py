@@ -18,8 +18,7 @@ from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode, Taint
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode, Taint
 from hookrunner.cloud.nodes.lifecycle import (
     DeletionCandidate,
     LifecycleDecision,
@@ -33,6 +32,7 @@ from hookrunner.cloud.nodes.lifecycle import (
 )
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_ages import NodeAges
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.nodes.node_reports import PassLog
 from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.event_recorder import ObjectEvent

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.cloud.answers import CloudCapabilities, InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 

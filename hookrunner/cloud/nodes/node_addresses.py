@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeAlias
 
 from hookrunner.cloud.answers import NodeAddress
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.shown_texts import Mask, quoted
 from kubetypes.json_values import JSON
 

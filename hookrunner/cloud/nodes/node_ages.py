@@ -7,7 +7,7 @@ for hours.
 
 from collections.abc import Iterable, Mapping
 
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 
 
 class NodeAges:

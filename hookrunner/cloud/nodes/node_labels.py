@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hookrunner.cloud.answers import InstanceMetadata
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.shown_texts import Mask, quoted
 
 TYPE, ZONE, REGION = (

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.nodes.pass_answers import Answers, describe_unanswered, refusals_in
 from hookrunner.cloud.shown_texts import Mask
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent

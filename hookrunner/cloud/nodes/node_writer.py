@@ -12,8 +12,8 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-ve
 
 from collections.abc import Callable
 
-from hookrunner.cloud.cloud_node import CloudNode, read_node
-from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
+from hookrunner.cloud.nodes.node_informer import NODES, NodeInformer
 from hookrunner.errors import Conflict, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client

@@ -26,7 +26,7 @@ from hookrunner.cloud.answers import (
     RouteResults,
     Want,
 )
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.capability_watch import CapabilityWatch
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.provider_calls import CallMetrics, ProviderCalls

@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.wire_answers import unavailable
 
 AskCloud = Callable[[Sequence[CloudNode], AbstractSet[Want]], Awaitable[Mapping[str, InstanceAnswer]]]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import orjson
 
 from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, Want
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
 

@@ -11,8 +11,8 @@ Source: https://kubernetes.io/docs/reference/node/node-status/#condition
 import time
 from dataclasses import dataclass
 
-from hookrunner.cloud.cloud_node import CloudNode, NodeCondition
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode, NodeCondition
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudCapabilities, CloudRoute, ErrorCode, ProviderError, RouteResults
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
+from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.routes.network_condition import decide_condition, write_condition
 from hookrunner.cloud.routes.route_plan import (
     DuplicateNetwork,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookrunner.cloud.answers import CloudRoute
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks, Network, normalize_cidr
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NODES
+from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.routes.route_plan import DuplicateNetwork
 from hookrunner.cloud.shown_texts import Mask, shortened
 from hookrunner.controllers.event_recorder import ComponentRecorder, ObjectEvent

@@ -11,7 +11,7 @@ and https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/3458
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 
 AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler"
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, ProviderError
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.balancer_provider import BalancerProvider, LoadBalancerRequest
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem

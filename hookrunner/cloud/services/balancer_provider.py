@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.cloud.answers import Ingress, LoadBalancerState
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from kubetypes.json_values import JSON
 
 

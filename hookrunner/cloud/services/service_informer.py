@@ -3,7 +3,7 @@
     informer = ServiceInformer(watches)
     service = informer.get("default/web")
 
-Everything else is said in `projection_informer.py`.
+Everything else is said in `cloud/projection_informer.py`.
 """
 
 from typing import TypeAlias

@@ -16,8 +16,8 @@ import zlib
 from collections.abc import Iterator
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
-from hookrunner.cloud.cloud_node import CloudNode
-from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
+from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.projection_informer import ProjectionSubscription
 from hookrunner.cloud.services.backends import Backends, BackendSets, changes_backends
 from hookrunner.cloud.services.balancer_actions import BalancerActions

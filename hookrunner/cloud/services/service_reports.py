@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.cloud_service import CloudService
 from hookrunner.cloud.services.service_informer import SERVICES
 from hookrunner.cloud.shown_texts import Mask

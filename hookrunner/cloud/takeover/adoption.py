@@ -7,7 +7,7 @@ Source: https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-contro
 from collections.abc import Iterable
 
 from hookrunner.cloud.answers import InstanceAnswer, InstanceState
-from hookrunner.cloud.cloud_node import UNINITIALIZED, Taint, read_node
+from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED, Taint, read_node
 from kubetypes.json_values import JSON
 
 _LEFT_OUT = {

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.answers import InstanceState, NodeAddress
-from hookrunner.cloud.cloud_node import SHUTDOWN, UNINITIALIZED, read_node
-from hookrunner.cloud.node_informer import NODES, NodeInformer
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, UNINITIALIZED, read_node
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.node_informer import NODES, NodeInformer
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookrunner.cloud.node_informer import NodeInformer
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike

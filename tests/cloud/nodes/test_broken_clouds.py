@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import SHUTDOWN, CloudNode
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of, unavailable

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, NodeAddress, ProviderError
-from hookrunner.cloud.cloud_node import UNINITIALIZED
+from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE

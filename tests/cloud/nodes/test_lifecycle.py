@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError
-from hookrunner.cloud.cloud_node import SHUTDOWN, CloudNode
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import (
     OUT_OF_SERVICE_TAINT,
     SHUTDOWN_TAINT,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, ProviderError
-from hookrunner.cloud.cloud_node import SHUTDOWN
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.errors import Conflict, Denied, Unreachable

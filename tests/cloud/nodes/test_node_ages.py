@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_ages import NodeAges
 from tests.cloud.node_samples import node, projected
 

@@ -21,8 +21,8 @@ from hookrunner.cloud.answers import (
     ProviderError,
     Want,
 )
-from hookrunner.cloud.cloud_node import SHUTDOWN, UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.cloud_node import UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy

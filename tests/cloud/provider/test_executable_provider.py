@@ -23,7 +23,7 @@ from hookrunner.cloud.answers import (
     ProviderError,
     Want,
 )
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider import capability_watch
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram

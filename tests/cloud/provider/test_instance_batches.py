@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.wire_answers import unavailable
 

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, ProviderError, Want
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of

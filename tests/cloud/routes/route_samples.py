@@ -5,7 +5,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from hookrunner.cloud.answers import CloudRoute, NodeAddress
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.routes.pod_networks import Network
 from tests.cloud.node_samples import node, projected
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from hookrunner.cloud.answers import CloudVerb
-from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.routes.route_loop import RouteLoop
 from hookrunner.cloud.routes.route_plan import RoutePolicy
 from hookrunner.cloud.routes.route_reports import RouteReports

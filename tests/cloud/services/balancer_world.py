@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookrunner.cloud.answers import CloudVerb
-from hookrunner.cloud.node_informer import NodeInformer
+from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer

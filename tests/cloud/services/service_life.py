@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.cloud_node import read_node
-from hookrunner.cloud.node_informer import NODES, NodeInformer
+from hookrunner.cloud.nodes.cloud_node import read_node
+from hookrunner.cloud.nodes.node_informer import NODES, NodeInformer
 from hookrunner.cloud.routes.network_condition import ROUTED, UNROUTED, write_condition
 from hookrunner.cloud.routes.route_loop import RouteLoop
 from hookrunner.cloud.routes.route_plan import RoutePolicy

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hookrunner.cloud.cloud_node import CloudNode
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.backends import identify_backends
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hookrunner.cloud.node_informer import NodeInformer, NodeSubscription
+from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.node_samples import node

@@ -3,12 +3,12 @@
     informer = NodeInformer(watches)
     node = informer.get("worker-1")
 
-Everything else is said in `projection_informer.py`.
+Everything else is said in `cloud/projection_informer.py`.
 """
 
 from typing import TypeAlias
 
-from hookrunner.cloud.cloud_node import CloudNode, read_node
+from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.projection_informer import ProjectionChange, ProjectionInformer, ProjectionSubscription
 from hookrunner.kube.informer import Opener
 from hookrunner.model.resources import Resource
