@@ -4,7 +4,8 @@ import html
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookrunner.cloud.answers import CloudVerb
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from kubetypes.json_values import JSON
 
@@ -16,30 +17,19 @@ Written by `python -m tests.reference_pages` from the schemas, which `hookrunner
 """
 _CLOSED = {"service", "timeoutSeconds"}
 """Fields whose own fields are listed elsewhere: those of a Service, and all verbs."""
-_ABOUT = {
-    CloudVerb.CAPABILITIES: "What the program can do.",
-    CloudVerb.INSTANCES: "What the cloud says of the machines of some Nodes.",
-    CloudVerb.LB_GET: "What there is in the cloud; changes nothing.",
-    CloudVerb.LB_ENSURE: "Create a load balancer, or bring it to the wanted state.",
-    CloudVerb.LB_UPDATE: "Change the Nodes behind a load balancer.",
-    CloudVerb.LB_DELETE: "Delete a load balancer, and what is left of it.",
-    CloudVerb.LB_LIST: "All load balancers of the cluster. Optional, for `hookrunner cloud orphans`.",
-    CloudVerb.ROUTES_LIST: "All routes of the cluster.",
-    CloudVerb.ROUTES_APPLY: "Delete routes, then create others.",
-}
 
 
 def providers_page() -> str:
     """`docs/providers.md`: its own text, and the tables made anew."""
     prose, _, _ = PAGE.read_text().partition(MARK)
-    return f"{prose}{MARK}{INTRODUCTION}{''.join(map(_section, CloudVerb))}"
+    return f"{prose}{MARK}{INTRODUCTION}{''.join(map(_section, verbs.VERBS))}"
 
 
-def _section(verb: CloudVerb) -> str:
+def _section(verb: AnyVerb) -> str:
     request, answer = request_schema(verb), answer_schema(verb)
     params = _table("params", request["properties"]["params"], request["$defs"])
     result = _table("result", answer["oneOf"][0]["properties"]["result"], answer["$defs"])
-    return f"\n### {verb}\n\n{_ABOUT[verb]}\n\n{params}\n{result}"
+    return f"\n### {verb}\n\n{verb.purpose}\n\n{params}\n{result}"
 
 
 def _table(what: str, schema: JSON, definitions: JSON) -> str:

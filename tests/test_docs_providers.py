@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState
+from hookrunner.cloud.answers import ErrorCode, InstanceState
 from hookrunner.cloud.checks.check_rules import BOTH
 from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, read_error, result_of
 from hookrunner.cloud.provider.wire_requests import instances_params
@@ -32,21 +34,21 @@ def of_page(kind: str) -> list[Example]:
     return [one for one in examples() if one.place.startswith("providers.md") and one.kind == kind]
 
 
-def exchanges() -> Iterator[tuple[CloudVerb, JSON]]:
+def exchanges() -> Iterator[tuple[AnyVerb, JSON]]:
     """Each answer of the page, with the verb of the request before it."""
-    verb = CloudVerb.CAPABILITIES
+    verb = verbs.CAPABILITIES
     for one in examples():
         if one.place.startswith("providers.md") and one.kind == "request":
-            verb = CloudVerb(json.loads(one.text)["verb"])
+            verb = verbs.BY_NAME[json.loads(one.text)["verb"]]
         elif one.place.startswith("providers.md") and one.kind == "answer":
             section = PAGE.rpartition(one.text)[0].rpartition("\n## ")[2]
-            yield CloudVerb.INSTANCES if section.startswith("Instances") else verb, json.loads(one.text)
+            yield verbs.INSTANCES if section.startswith("Instances") else verb, json.loads(one.text)
 
 
 def test_requests_are_as_their_schema_says() -> None:
     for one in of_page("request"):
         request = json.loads(one.text)
-        Draft202012Validator(request_schema(CloudVerb(request["verb"]))).validate(request)
+        Draft202012Validator(request_schema(verbs.BY_NAME[request["verb"]])).validate(request)
 
 
 def test_answers_are_as_their_schema_says_and_are_read() -> None:
@@ -78,7 +80,7 @@ async def test_a_provider_on_the_page_works(example: Example, tmp_path: Path) ->
     nodes = tuple(nodes_of(["worker-1"]))
     outcomes = [outcome async for outcome in check_provider(probe, CheckOptions(nodes))]
     assert [outcome for outcome in outcomes if outcome.status in (RuleStatus.BROKEN, RuleStatus.DOUBTFUL)] == []
-    reply = await probe.ask(CloudVerb.INSTANCES, instances_params(nodes, BOTH))
+    reply = await probe.ask(verbs.INSTANCES, instances_params(nodes, BOTH))
     (answer,) = read_instances(reply.result(), ["worker-1"], BOTH).values()
     assert (answer.state, bool(answer.metadata and answer.metadata.addresses)) == (InstanceState.RUNNING, True)
 

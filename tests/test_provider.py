@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner import provider
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, Interface
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.wire_answers import read_error
 from hookrunner.provider import CloudError, CloudProgram, PendingError, ThrottledError
 from kubetypes.json_values import JSON
@@ -114,7 +114,7 @@ def test_serve_answers_each_line_side_by_side_and_leaves_at_the_end_of_its_input
     )
     assert "ZeroDivisionError: division by zero" in ended.stderr
     assert by_id["nothing"]["result"] == {}
-    assert read_capabilities(by_id["about"]["result"]) == CloudCapabilities(
+    assert verbs.CAPABILITIES.read(by_id["about"]["result"], None) == CloudCapabilities(
         "sample", ("sample://",), instances=True, load_balancer=True, serve=True, max_batch=50
     )
 
@@ -179,7 +179,11 @@ def test_its_errors_are_those_of_the_wire_format() -> None:
 
 
 def test_its_verbs_are_those_of_the_wire_format() -> None:
-    assert set(provider._VERBS) == set(CloudVerb)
+    assert set(provider._VERBS) == set(verbs.BY_NAME)
+    by_interface = {
+        interface: tuple(verb.name for verb in verbs.VERBS if verb.interface is interface) for interface in Interface
+    }
+    assert by_interface == provider._INTERFACES
 
 
 def test_importing_it_takes_the_standard_library_alone() -> None:

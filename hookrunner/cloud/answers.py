@@ -14,18 +14,12 @@ from hookrunner.errors import HookrunnerError
 from kubetypes.json_values import JSON
 
 
-class CloudVerb(StrEnum):
-    """The questions of the wire format; each is a subcommand of the provider."""
+class Interface(StrEnum):
+    """What a provider may offer, under its name in the wire format."""
 
-    CAPABILITIES = "capabilities"
     INSTANCES = "instances"
-    LB_GET = "lb-get"
-    LB_ENSURE = "lb-ensure"
-    LB_UPDATE = "lb-update"
-    LB_DELETE = "lb-delete"
-    LB_LIST = "lb-list"
-    ROUTES_LIST = "routes-list"
-    ROUTES_APPLY = "routes-apply"
+    LOAD_BALANCER = "loadBalancer"
+    ROUTES = "routes"
 
 
 class ErrorCode(StrEnum):
@@ -114,7 +108,7 @@ class InstanceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CloudCapabilities:
-    """What a provider can do, and its limits. Times are seconds; `timeouts` has a verb's own."""
+    """What a provider can do, and its limits. Times are seconds; `timeouts` are those of verbs that have their own."""
 
     provider_name: str
     provider_id_prefixes: tuple[str, ...]
@@ -125,41 +119,31 @@ class CloudCapabilities:
     serve: bool = False
     max_parallel: int = 4
     max_batch: int = 500
-    timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
+    timeouts: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def interfaces(self) -> tuple[str, ...]:
-        """Those that it has, under their names in the wire format."""
-        has = {"instances": self.instances, "loadBalancer": self.load_balancer, "routes": self.routes}
-        return tuple(name for name, is_there in has.items() if is_there)
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Those that it has."""
+        has = {
+            Interface.INSTANCES: self.instances,
+            Interface.LOAD_BALANCER: self.load_balancer,
+            Interface.ROUTES: self.routes,
+        }
+        return tuple(interface for interface, is_there in has.items() if is_there)
 
     def owns(self, provider_id: str) -> bool:
         """Is it an id of this provider?"""
         return provider_id.startswith(self.provider_id_prefixes)
 
-    def supports(self, verb: CloudVerb) -> bool:
-        """Is the interface of the verb there? `lb-list` is optional, and belongs to none."""
-        match verb:
-            case CloudVerb.INSTANCES:
-                return self.instances
-            case CloudVerb.LB_GET | CloudVerb.LB_ENSURE | CloudVerb.LB_UPDATE | CloudVerb.LB_DELETE:
-                return self.load_balancer
-            case CloudVerb.ROUTES_LIST | CloudVerb.ROUTES_APPLY:
-                return self.routes
-            case _:
-                return True
-
-    def without(self, verb: CloudVerb) -> "CloudCapabilities":
-        """The same without the interface of the verb, which turned out not to be there."""
-        match verb:
-            case CloudVerb.INSTANCES:
+    def without(self, interface: Interface) -> "CloudCapabilities":
+        """The same without an interface, which turned out not to be there."""
+        match interface:
+            case Interface.INSTANCES:
                 return replace(self, instances=False)
-            case CloudVerb.ROUTES_LIST | CloudVerb.ROUTES_APPLY:
-                return replace(self, routes=False)
-            case CloudVerb.LB_GET | CloudVerb.LB_ENSURE | CloudVerb.LB_UPDATE | CloudVerb.LB_DELETE:
+            case Interface.LOAD_BALANCER:
                 return replace(self, load_balancer=False)
-            case _:
-                return self
+            case Interface.ROUTES:
+                return replace(self, routes=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Counts what the loops and the provider's calls report, in the families of `metrics/cloud.py`."""
 
-from hookrunner.cloud.answers import CloudVerb
 from hookrunner.metrics.cloud import CloudMetrics
 
 
@@ -10,10 +9,10 @@ class CallMeter:
     def __init__(self, metrics: CloudMetrics) -> None:
         self._metrics = metrics
 
-    def called(self, verb: CloudVerb, code: str, seconds: float) -> None:
+    def called(self, verb: str, code: str, seconds: float) -> None:
         """A call has ended; `code` is that of its error, or OK."""
-        self._metrics.cloud_provider_calls.inc(verb.value, code)
-        self._metrics.cloud_provider_call_seconds.observe(seconds, verb.value)
+        self._metrics.cloud_provider_calls.inc(verb, code)
+        self._metrics.cloud_provider_call_seconds.observe(seconds, verb)
 
 
 class NodeCounters:

@@ -216,7 +216,7 @@ class CloudReports:
                 yield replace(shown, ingress=ingress, reason=self._line(shown.reason))
 
     def _call(self, call: CallRecord) -> CallDump:
-        return CallDump(call.verb.value, call.began_at, call.seconds, call.code, self._line(call.message))
+        return CallDump(call.verb, call.began_at, call.seconds, call.code, self._line(call.message))
 
     def _line(self, text: str) -> str:
         """A text that may be the provider's, as people may see it."""

@@ -3,8 +3,8 @@
     cloud = FakeCloud()
     cloud.add("worker-1", zone="a")              # a machine that runs
     cloud.stop("worker-1"); cloud.terminate("worker-1")
-    cloud.fail(CloudVerb.LB_ENSURE, ProviderError(ErrorCode.UNAVAILABLE, "down"), times=3)
-    cloud.seconds[CloudVerb.INSTANCES] = 2.0     # how long a call takes, in the time of the loop
+    cloud.fail(verbs.LB_ENSURE, ProviderError(ErrorCode.UNAVAILABLE, "down"), times=3)
+    cloud.seconds[verbs.INSTANCES] = 2.0     # how long a call takes, in the time of the loop
     cloud.calls                                  # what was asked, in order
 
 A call is noted when it begins, and answers with what is true when it ends.
@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from hookrunner.cloud.answers import (
     CloudCapabilities,
     CloudRoute,
-    CloudVerb,
     Ingress,
     InstanceAnswer,
     InstanceMetadata,
@@ -32,6 +31,8 @@ from hookrunner.cloud.answers import (
     Want,
 )
 from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 
 EVERYTHING = CloudCapabilities("sim", ("sim://",), instances=True, load_balancer=True, routes=True)
@@ -43,7 +44,7 @@ class FakeCall:
     """A call: its verb, the names of the Nodes or the UID of the Service that it was about, what was wanted, and the
     loop's time at which it began."""
 
-    verb: CloudVerb
+    verb: AnyVerb
     about: tuple[str, ...]
     want: frozenset[Want]
     at: float
@@ -70,8 +71,8 @@ class FakeCloud:
     routes: list[CloudRoute] = field(default_factory=list)
     calls: list[FakeCall] = field(default_factory=list)
     garbled: dict[str, ProviderError] = field(default_factory=dict)
-    seconds: dict[CloudVerb, float] = field(default_factory=dict)
-    _failures: dict[CloudVerb, list[ProviderError]] = field(default_factory=dict)
+    seconds: dict[AnyVerb, float] = field(default_factory=dict)
+    _failures: dict[AnyVerb, list[ProviderError]] = field(default_factory=dict)
     _given: int = 0
 
     def add(self, name: str, *addresses: NodeAddress, zone: str = "", **labels: str) -> InstanceMetadata:
@@ -103,11 +104,11 @@ class FakeCloud:
         for name in names:
             del self.instances[name]
 
-    def fail(self, verb: CloudVerb, error: ProviderError, times: int = FOREVER) -> None:
+    def fail(self, verb: AnyVerb, error: ProviderError, times: int = FOREVER) -> None:
         """Let the next calls of a verb fail; `times=0` heals it."""
         self._failures[verb] = [error] * min(times, 10_000)
 
-    def asked(self, verb: CloudVerb) -> list[tuple[str, ...]]:
+    def asked(self, verb: AnyVerb) -> list[tuple[str, ...]]:
         """What each call of a verb was about."""
         return [call.about for call in self.calls if call.verb is verb]
 
@@ -116,19 +117,19 @@ class FakeCloud:
     ) -> Mapping[str, InstanceAnswer | ProviderError]:
         """As the provider; a failed call fails all its Nodes."""
         try:
-            await self._call(CloudVerb.INSTANCES, [node.name for node in nodes], want)
+            await self._call(verbs.INSTANCES, [node.name for node in nodes], want)
         except ProviderError as error:
             return {node.name: error for node in nodes}
         return {node.name: self.garbled.get(node.name) or self._answer(node.name, want) for node in nodes}
 
     async def get_load_balancer(self, request: LoadBalancerRequest) -> LoadBalancerState:
         """As the provider."""
-        balancer = self.load_balancers.get(await self._call_about(CloudVerb.LB_GET, request))
+        balancer = self.load_balancers.get(await self._call_about(verbs.LB_GET, request))
         return LoadBalancerState(True, balancer.ingress) if balancer else LoadBalancerState(False)
 
     async def ensure_load_balancer(self, request: LoadBalancerRequest) -> tuple[Ingress, ...]:
         """As the provider; each new one gets the next address of 192.0.2.0/24."""
-        uid = await self._call_about(CloudVerb.LB_ENSURE, request)
+        uid = await self._call_about(verbs.LB_ENSURE, request)
         if uid not in self.load_balancers:
             self._given += 1
             metadata = request.service["metadata"]
@@ -141,26 +142,26 @@ class FakeCloud:
 
     async def update_load_balancer(self, request: LoadBalancerRequest) -> None:
         """As the provider."""
-        if balancer := self.load_balancers.get(await self._call_about(CloudVerb.LB_UPDATE, request)):
+        if balancer := self.load_balancers.get(await self._call_about(verbs.LB_UPDATE, request)):
             balancer.nodes = tuple(node.name for node in request.nodes)
 
     async def delete_load_balancer(self, request: LoadBalancerRequest) -> None:
         """As the provider."""
-        self.load_balancers.pop(await self._call_about(CloudVerb.LB_DELETE, request), None)
+        self.load_balancers.pop(await self._call_about(verbs.LB_DELETE, request), None)
 
     async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]:
         """As the provider."""
-        await self._call(CloudVerb.LB_LIST, ())
+        await self._call(verbs.LB_LIST, ())
         return tuple(ListedLoadBalancer(lb.name, lb.service, uid) for uid, lb in self.load_balancers.items())
 
     async def list_routes(self) -> tuple[CloudRoute, ...]:
         """As the provider."""
-        await self._call(CloudVerb.ROUTES_LIST, ())
+        await self._call(verbs.ROUTES_LIST, ())
         return tuple(self.routes)
 
     async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
         """As the provider; a new route is named after its hint and its destination."""
-        await self._call(CloudVerb.ROUTES_APPLY, [route.destination_cidr for route in (*delete, *create)])
+        await self._call(verbs.ROUTES_APPLY, [route.destination_cidr for route in (*delete, *create)])
         self.routes = [route for route in self.routes if route not in delete]
         for route in create:
             name = f"{route.name_hint}-{route.destination_cidr}"
@@ -171,12 +172,12 @@ class FakeCloud:
         answer = self.instances.get(name) or InstanceAnswer(InstanceState.NOT_FOUND)
         return answer if Want.METADATA in want else dataclasses.replace(answer, metadata=None)
 
-    async def _call_about(self, verb: CloudVerb, request: LoadBalancerRequest) -> str:
+    async def _call_about(self, verb: AnyVerb, request: LoadBalancerRequest) -> str:
         uid: str = request.service["metadata"]["uid"]
         await self._call(verb, [uid])
         return uid
 
-    async def _call(self, verb: CloudVerb, about: Iterable[str], want: AbstractSet[Want] = frozenset()) -> None:
+    async def _call(self, verb: AnyVerb, about: Iterable[str], want: AbstractSet[Want] = frozenset()) -> None:
         self.calls.append(FakeCall(verb, tuple(about), frozenset(want), asyncio.get_running_loop().time()))
         await asyncio.sleep(self.seconds.get(verb, 0.0))
         if failures := self._failures.get(verb):

@@ -9,7 +9,6 @@ import pytest
 
 from hookrunner.cloud.answers import (
     CloudCapabilities,
-    CloudVerb,
     ErrorCode,
     InstanceState,
     ListedLoadBalancer,
@@ -23,6 +22,7 @@ from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.node_reports import NodeReports
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.service_decisions import ServicePolicy
@@ -121,7 +121,7 @@ async def test_an_uninitialised_node_is_shown_with_its_reason() -> None:
     shown = Shown()
     shown.world.cloud.add("a")
     shown.world.cloud.add("b")
-    shown.world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, "exit code 1"))
+    shown.world.cloud.fail(verbs.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, "exit code 1"))
     shown.world.api.put(new_node("a"))
     shown.world.api.put(node("b", provider_id="sim://b"))
     shown.world.api.put(node("c", provider_id="other://c"))
@@ -182,8 +182,8 @@ async def test_what_the_loops_do_is_counted() -> None:
 def test_calls_are_counted_by_verb_and_code() -> None:
     metrics = Metrics()
     meter = CallMeter(metrics)
-    meter.called(CloudVerb.INSTANCES, "OK", 0.2)
-    meter.called(CloudVerb.INSTANCES, "Unavailable", 0.2)
+    meter.called("instances", "OK", 0.2)
+    meter.called("instances", "Unavailable", 0.2)
     assert {
         'hookrunner_cloud_provider_calls_total{code="OK",verb="instances"} 1',
         'hookrunner_cloud_provider_calls_total{code="Unavailable",verb="instances"} 1',
@@ -278,7 +278,7 @@ async def test_orphans_are_searched_with_the_same_views() -> None:
 
 async def test_calls_are_shown_with_their_codes() -> None:
     shown = Shown()
-    shown.calls.recent.append(CallRecord(CloudVerb.INSTANCES, 5.0, 0.5, "Unavailable", "exit\ncode 1"))
+    shown.calls.recent.append(CallRecord("instances", 5.0, 0.5, "Unavailable", "exit\ncode 1"))
     async with shown.running() as reports:
         (call,) = reports.dump().calls
         assert (call.verb, call.code, call.message) == ("instances", "Unavailable", "exit; code 1")
@@ -305,12 +305,12 @@ async def test_gauges_are_read_at_the_scrape() -> None:
 
 async def test_texts_of_the_provider_and_of_the_lease_are_shown_without_secrets_and_codes() -> None:
     shown, hostile = Shown(keeps_balancers=True), "hunter22\x1b[2J"
-    shown.world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, hostile))
-    shown.world.cloud.fail(CloudVerb.LB_ENSURE, ProviderError(ErrorCode.INVALID, hostile))
+    shown.world.cloud.fail(verbs.INSTANCES, ProviderError(ErrorCode.UNAVAILABLE, hostile))
+    shown.world.cloud.fail(verbs.LB_ENSURE, ProviderError(ErrorCode.INVALID, hostile))
     shown.world.api.put(new_node("a"))
     shown.world.api.put(service("web"))
     shown.leading.holder = shown.leading.problem = shown.obstacle = hostile
-    shown.calls.recent.append(CallRecord(CloudVerb.LB_GET, 1.0, 1.0, "Unavailable", hostile))
+    shown.calls.recent.append(CallRecord("lb-get", 1.0, 1.0, "Unavailable", hostile))
     shown.balancers = (ListedLoadBalancer(hostile, hostile, hostile),)
     async with shown.running() as reports:
         dump, orphans, conditions = reports.dump(), await reports.find_orphans(), reports.conditions()

@@ -9,12 +9,13 @@ from collections import Counter
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.routes.route_world import RouteWorld
@@ -90,7 +91,7 @@ async def test_nodes_leave_nothing() -> None:
     async with world.running(run):
         for number in range(ROUNDS):
             names = [f"n-{number}-{index}" for index in range(MANY)]
-            world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=5)
+            world.cloud.fail(verbs.INSTANCES, DOWN, times=5)
             for name in names:
                 world.cloud.add(name)
                 world.api.put(new_node(name))
@@ -115,7 +116,7 @@ async def test_routes_leave_nothing() -> None:
     async with world.run_loop():
         for number in range(ROUNDS):
             names = [f"n-{number}-{index}" for index in range(MANY)]
-            world.cloud.fail(CloudVerb.ROUTES_APPLY, DOWN, times=2)
+            world.cloud.fail(verbs.ROUTES_APPLY, DOWN, times=2)
             for index, name in enumerate(names):
                 world.api.put(node(name, pod_cidrs=[f"10.120.{index}.0/24"]))
             await world.rest(LONG)

@@ -12,7 +12,8 @@ from simcloud_lib.frame import answer_request
 from simcloud_lib.state import FIRST_INSTANCES, changing_state, read_state
 from simcloud_lib.verbs import ANSWERS
 
-from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
+from hookrunner.cloud.answers import ProviderError, Want
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
 from hookrunner.cloud.provider.wire_results import read_instances
 from tests.providers.provider_calls import PROVIDERS, ask, node, request, service
@@ -144,7 +145,7 @@ def test_no_misbehaviour_says_that_a_machine_is_gone(what: str) -> None:
 def states_read(printed: bytes) -> list[str]:
     """What hookrunner takes from this text: the state of each Node, or the code of the error."""
     try:
-        result = result_of(read_answer(printed), CloudVerb.INSTANCES, "r1")
+        result = result_of(read_answer(printed), verbs.INSTANCES, "r1")
         answers = read_instances(result, ["worker-1", "worker-2"], frozenset(Want))
     except ProviderError as error:
         return [error.code.value]
@@ -194,4 +195,4 @@ def test_an_empty_document_is_an_empty_cloud_and_an_empty_file_a_new_one(cloud: 
 
 
 def test_the_verbs_are_those_of_the_wire_format() -> None:
-    assert sorted(ANSWERS) == sorted(CloudVerb)
+    assert sorted(ANSWERS) == sorted(verbs.BY_NAME)

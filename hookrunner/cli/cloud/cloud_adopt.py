@@ -14,14 +14,14 @@ from hookrunner.cli.cloud.provider_options import of_optional_provider
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, ProviderError
+from hookrunner.cloud.answers import InstanceAnswer, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.nodes.node_informer import NODES
-from hookrunner.cloud.provider.capability_results import read_capabilities
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out
 from hookrunner.errors import BadInput, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
@@ -144,7 +144,7 @@ async def _ask(program: ProviderProgram, nodes: Sequence[CloudNode]) -> dict[str
     """Its answer about each Node. Raises QuestionFailed, ProviderError."""
     runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
     probe = Probe(runner, program.cluster, program.timeout)
-    capabilities = read_capabilities((await probe.ask(CloudVerb.CAPABILITIES, {})).result())
+    capabilities = CAPABILITIES.read((await probe.ask(CAPABILITIES, {})).result(), None)
     if not capabilities.instances:
         raise QuestionFailed("it does not offer the interface 'instances', and never initialises a Node")
     return await CheckSubject(probe, capabilities).ask_instances(nodes)

@@ -9,12 +9,14 @@ import orjson
 from hookrunner.cli.cloud.provider_options import of_provider, read_nodes, read_objects
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.cloud.answers import CloudVerb, Want
+from hookrunner.cloud.answers import Want
 from hookrunner.cloud.checks.probe import CallReply, Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
-from hookrunner.cloud.provider.wire_requests import instances_params, load_balancer_params
+from hookrunner.cloud.provider.verbs import BY_NAME, NODES, ROUTES, SERVICE, SERVICE_WITH_NODES
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion, RouteChanges
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.cloud_service import read_service
 from hookrunner.errors import BadInput
@@ -22,9 +24,6 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
-
-_WITH_NODES = {CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE}
-_OF_ONE_SERVICE = {CloudVerb.LB_GET, CloudVerb.LB_DELETE, *_WITH_NODES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Question:
 
 @click.command("call")
 @of_provider
-@click.argument("verb", metavar="VERB", type=click.Choice([verb.value for verb in CloudVerb]))
+@click.argument("verb", metavar="VERB", type=click.Choice([*BY_NAME]))
 @click.option("--node", "named", multiple=True, metavar="NAME|FILE", help="A Node that it is about; may be repeated.")
 @click.option("--service", "service_file", metavar="FILE", help="The Service that it is about, for lb-….")
 @click.option("--params", "params_file", metavar="FILE", help="All `params` of the request, in YAML or JSON.")
@@ -56,7 +55,7 @@ def cloud_call(program: ProviderProgram, verb: str, schema: bool, **question: An
     The request and the provider's log go to standard error, its answer to standard output. It ends with 1 if the
     answer is an error or none, with 2 for bad usage, else with 0.
     """
-    asked = CloudVerb(verb)
+    asked = BY_NAME[verb]
     if schema:
         echo_json({"request": request_schema(asked), "answer": answer_schema(asked)})
         return 0
@@ -67,24 +66,22 @@ def cloud_call(program: ProviderProgram, verb: str, schema: bool, **question: An
     return int(bool(reply.problem or reply.error))
 
 
-def _params(verb: CloudVerb, question: Question) -> JSON:
+def _params(verb: AnyVerb, question: Question) -> JSON:
     if question.params_file:
         return manifests.mapping(question.params_file)
     nodes, service_file = read_nodes(question.named), question.service_file
-    if verb is CloudVerb.INSTANCES:
-        return instances_params(nodes, frozenset(Want))
-    if verb not in _OF_ONE_SERVICE:
-        return {"create": [], "delete": []} if verb is CloudVerb.ROUTES_APPLY else {}
+    if verb.params not in (SERVICE, SERVICE_WITH_NODES):
+        about = {NODES: InstancesQuestion(nodes, frozenset(Want)), ROUTES: RouteChanges([], [])}
+        return verb.params.document(about.get(verb.params))
     if not service_file:
         raise BadInput(f"{verb} is about a Service: give --service FILE, for example of `kubectl get service -o yaml`")
     (service, *_) = read_objects(service_file, "Service")
     service["metadata"] = {"namespace": "default", "uid": "", **service["metadata"]}
     known = read_service(service)
-    request = LoadBalancerRequest(known.document, known.balancer_name, tuple(nodes))
-    return load_balancer_params(request, with_nodes=verb in _WITH_NODES)
+    return verb.params.document(LoadBalancerRequest(known.document, known.balancer_name, tuple(nodes)))
 
 
-async def _ask(program: ProviderProgram, verb: CloudVerb, params: JSON) -> CallReply:
+async def _ask(program: ProviderProgram, verb: AnyVerb, params: JSON) -> CallReply:
     runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
     return await Probe(runner, program.cluster, program.timeout, mask=program.masked).ask(verb, params)
 

@@ -4,16 +4,19 @@ A check is a coroutine function that returns what is wrong, as sentences; none m
 `QuestionFailed` where it cannot tell.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.answers import CloudCapabilities, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.checks.made_up_objects import made_up_balancer
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
 from hookrunner.cloud.nodes.cloud_node import CloudNode
-from hookrunner.cloud.provider.wire_requests import instances_params
-from hookrunner.cloud.provider.wire_results import read_instances
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
+from hookrunner.cloud.provider.verbs import INSTANCES, NODES, SERVICE, VERBS
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion
+from kubetypes.json_values import JSON
 
 BOTH = frozenset(Want)
 
@@ -38,12 +41,20 @@ class CheckSubject:
         answers: dict[str, InstanceAnswer] = {}
         for first in range(0, len(nodes), self.capabilities.max_batch):
             batch = nodes[first : first + self.capabilities.max_batch]
-            reply = await self.probe.ask(CloudVerb.INSTANCES, instances_params(batch, BOTH))
+            question = InstancesQuestion(batch, BOTH)
+            reply = await self.probe.ask(INSTANCES, INSTANCES.params.document(question))
             try:
-                answers |= read_instances(reply.result(), [node.name for node in batch], BOTH, self.probe.mask)
+                answers |= INSTANCES.read(reply.result(), question, self.probe.mask)
             except ProviderError as error:
                 raise QuestionFailed(error.reason) from None
         return answers
+
+    def harmless_questions(self, nodes: Sequence[CloudNode]) -> Iterator[tuple[AnyVerb, JSON]]:
+        """The verbs of what it offers that change nothing, each with `params`; those about Nodes with these."""
+        about = {NODES: InstancesQuestion(nodes, BOTH), SERVICE: made_up_balancer()}
+        for verb in VERBS:
+            if verb.interface in self.capabilities.interfaces and not verb.changes_cloud:
+                yield verb, verb.params.document(about.get(verb.params))
 
 
 Check = Callable[[CheckSubject], Awaitable[list[str]]]

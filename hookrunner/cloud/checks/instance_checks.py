@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, InstanceState
+from hookrunner.cloud.answers import InstanceAnswer, InstanceState
 from hookrunner.cloud.checks.check_rules import BOTH, CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import FOREIGN_ID, made_up_node, made_up_nodes
 from hookrunner.cloud.checks.probe import QuestionFailed
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import invalid_metadata
+from hookrunner.cloud.provider.verbs import INSTANCES
 from hookrunner.cloud.provider.wire_requests import instances_params
 
 _MANY = 500
@@ -17,14 +18,14 @@ _THERE = (InstanceState.RUNNING, InstanceState.SHUTDOWN)
 
 
 async def _check_no_nodes(subject: CheckSubject) -> list[str]:
-    reply = await subject.probe.ask(CloudVerb.INSTANCES, instances_params([], BOTH))
+    reply = await subject.probe.ask(INSTANCES, instances_params([], BOTH))
     entries = reply.result().get("instances")
     return [] if entries == [] else ["asked about no Node, it must answer with an empty list 'instances'"]
 
 
 async def _check_complete(subject: CheckSubject) -> list[str]:
     nodes = [*subject.nodes, *made_up_nodes(_MANY)][: min(_MANY, subject.capabilities.max_batch)]
-    reply = await subject.probe.ask(CloudVerb.INSTANCES, instances_params(nodes, BOTH))
+    reply = await subject.probe.ask(INSTANCES, instances_params(nodes, BOTH))
     entries = reply.result().get("instances")
     if not isinstance(entries, list):
         return ["its result has no list 'instances'"]

@@ -7,6 +7,8 @@ from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudRoute
 from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
+from hookrunner.cloud.services.cloud_service import read_service
 from kubetypes.json_values import JSON
 
 FOREIGN_ID = "hookrunner-check-other-cloud://i-1"
@@ -65,6 +67,18 @@ def made_up_service() -> JSON:
         },
         "status": {"loadBalancer": {}},
     }
+
+
+def made_up_balancer() -> LoadBalancerRequest:
+    """A question about such a Service."""
+    service = made_up_service()
+    return LoadBalancerRequest(service, read_service(service).balancer_name)
+
+
+def balancer_params(service: JSON, nodes: "list[JSON] | None" = None) -> dict[str, JSON]:
+    """Of a verb about one load balancer, under its default name."""
+    params = {"service": service, "name": read_service(service).balancer_name}
+    return params if nodes is None else {**params, "nodes": nodes}
 
 
 def made_up_route(node: CloudNode) -> CloudRoute:

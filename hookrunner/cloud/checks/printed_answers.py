@@ -6,7 +6,8 @@
 import json
 from typing import NamedTuple
 
-from hookrunner.cloud.answers import CloudVerb, ProviderError
+from hookrunner.cloud.answers import ProviderError
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, result_of
 from hookrunner.cloud.shown_texts import Mask, shortened
 from kubetypes import json_values
@@ -23,7 +24,7 @@ class AnswerProblem(NamedTuple):
 
 
 def judge_answer(
-    printed: bytes, verb: CloudVerb, request_id: str, mask: Mask = str
+    printed: bytes, verb: AnyVerb, request_id: str, mask: Mask = str
 ) -> dict[str, JSON] | ProviderError | AnswerProblem:
     """The result of an answer, the error that it properly reports, or why this text is no answer, in words without what
     `mask` takes out."""

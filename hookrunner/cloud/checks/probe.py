@@ -1,6 +1,6 @@
 """Questions to a provider under check: each call is judged for itself, and remembered.
 
-reply = await probe.ask(CloudVerb.INSTANCES, params)
+reply = await probe.ask(INSTANCES, params)
 reply.result()                                          # or raises QuestionFailed
 """
 
@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from uuid import uuid4
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
+from hookrunner.cloud.provider.verbs import BY_NAME
 from hookrunner.cloud.provider.wire_answers import Answer
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.cloud.shown_texts import Mask
@@ -86,28 +88,28 @@ class Probe:
     runner: ProviderRunner
     cluster: str
     timeout: float
-    timeouts: Mapping[CloudVerb, float] = field(default_factory=dict)
+    timeouts: Mapping[str, float] = field(default_factory=dict)
     replies: list[CallReply] = field(default_factory=list)
     mask: Mask = str
 
-    def request(self, verb: CloudVerb, params: JSON) -> CallRequest:
+    def request(self, verb: AnyVerb, params: JSON) -> CallRequest:
         """A new question."""
-        return CallRequest(verb, uuid4().hex, self.timeouts.get(verb, self.timeout), self.cluster, params)
+        return CallRequest(verb.name, uuid4().hex, self.timeouts.get(verb.name, self.timeout), self.cluster, params)
 
-    async def ask(self, verb: CloudVerb, params: JSON) -> CallReply:
+    async def ask(self, verb: AnyVerb, params: JSON) -> CallReply:
         """One call, one process."""
         if sum(reply.printed.timed_out for reply in self.replies) >= _MOST_HANGS:
             raise QuestionFailed("it was not asked, because other calls did not end in time")
         request = self.request(verb, params)
         began = time.monotonic()
-        printed = await self.runner.run(verb, request.text, request.deadline)
+        printed = await self.runner.run(verb.name, request.text, request.deadline)
         reply = read_reply(request, printed, time.monotonic() - began, self.mask)
         self.replies.append(reply)
         return reply
 
-    async def ask_while_pending(self, verb: CloudVerb, params: JSON) -> CallReply:
+    async def ask_while_pending(self, verb: AnyVerb, params: JSON) -> CallReply:
         """Ask again as long as the answer is `Pending`, until the time of a call is over."""
-        end = asyncio.get_running_loop().time() + self.timeouts.get(verb, self.timeout)
+        end = asyncio.get_running_loop().time() + self.timeouts.get(verb.name, self.timeout)
         while (reply := await self.ask(verb, params)).code is ErrorCode.PENDING:
             assert reply.error
             if asyncio.get_running_loop().time() + reply.error.retry_after > end:
@@ -126,7 +128,7 @@ def read_reply(request: CallRequest, printed: Printed, seconds: float = 0.0, mas
         log = f"; the end of its log: {printable_text(mask(last)[:_SHOWN])}" if last else ""
         text = f"{request.verb} ended with {printed.ending}; exit code 0 belongs to every answer, also to an error{log}"
         return CallReply(request, printed, seconds, AnswerProblem("exit-code", text))
-    match judge_answer(printed.stdout, request.verb, request.request_id, mask):
+    match judge_answer(printed.stdout, BY_NAME[request.verb], request.request_id, mask):
         case AnswerProblem(rule, text):
             return CallReply(request, printed, seconds, AnswerProblem(rule, f"{request.verb}: {text}"))
         case ProviderError() as error:

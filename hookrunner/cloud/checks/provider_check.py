@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ProviderError
+from hookrunner.cloud.answers import CloudCapabilities, ProviderError
 from hookrunner.cloud.checks.balancer_checks import BALANCER_RULES
 from hookrunner.cloud.checks.capability_checks import CAPABILITY_RULES
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
@@ -20,7 +20,8 @@ from hookrunner.cloud.checks.result_schemas import find_misspelled, find_schema_
 from hookrunner.cloud.checks.route_checks import ROUTE_RULES
 from hookrunner.cloud.checks.serve_checks import SERVE_RULES
 from hookrunner.cloud.nodes.cloud_node import CloudNode
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
+from hookrunner.cloud.provider.verbs import BY_NAME, CAPABILITIES
 from hookrunner.cloud.shown_texts import Mask
 from kubetypes.json_values import JSON
 
@@ -88,7 +89,7 @@ async def _check_rules(probe: Probe, options: CheckOptions) -> AsyncIterator[Rul
 async def _ask_capabilities(probe: Probe) -> tuple[CloudCapabilities | None, RuleOutcome]:
     claim = "it says what it can do"
     try:
-        capabilities = read_capabilities((await probe.ask(CloudVerb.CAPABILITIES, {})).result())
+        capabilities = CAPABILITIES.read((await probe.ask(CAPABILITIES, {})).result(), None)
     except QuestionFailed as error:
         return None, RuleOutcome("capabilities", claim, RuleStatus.BROKEN, (str(error),))
     except ProviderError as error:
@@ -107,14 +108,8 @@ async def _check_rule(rule: Rule, subject: CheckSubject, options: CheckOptions) 
 
 
 def _why_skipped(rule: Rule, capabilities: CloudCapabilities, options: CheckOptions) -> str:
-    offered = {
-        "": True,
-        "instances": capabilities.instances,
-        "loadBalancer": capabilities.load_balancer,
-        "routes": capabilities.routes,
-        "serve": capabilities.serve,
-    }
-    if not offered[rule.interface]:
+    offered = ("", *capabilities.interfaces, *(["serve"] if capabilities.serve else []))
+    if rule.interface not in offered:
         return f"it does not offer {rule.interface}"
     has = {Need.NODES: bool(options.nodes), Need.WRITES: options.writes}
     return "; ".join(f"needs {need}" for need in rule.needs if not has[need])
@@ -146,9 +141,11 @@ def _form_outcomes(probe: Probe, options: CheckOptions) -> Iterator[RuleOutcome]
     yield _outcome("spelling", "no key looks like a slip", _in_results(probe, find_misspelled), RuleStatus.DOUBTFUL)
 
 
-def _in_results(probe: Probe, find: Callable[[CloudVerb, JSON], list[str]]) -> list[str]:
+def _in_results(probe: Probe, find: Callable[[AnyVerb, JSON], list[str]]) -> list[str]:
     answered = [reply for reply in probe.replies if not reply.problem and not reply.error]
-    return [f"{reply.request.verb}: {text}" for reply in answered for text in find(reply.request.verb, reply.value)]
+    return [
+        f"{reply.request.verb}: {text}" for reply in answered for text in find(BY_NAME[reply.request.verb], reply.value)
+    ]
 
 
 def _outcome(rule: str, claim: str, problems: Sequence[str], worst: RuleStatus) -> RuleOutcome:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from hookrunner.cloud.answers import CloudVerb
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
+from hookrunner.cloud.provider.verbs import VERBS
 from hookrunner.shapes import suggestion
 from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema import CheckMode, problems
@@ -22,13 +23,13 @@ _PLACE = re.compile(r" \(\S*#\S*\)$")
 _LONGEST_KEY = 60
 
 
-def find_schema_problems(verb: CloudVerb, result: JSON) -> list[str]:
+def find_schema_problems(verb: AnyVerb, result: JSON) -> list[str]:
     """What in a result does not fit the schema of its verb, as sentences."""
     found = problems(_result_node(verb), result, "result", CheckMode(closed=False))
     return [_PLACE.sub("", text) for text in found]
 
 
-def find_misspelled(verb: CloudVerb, result: JSON) -> list[str]:
+def find_misspelled(verb: AnyVerb, result: JSON) -> list[str]:
     """Keys of a result that mean nothing, and look like some that do. Others are allowed."""
     known = _names_in(answer_schema(verb))
     unknown = sorted(set(_keys(result, _free_objects(verb))) - _known_keys())
@@ -36,7 +37,7 @@ def find_misspelled(verb: CloudVerb, result: JSON) -> list[str]:
 
 
 @cache
-def _result_node(verb: CloudVerb) -> Node:
+def _result_node(verb: AnyVerb) -> Node:
     schema = answer_schema(verb)
     reader = Reader(SchemaDocuments(Path(), "schema", schema), "schema")
     return reader.node(schema["oneOf"][0]["properties"]["result"], f"schema#{_RESULT}")
@@ -45,7 +46,7 @@ def _result_node(verb: CloudVerb) -> Node:
 @cache
 def _known_keys() -> frozenset[str]:
     """The keys that mean something to any verb: an answer may repeat what a request had."""
-    return frozenset(name for verb in CloudVerb for name in _names_in([answer_schema(verb), request_schema(verb)]))
+    return frozenset(name for verb in VERBS for name in _names_in([answer_schema(verb), request_schema(verb)]))
 
 
 def _names_in(schemas: JSON) -> list[str]:
@@ -53,7 +54,7 @@ def _names_in(schemas: JSON) -> list[str]:
 
 
 @cache
-def _free_objects(verb: CloudVerb) -> frozenset[str]:
+def _free_objects(verb: AnyVerb) -> frozenset[str]:
     """Objects whose keys are the provider's own."""
     return frozenset(
         name

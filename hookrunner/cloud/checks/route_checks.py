@@ -2,9 +2,10 @@
 
 from ipaddress import ip_network
 
-from hookrunner.cloud.answers import CloudRoute, CloudVerb, ProviderError
+from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_route
+from hookrunner.cloud.provider.verbs import ROUTES_APPLY, ROUTES_LIST
 from hookrunner.cloud.provider.wire_requests import routes_params
 from hookrunner.cloud.provider.wire_results import read_applied, read_routes
 
@@ -12,7 +13,7 @@ _TIMES = 2
 
 
 async def _check_list(subject: CheckSubject) -> list[str]:
-    result = (await subject.probe.ask(CloudVerb.ROUTES_LIST, {})).result()
+    result = (await subject.probe.ask(ROUTES_LIST, {})).result()
     try:
         routes = read_routes(result)
     except ProviderError as error:
@@ -57,7 +58,7 @@ async def _follow_life(subject: CheckSubject, route: CloudRoute) -> list[str]:
 
 async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[CloudRoute]) -> str:
     """What went wrong; empty if nothing did."""
-    reply = await subject.probe.ask_while_pending(CloudVerb.ROUTES_APPLY, routes_params(create, delete))
+    reply = await subject.probe.ask_while_pending(ROUTES_APPLY, routes_params(create, delete))
     try:
         results = read_applied(reply.result(), len(create), len(delete))
     except ProviderError as error:
@@ -66,17 +67,17 @@ async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[C
 
 
 async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
-    listed = read_routes((await subject.probe.ask(CloudVerb.ROUTES_LIST, {})).result())
+    listed = read_routes((await subject.probe.ask(ROUTES_LIST, {})).result())
     return [other for other in listed if other.destination_cidr == route.destination_cidr]
 
 
 ROUTE_RULES = (
-    Rule("routes-list", "its list of routes is usable", _check_list, "routes"),
+    Rule("routes-list", "its list of routes is usable", _check_list, Interface.ROUTES),
     Rule(
         "routes-life",
         "a route is made once, found, and gone when it is deleted",
         _check_life,
-        "routes",
+        Interface.ROUTES,
         (Need.NODES, Need.WRITES),
     ),
 )

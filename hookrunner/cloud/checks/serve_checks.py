@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Iterator
 
-from hookrunner.cloud.answers import CloudVerb, ProviderError
-from hookrunner.cloud.checks.capability_checks import balancer_params
-from hookrunner.cloud.checks.check_rules import BOTH, CheckSubject, Rule
-from hookrunner.cloud.checks.made_up_objects import made_up_nodes, made_up_service
+from hookrunner.cloud.answers import ProviderError
+from hookrunner.cloud.checks.check_rules import CheckSubject, Rule
+from hookrunner.cloud.checks.made_up_objects import made_up_nodes
 from hookrunner.cloud.checks.probe import Ask, Printed, QuestionFailed
+from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
-from hookrunner.cloud.provider.wire_requests import CallRequest, instances_params
+from hookrunner.cloud.provider.wire_requests import CallRequest
 
 _REQUESTS = 5
 _BETWEEN = 0.05
@@ -48,13 +48,13 @@ def _ending(printed: Printed) -> str:
 
 
 async def _check_same(subject: CheckSubject) -> list[str]:
-    called = (await subject.probe.ask(CloudVerb.CAPABILITIES, {})).result()
+    called = (await subject.probe.ask(CAPABILITIES, {})).result()
     ids, printed = await _serve(subject)
     for line in filter(bytes.strip, printed.stdout.split(b"\n")):
         try:
             answer = read_answer(line)
             request_id = request_id_of(answer)
-            served = result_of(answer, CloudVerb.CAPABILITIES, request_id)
+            served = result_of(answer, CAPABILITIES, request_id)
         except ProviderError as error:
             return [error.reason]
         if request_id in ids and served != called:
@@ -64,7 +64,7 @@ async def _check_same(subject: CheckSubject) -> list[str]:
 
 async def _serve(subject: CheckSubject) -> tuple[list[str], Printed]:
     """Several requests at once, and the end of the input: their ids, and what was printed."""
-    requests = [subject.probe.request(CloudVerb.CAPABILITIES, {}) for _ in range(_REQUESTS)]
+    requests = [subject.probe.request(CAPABILITIES, {}) for _ in range(_REQUESTS)]
     given = b"".join(request.text + b"\n" for request in requests)
     printed = await subject.probe.runner.run("serve", given, subject.probe.timeout + _LEAVING)
     return [request.request_id for request in requests], printed
@@ -95,18 +95,13 @@ async def _find_loss(ask: Ask, request: CallRequest, subject: CheckSubject) -> s
 
 
 def _harmless_requests(subject: CheckSubject) -> Iterator[CallRequest]:
-    offered, probe = subject.capabilities, subject.probe
-    if offered.instances:
-        nodes = subject.nodes or made_up_nodes(1)
-        yield probe.request(CloudVerb.INSTANCES, instances_params(nodes[: offered.max_batch], BOTH))
-    if offered.load_balancer:
-        yield probe.request(CloudVerb.LB_GET, balancer_params(made_up_service()))
-    if offered.routes:
-        yield probe.request(CloudVerb.ROUTES_LIST, {})
+    nodes = subject.nodes or made_up_nodes(1)
+    for verb, params in subject.harmless_questions(nodes[: subject.capabilities.max_batch]):
+        yield subject.probe.request(verb, params)
 
 
 def _short_request(subject: CheckSubject) -> CallRequest:
-    return subject.probe.request(CloudVerb.CAPABILITIES, {})
+    return subject.probe.request(CAPABILITIES, {})
 
 
 async def _ask_beside(ask: Ask, request: CallRequest, subject: CheckSubject) -> int:

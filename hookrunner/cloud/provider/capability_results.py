@@ -5,10 +5,10 @@ taken whole or not at all: a wrong field is an error that names it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from hookrunner import redaction
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb
+from hookrunner.cloud.answers import CloudCapabilities
 from hookrunner.cloud.provider import result_fields as fields
 from hookrunner.cloud.provider.result_fields import UnusableField
 from hookrunner.cloud.provider.wire_answers import unavailable
@@ -20,15 +20,16 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://[!-~]*")
 
 
-def read_capabilities(result: Mapping[str, JSON]) -> CloudCapabilities:
-    """The result of `capabilities`. Raises ProviderError, which says what is wrong."""
+def read_capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCapabilities:
+    """The result of `capabilities`; `verbs` are the names of those that are known here, others may be a later
+    version's. Raises ProviderError, which says what is wrong."""
     try:
-        return _capabilities(result)
+        return _capabilities(result, verbs)
     except UnusableField as error:
         raise unavailable(f"the result of capabilities: {error}") from None
 
 
-def _capabilities(result: Mapping[str, JSON]) -> CloudCapabilities:
+def _capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCapabilities:
     name = fields.required_text(result, "providerName")
     if not _NAME.fullmatch(name):
         raise UnusableField("'providerName' must be letters, digits, '.', '_', '+' and '-', at most 63")
@@ -44,7 +45,7 @@ def _capabilities(result: Mapping[str, JSON]) -> CloudCapabilities:
         serve=fields.flag(features, "serve"),
         max_parallel=_whole_number(limits, "maxParallel", _DEFAULTS.max_parallel, MOST_PARALLEL),
         max_batch=_whole_number(limits, "maxBatch", _DEFAULTS.max_batch, MOST_IN_A_BATCH),
-        timeouts=_timeouts(fields.mapping(limits, "timeoutSeconds")),
+        timeouts=_timeouts(fields.mapping(limits, "timeoutSeconds"), verbs),
     )
 
 
@@ -68,10 +69,9 @@ def _whole_number(limits: Mapping[str, JSON], key: str, default: int, most: int)
     return int(fields.number(value, f"limits.{key}", 1, most))
 
 
-def _timeouts(seconds: Mapping[str, JSON]) -> Mapping[CloudVerb, float]:
-    """Verbs that are unknown here may be a later version's."""
+def _timeouts(seconds: Mapping[str, JSON], verbs: Container[str]) -> Mapping[str, float]:
     return {
-        CloudVerb(verb): fields.number(value, f"limits.timeoutSeconds.{verb}", 1, LONGEST_TIMEOUT)
+        verb: fields.number(value, f"limits.timeoutSeconds.{verb}", 1, LONGEST_TIMEOUT)
         for verb, value in seconds.items()
-        if verb in set(CloudVerb) and value is not None
+        if verb in verbs and value is not None
     }

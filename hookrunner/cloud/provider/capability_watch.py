@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import Callable
 
 from hookrunner import log
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ProviderError
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.answers import CloudCapabilities, ProviderError
 from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import FileFingerprint, ProviderProgram
+from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.kube.back_off import exponential
 
 _log = log.get("cloud.provider")
@@ -60,7 +60,7 @@ class CapabilityWatch:
             await self._wait(pause, fingerprint)
 
     async def _ask(self, fingerprint: FileFingerprint | None) -> None:
-        capabilities = await self._calls.call(CloudVerb.CAPABILITIES, {}, read_capabilities)
+        capabilities = await self._calls.call(CAPABILITIES, None)
         is_replaced = self._fingerprint is not None and fingerprint != self._fingerprint
         self._fingerprint, self._error = fingerprint, None
         self._note(capabilities)

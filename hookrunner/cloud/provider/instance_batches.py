@@ -13,19 +13,41 @@ three for all. While it is away, each round begins with one Node, and ends there
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.provider.cloud_verb import CloudVerb
+from hookrunner.cloud.provider.verbs import INSTANCES
 from hookrunner.cloud.provider.wire_answers import unavailable
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 
-AskCloud = Callable[[Sequence[CloudNode], AbstractSet[Want]], Awaitable[Mapping[str, InstanceAnswer]]]
-"""One call. Raises ProviderError."""
 _ABOUT_ALL = {ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED, ErrorCode.PENDING}
 """Errors that are no Node's fault: a smaller call would fail, too."""
 _PROBES = 2
+_BESIDE = "one instance"
+"""The lane of calls about a Node alone, beside the batches."""
+
+
+class InstanceCalls(Protocol):
+    """Calls about instances: `verb_calls.py`."""
+
+    @property
+    def max_batch(self) -> int:
+        """The number of Nodes that one call may be about."""
+        ...
+
+    async def ask(
+        self,
+        verb: CloudVerb[InstancesQuestion, dict[str, InstanceAnswer]],
+        question: InstancesQuestion,
+        lane: str | None = None,
+    ) -> dict[str, InstanceAnswer]:
+        """One call, in this lane or in that of all batches. Raises ProviderError."""
+        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -70,12 +92,10 @@ class _WaitingQuestions:
 
 
 class InstanceBatches:
-    """Answers questions while `run_batches` and `run_alone` are running. `most` is the largest batch."""
+    """Answers questions while `run_batches` and `run_alone` are running."""
 
-    def __init__(self, ask_cloud: AskCloud, ask_alone: AskCloud, most: Callable[[], int]) -> None:
-        self._ask_cloud = ask_cloud
-        self._ask_alone = ask_alone
-        self._most = most
+    def __init__(self, calls: InstanceCalls) -> None:
+        self._calls = calls
         self._batch, self._alone = _WaitingQuestions(), _WaitingQuestions()
         self._aside: set[str] = set()
         self._is_answering: bool | None = None
@@ -105,7 +125,7 @@ class InstanceBatches:
     async def run_batches(self) -> None:
         """Ask about all but the Nodes that are set aside, until cancelled."""
         while True:
-            questions = await self._batch.take(self._most)
+            questions = await self._batch.take(lambda: self._calls.max_batch)
             try:
                 await self._ask_round(questions)
             finally:
@@ -116,7 +136,7 @@ class InstanceBatches:
         while True:
             (question,) = await self._alone.take(lambda: 1)
             try:
-                if error := await _attempt(self._ask_alone, [question]):
+                if error := await self._attempt([question], _BESIDE):
                     question.settle(error)
                 else:
                     self._aside.discard(question.node.name)
@@ -139,7 +159,7 @@ class InstanceBatches:
     async def _ask_all(self, questions: list[_Question]) -> ProviderError | None:
         """One call, and more if it fails; an error that concerns all that have no answer after it."""
         open_questions = [question for question in questions if not question.answer.done()]
-        error = await _attempt(self._ask_cloud, open_questions) if open_questions else None
+        error = await self._attempt(open_questions) if open_questions else None
         if error is None or error.code in _ABOUT_ALL:
             return error
         if len(open_questions) < len(questions):  # the program has answered in this round
@@ -154,7 +174,7 @@ class InstanceBatches:
         """Ask about so many Nodes alone: None if one of them is answered, else why not."""
         error: ProviderError | None = None
         for question in random.sample(questions, min(number, len(questions))):
-            error = await _attempt(self._ask_cloud, [question])
+            error = await self._attempt([question])
             if error is None or error.code in _ABOUT_ALL:
                 break
         return error
@@ -164,7 +184,7 @@ class InstanceBatches:
         parts = deque(_halves(questions))
         while parts:
             part = [question for question in parts.popleft() if not question.answer.done()]
-            error = await _attempt(self._ask_cloud, part) if part else None
+            error = await self._attempt(part) if part else None
             if error is None:
                 continue
             if error.code in _ABOUT_ALL:
@@ -176,17 +196,17 @@ class InstanceBatches:
             part[0].settle(error)
         return None
 
-
-async def _attempt(ask_cloud: AskCloud, questions: Sequence[_Question]) -> ProviderError | None:
-    """One call, which settles its questions; the error if it fails, which settles none."""
-    want = frozenset[Want]().union(*(question.want for question in questions))
-    try:
-        answers = await ask_cloud([question.node for question in questions], want)
-    except ProviderError as error:
-        return error
-    for question in questions:
-        question.settle(answers[question.node.name])
-    return None
+    async def _attempt(self, questions: Sequence[_Question], lane: str | None = None) -> ProviderError | None:
+        """One call, which settles its questions; the error if it fails, which settles none."""
+        want = frozenset[Want]().union(*(question.want for question in questions))
+        asked = InstancesQuestion([question.node for question in questions], want)
+        try:
+            answers = await self._calls.ask(INSTANCES, asked, lane)
+        except ProviderError as error:
+            return error
+        for question in questions:
+            question.settle(answers[question.node.name])
+        return None
 
 
 def _halves(questions: list[_Question]) -> list[list[_Question]]:

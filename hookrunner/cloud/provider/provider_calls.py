@@ -1,29 +1,29 @@
 """Calls of the cloud's program, one after the other or side by side as the rules allow, counted and remembered.
 
-    calls = ProviderCalls(program, transport, serve, metrics)
-    routes = await calls.call(CloudVerb.ROUTES_LIST, {}, read_routes)
+    calls = ProviderCalls(program, children, metrics)
+    routes = await calls.call(ROUTES_LIST, None)
 
 Here an answer becomes a value or a `ProviderError`, and `Throttled` becomes a pause of all calls.
 """
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 from uuid import uuid4
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, Interface, ProviderError
 from hookrunner.cloud.provider.call_gate import CallGate, CallKind
+from hookrunner.cloud.provider.cloud_verb import AnyVerb, CloudVerb, Q, R
 from hookrunner.cloud.provider.process_transport import ProcessTransport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import ServeTransport
+from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
-
-T = TypeVar("T")
 
 DONE = "OK"
 """The code of a call that succeeded, for metrics and views."""
@@ -33,14 +33,14 @@ _REMEMBERED = 50
 class CallMetrics(Protocol):
     """Takes what a call has come to. `code` is an `ErrorCode` or `DONE`."""
 
-    def called(self, verb: CloudVerb, code: str, seconds: float) -> None: ...
+    def called(self, verb: str, code: str, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """A call that has ended: when it began (epoch seconds), how long it took, its code and message."""
 
-    verb: CloudVerb
+    verb: str
     began_at: float
     seconds: float
     code: str = DONE
@@ -68,7 +68,7 @@ class ProviderCalls:
     def credentials_problem(self) -> str:
         """That the cloud refuses the credentials, empty if a call has succeeded since; `capabilities` needs none."""
         for record in reversed(self.recent):
-            if record.verb is not CloudVerb.CAPABILITIES and record.code in (DONE, ErrorCode.UNAUTHENTICATED):
+            if record.verb != CAPABILITIES.name and record.code in (DONE, ErrorCode.UNAUTHENTICATED):
                 return f"the cloud refuses the credentials: {record.message}" if record.message else ""
         return ""
 
@@ -87,29 +87,30 @@ class ProviderCalls:
             if error is not None and error.code is ErrorCode.THROTTLED:
                 self._gate.pause(error.retry_after)
 
-    async def call(self, verb: CloudVerb, params: JSON, read: Callable[[dict[str, JSON]], T], lane: str = "") -> T:
-        """What `read` makes of the result of a call, when it is its turn (`call_gate.py`). Raises ProviderError."""
-        kind = CallKind.INSTANCES if verb is CloudVerb.INSTANCES else CallKind.OTHERS
+    async def call(self, verb: CloudVerb[Q, R], question: Q, lane: str = "") -> R:
+        """The answer to a question, when it is its turn (`call_gate.py`). Raises ProviderError."""
+        kind = CallKind.INSTANCES if verb.interface is Interface.INSTANCES else CallKind.OTHERS
         async with self._gate.turn(kind, lane):
             began_at, start = time.time(), time.monotonic()
             error: ProviderError | None = None
             try:
-                return read(await self._exchange(verb, params))
+                result = await self._exchange(verb, verb.params.document(question))
+                return verb.read(result, question, self._program.masked)
             except ProviderError as raised:
                 error = ProviderError(raised.code, self._program.masked(raised.reason), raised.retry_after)
                 self.pause_for([error])
                 raise error from None
             finally:
-                self._remember(verb, began_at, time.monotonic() - start, error)
+                self._remember(verb.name, began_at, time.monotonic() - start, error)
 
-    async def _exchange(self, verb: CloudVerb, params: JSON) -> dict[str, JSON]:
-        deadline = self._capabilities.timeouts.get(verb, self._program.timeout)
-        request = CallRequest(verb, uuid4().hex, deadline, self._program.cluster, params)
-        is_served = self._capabilities.serve and verb is not CloudVerb.CAPABILITIES
+    async def _exchange(self, verb: AnyVerb, params: JSON) -> dict[str, JSON]:
+        deadline = self._capabilities.timeouts.get(verb.name, self._program.timeout)
+        request = CallRequest(verb.name, uuid4().hex, deadline, self._program.cluster, params)
+        is_served = self._capabilities.serve and verb is not CAPABILITIES
         transport = self.serve if is_served else self._process
         return result_of(await transport.exchange(request), verb, request.request_id, self._program.masked)
 
-    def _remember(self, verb: CloudVerb, began_at: float, seconds: float, error: ProviderError | None) -> None:
+    def _remember(self, verb: str, began_at: float, seconds: float, error: ProviderError | None) -> None:
         code, message = (error.code.value, error.reason) if error else (DONE, "")
         self.recent.append(CallRecord(verb, began_at, seconds, code, message))
         self._metrics.called(verb, code, seconds)

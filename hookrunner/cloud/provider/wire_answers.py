@@ -1,7 +1,7 @@
 """The text that a cloud's program prints, as a result or a `ProviderError`.
 
     answer = read_answer(text)
-    result = result_of(answer, CloudVerb.INSTANCES, "b1f2")
+    result = result_of(answer, INSTANCES, "b1f2")
 
 Strict, because a result may lead to the deletion of a Node: one JSON object with either `result` or `error`, no key
 twice, no other request's answer. Whatever else comes is `Unavailable`, and says nothing about the cloud.
@@ -14,7 +14,8 @@ from typing import TypeAlias
 import orjson
 
 from hookrunner import redaction
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.wire_requests import API_VERSION
 from hookrunner.cloud.shown_texts import Mask, shortened
 from kubetypes import json_values
@@ -32,7 +33,6 @@ SHORTEST_RETRY, LONGEST_RETRY = 0.1, 3600.0
 DEFAULT_PAUSE = 30.0
 """Seconds of `Throttled` without `retryAfterSeconds`."""
 _CODES = frozenset(ErrorCode)
-_DONE_IF_ABSENT = {CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE}
 _SHORT = 64 << 10
 """Bytes of an answer that may be parsed twice."""
 
@@ -56,7 +56,7 @@ def read_answer(text: bytes) -> Answer:
     return answer
 
 
-def result_of(answer: Answer, verb: CloudVerb, request_id: str, mask: Mask = str) -> dict[str, JSON]:
+def result_of(answer: Answer, verb: AnyVerb, request_id: str, mask: Mask = str) -> dict[str, JSON]:
     """The `result` of an answer. `NotFound` of the verbs that make something go is an empty one.
 
     Raises ProviderError: the program's own error, or `Unavailable` for an answer that is not as docs/providers.md says.
@@ -103,10 +103,10 @@ def _with_retry(code: ErrorCode, message: str, seconds: JSON) -> ProviderError:
     return ProviderError(code, message, min(max(wanted, SHORTEST_RETRY), LONGEST_RETRY))
 
 
-def _absent(error: ProviderError, verb: CloudVerb) -> dict[str, JSON]:
+def _absent(error: ProviderError, verb: AnyVerb) -> dict[str, JSON]:
     if error.code is not ErrorCode.NOT_FOUND:
         raise error
-    if verb not in _DONE_IF_ABSENT:
+    if not verb.absent_is_done:
         raise unavailable(f"{verb} cannot fail with NotFound, only lb-update and lb-delete can: {error.reason}")
     return {}
 

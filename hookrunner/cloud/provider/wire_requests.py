@@ -1,19 +1,19 @@
 """Requests to a cloud's program, as bytes: what it learns of Nodes, Services and routes.
 
-    request = CallRequest(CloudVerb.INSTANCES, "b1f2", 60.0, "kubernetes", instances_params(nodes, want))
+    request = CallRequest("instances", "b1f2", 60.0, "kubernetes", instances_params(nodes, want))
     request.text
 
 Nothing secret goes into a request. The format is described in docs/providers.md; its schemas are in `schemas.py`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
 
-from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, Want
+from hookrunner.cloud.answers import CloudRoute, NodeAddress, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
@@ -25,7 +25,7 @@ API_VERSION = "cloud.hookrunner.io/v1"
 class CallRequest:
     """One question. `deadline`: seconds that the program has for it."""
 
-    verb: CloudVerb
+    verb: str
     request_id: str
     deadline: float
     cluster: str
@@ -44,6 +44,22 @@ class CallRequest:
                 "params": self.params,
             }
         )
+
+
+@dataclass(frozen=True, slots=True)
+class InstancesQuestion:
+    """What is asked about each of these Nodes."""
+
+    nodes: Sequence[CloudNode]
+    want: AbstractSet[Want]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteChanges:
+    """Routes to delete, and then others to create."""
+
+    create: Sequence[CloudRoute]
+    delete: Sequence[CloudRoute]
 
 
 def instances_params(nodes: Iterable[CloudNode], want: AbstractSet[Want]) -> JSON:

@@ -15,7 +15,6 @@ from typing import TypeVar
 from hookrunner import redaction
 from hookrunner.cloud.answers import (
     CloudRoute,
-    CloudVerb,
     Ingress,
     InstanceAnswer,
     InstanceMetadata,
@@ -30,6 +29,7 @@ from hookrunner.cloud.nodes.valid_metadata import invalid_texts
 from hookrunner.cloud.provider import result_fields as fields
 from hookrunner.cloud.provider.result_fields import UnusableField
 from hookrunner.cloud.provider.wire_answers import read_error, unavailable
+from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 from hookrunner.cloud.shown_texts import Mask, shortened
 from kubetypes.json_values import JSON
 
@@ -43,7 +43,7 @@ def read_instances(
     result: Result, names: Iterable[str], want: AbstractSet[Want], mask: Mask = str
 ) -> dict[str, InstanceAnswer]:
     """An answer for each name. Raises ProviderError if there is no list."""
-    entries = _whole(lambda: fields.items(result, "instances", is_required=True), CloudVerb.INSTANCES)
+    entries = _whole(lambda: fields.items(result, "instances", is_required=True), "instances")
     by_name: dict[str, list[Result]] = {name: [] for name in names}
     for entry in entries:
         name = entry.get("name") if isinstance(entry, dict) else None
@@ -56,7 +56,7 @@ def read_load_balancer(result: Result) -> LoadBalancerState:
     """Of `lb-get`. Raises ProviderError."""
     if not isinstance(result.get("exists"), bool):
         raise unavailable("the result of lb-get needs 'exists', true or false")
-    status = _whole(lambda: fields.ingress(fields.mapping(result, "status")), CloudVerb.LB_GET)
+    status = _whole(lambda: fields.ingress(fields.mapping(result, "status")), "lb-get")
     return LoadBalancerState(result["exists"], status)
 
 
@@ -64,12 +64,21 @@ def read_ensured(result: Result) -> tuple[Ingress, ...]:
     """Of `lb-ensure`. Raises ProviderError; a missing status is an error, an empty one is not."""
     if not isinstance(result.get("status"), dict):
         raise unavailable("the result of lb-ensure needs an object 'status'; with no address yet, its 'ingress' is []")
-    return _whole(lambda: fields.ingress(result["status"]), CloudVerb.LB_ENSURE)
+    return _whole(lambda: fields.ingress(result["status"]), "lb-ensure")
+
+
+def read_valid_ingress(result: Result, mask: Mask) -> tuple[Ingress, ...]:
+    """The same, of addresses that the API server would take. The loop judges them as those of any provider, but does
+    not know what is secret in the words about them. Raises ProviderError."""
+    ingress = read_ensured(result)
+    if problem := find_ingress_problem(complete_ingress(ingress), mask):
+        raise unavailable(f"the answer of lb-ensure cannot be written: {problem}")
+    return ingress
 
 
 def read_load_balancers(result: Result) -> tuple[ListedLoadBalancer, ...]:
     """Of `lb-list`. Raises ProviderError."""
-    return _listed(result, "loadBalancers", CloudVerb.LB_LIST, _load_balancer)
+    return _listed(result, "loadBalancers", "lb-list", _load_balancer)
 
 
 def read_nothing(result: Result) -> None:
@@ -78,7 +87,7 @@ def read_nothing(result: Result) -> None:
 
 def read_routes(result: Result) -> tuple[CloudRoute, ...]:
     """Of `routes-list`. Raises ProviderError."""
-    return _listed(result, "routes", CloudVerb.ROUTES_LIST, _route)
+    return _listed(result, "routes", "routes-list", _route)
 
 
 def read_applied(result: Result, creates: int, deletes: int, mask: Mask = str) -> RouteResults:
@@ -143,13 +152,13 @@ def _route(entry: Result) -> CloudRoute:
     )
 
 
-def _listed(result: Result, key: str, verb: CloudVerb, read: Callable[[Result], T]) -> tuple[T, ...]:
+def _listed(result: Result, key: str, verb: str, read: Callable[[Result], T]) -> tuple[T, ...]:
     entries = _whole(lambda: fields.items(result, key, is_required=True), verb)
     return tuple(fields.usable(entries, read, key))
 
 
 def _answers_to(result: Result, key: str, number: int) -> list[JSON]:
-    entries = _whole(lambda: fields.items(result, key), CloudVerb.ROUTES_APPLY)
+    entries = _whole(lambda: fields.items(result, key), "routes-apply")
     if len(entries) != number:
         raise unavailable(
             f"the result of routes-apply has {len(entries)} entries in '{key}' for {number} in the request; answer"
@@ -168,7 +177,7 @@ def _outcome(entry: JSON, path: str, mask: Mask) -> ProviderError | None:
     )
 
 
-def _whole(read: Callable[[], T], verb: CloudVerb) -> T:
+def _whole(read: Callable[[], T], verb: str) -> T:
     """What cannot be used here spoils the whole answer."""
     try:
         return read()

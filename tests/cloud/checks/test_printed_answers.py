@@ -2,14 +2,15 @@
 
 import json
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
+from hookrunner.cloud.provider import verbs
 from kubetypes.json_values import JSON
 from tests.tables import each
 
 
 def judged(**answer: JSON) -> object:
-    return judge_answer(json.dumps({"requestID": "r", **answer}).encode(), CloudVerb.LB_GET, "r")
+    return judge_answer(json.dumps({"requestID": "r", **answer}).encode(), verbs.LB_GET, "r")
 
 
 @each("code", [[], ["NotFound"], {}, {"a": 1}, None, 7, True, "", "notFound", "Oops"])

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from simcloud_lib.state import first_state
 
-from hookrunner.cloud.answers import CloudVerb
 from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
+from hookrunner.cloud.provider import verbs
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.testing.starters.provider_starter import write_provider
@@ -56,7 +56,7 @@ async def served_probe(executable: Path, **environment: str) -> AsyncIterator[Pr
     ],
 )
 async def test_a_bad_end_is_said(tmp_path: Path, script: str, timeout: float, rule: str, message: str) -> None:
-    reply = await probe_of(executable(tmp_path, script), timeout).ask(CloudVerb.CAPABILITIES, {})
+    reply = await probe_of(executable(tmp_path, script), timeout).ask(verbs.CAPABILITIES, {})
     assert reply.problem
     assert reply.problem.rule == rule
     assert message in reply.problem.text
@@ -65,12 +65,12 @@ async def test_a_bad_end_is_said(tmp_path: Path, script: str, timeout: float, ru
 async def test_a_process_that_is_left_behind_is_named_and_ended(tmp_path: Path) -> None:
     named = "until grep -q sleep /proc/$!/comm; do :; done"  # it has the shell's name before it is executed
     script = f"sleep 61 >&- 2>&- & {named}; echo '{{\"result\": {{}}}}'"
-    reply = await probe_of(executable(tmp_path, script)).ask(CloudVerb.LB_DELETE, {})
+    reply = await probe_of(executable(tmp_path, script)).ask(verbs.LB_DELETE, {})
     assert reply.printed.left_behind == ("sleep",)
 
 
 async def test_a_program_that_cannot_be_started_is_an_ending(tmp_path: Path) -> None:
-    reply = await probe_of(tmp_path / "missing").ask(CloudVerb.CAPABILITIES, {})
+    reply = await probe_of(tmp_path / "missing").ask(verbs.CAPABILITIES, {})
     assert reply.problem
     assert "missing" in reply.problem.text
 

@@ -10,6 +10,7 @@ import pytest
 from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Printed, Probe
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
+from hookrunner.cloud.provider.verbs import VERBS
 from tests.cloud.checks.sample_provider import MACHINES, PREFIX, SampleProvider
 
 SECRET = "correct-horse-battery-staple"
@@ -34,6 +35,15 @@ async def test_a_provider_that_keeps_all_rules_has_nothing_wrong() -> None:
     outcomes = await checked(SampleProvider())
     assert {outcome.rule: outcome.texts for outcome in outcomes if outcome.status is not RuleStatus.OK} == {}
     assert len({outcome.rule for outcome in outcomes}) == len(outcomes)
+
+
+async def test_each_verb_is_asked_by_the_rule_that_its_row_names() -> None:
+    probe = Probe(SampleProvider(), "kubernetes", 60.0)
+    asked: dict[str, set[str]] = {}
+    async for outcome in check_provider(probe, CheckOptions(tuple(nodes_of(list(MACHINES))), writes=True)):
+        asked[outcome.rule] = {reply.request.verb for reply in probe.replies}
+        probe.replies.clear()
+    assert [verb.name for verb in VERBS if verb.name not in asked[verb.check]] == []
 
 
 async def test_the_page_has_each_rule() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hookrunner.cloud.answers import (
-    CloudVerb,
     ErrorCode,
     InstanceAnswer,
     InstanceMetadata,
@@ -18,6 +17,7 @@ from hookrunner.cloud.answers import (
 from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
+from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
@@ -64,7 +64,7 @@ async def world() -> AsyncIterator[World]:
 async def test_hundred_nodes_are_one_question_and_no_write_if_nothing_changed(world: World) -> None:
     world.add(*(f"n-{number}" for number in range(100)))
     await asyncio.sleep(10)
-    assert [len(about) for about in world.cloud.asked(CloudVerb.INSTANCES)] == [100]
+    assert [len(about) for about in world.cloud.asked(verbs.INSTANCES)] == [100]
     assert world.api.calls == []
 
 
@@ -121,7 +121,7 @@ async def test_nodes_that_are_not_to_be_touched_are_not(world: World) -> None:
     world.cloud.add("d")
     world.cloud.say("d", InstanceState.SKIP)
     await asyncio.sleep(10)
-    assert (world.cloud.asked(CloudVerb.INSTANCES), world.api.calls) == ([("c", "d")], [])
+    assert (world.cloud.asked(verbs.INSTANCES), world.api.calls) == ([("c", "d")], [])
 
 
 async def test_node_that_fails_costs_no_other_its_addresses(world: World) -> None:
@@ -216,7 +216,7 @@ async def test_stop_finishes_the_pass() -> None:
     running = asyncio.create_task(world.loop.run())
     world.add("a")
     world.move("a", "10.9.9.9")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 8.0
+    world.cloud.seconds[verbs.INSTANCES] = 8.0
     await asyncio.sleep(4)
     world.loop.stop()
     await running

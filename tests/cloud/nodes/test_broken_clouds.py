@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of, unavailable
 from hookrunner.cloud.provider.wire_results import read_instances
 from hookrunner.errors import NotLeader
@@ -91,9 +92,9 @@ class PrintingCloud(FakeCloud):
         self, nodes: Sequence[CloudNode], want: AbstractSet[Want]
     ) -> Mapping[str, InstanceAnswer | ProviderError]:
         names = [node.name for node in nodes]
-        await self._call(CloudVerb.INSTANCES, names, want)
+        await self._call(verbs.INSTANCES, names, want)
         try:
-            return read_instances(result_of(read_answer(self.answer(names)), CloudVerb.INSTANCES, ID), names, want)
+            return read_instances(result_of(read_answer(self.answer(names)), verbs.INSTANCES, ID), names, want)
         except ProviderError as error:
             return dict.fromkeys(names, error)
 

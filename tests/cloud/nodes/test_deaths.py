@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
 from hookrunner.kube.client import ApiCall
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
@@ -114,7 +114,7 @@ async def test_death_at_any_write_leads_to_the_same_end(is_upstream: bool) -> No
 async def test_call_that_was_under_way_at_the_death_is_repeated() -> None:
     world = MortalWorld()
     populate(world)
-    world.cloud.seconds[CloudVerb.INSTANCES] = 30.0
+    world.cloud.seconds[verbs.INSTANCES] = 30.0
     await world.live_until(15)
     assert (world.api.calls, len(world.cloud.calls)) == ([], 3)
     world.cloud.seconds.clear()

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, NodeAddress, ProviderError
+from hookrunner.cloud.answers import ErrorCode, InstanceState, NodeAddress, ProviderError
 from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
+from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict, Denied, NotFound, Unreachable
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
@@ -85,19 +86,19 @@ async def test_node_without_the_taint_costs_no_question(world: World) -> None:
 
 async def test_failures_are_retried_ever_later_and_the_success_begins_anew(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.cloud.fail(verbs.INSTANCES, DOWN)
     world.api.put(new_node("a"))
     await asyncio.sleep(700)
     assert world.asked_at == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]
     assert world.loop.problems == {"a": str(DOWN)}
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+    world.cloud.fail(verbs.INSTANCES, DOWN, times=0)
     await asyncio.sleep(300)
     assert (world.asked_at[-1], world.taints(), world.loop.problems) == (811, [NOT_READY_TAINT["key"]], {})
 
 
 async def test_pending_comes_back_after_exactly_its_time(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.PENDING, "boots", 42.0), times=3)
+    world.cloud.fail(verbs.INSTANCES, ProviderError(ErrorCode.PENDING, "boots", 42.0), times=3)
     world.api.put(new_node("a"))
     await asyncio.sleep(200)
     assert world.asked_at == [0, 42, 84, 126]
@@ -106,7 +107,7 @@ async def test_pending_comes_back_after_exactly_its_time(world: World) -> None:
 
 async def test_invalid_waits_for_a_change_of_the_node(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.fail(CloudVerb.INSTANCES, ProviderError(ErrorCode.INVALID, "no such zone"), times=1)
+    world.cloud.fail(verbs.INSTANCES, ProviderError(ErrorCode.INVALID, "no such zone"), times=1)
     world.api.put(new_node("a"))
     await asyncio.sleep(4000)
     assert (world.asked_at, world.reasons()) == ([0], ["InstanceMetadataFailed"])
@@ -200,7 +201,7 @@ async def test_conflicts_without_end_are_a_failure_and_tried_again(world: World)
 
 async def test_node_deleted_during_the_call_is_left_alone(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.cloud.seconds[verbs.INSTANCES] = 10.0
     world.api.put(new_node("a", uid="u-1"))
     await asyncio.sleep(5)
     world.api.delete("Node", "a")
@@ -210,7 +211,7 @@ async def test_node_deleted_during_the_call_is_left_alone(world: World) -> None:
 
 async def test_node_made_anew_during_the_call_is_asked_about_again(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.cloud.seconds[verbs.INSTANCES] = 10.0
     world.api.put(new_node("a", uid="u-1"))
     await asyncio.sleep(5)
     world.api.delete("Node", "a")
@@ -245,13 +246,13 @@ async def test_missing_right_is_named_holds_up_no_other_and_heals_by_itself(worl
 
 async def test_nothing_is_asked_while_the_watch_is_lost(world: World) -> None:
     world.cloud.add("a")
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.cloud.fail(verbs.INSTANCES, DOWN)
     world.api.put(new_node("a"))
     await settle()
     world.api.cluster.tell(WatchLost("cut", brief=True))
     await asyncio.sleep(300)
     assert world.asked_at == [0]
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+    world.cloud.fail(verbs.INSTANCES, DOWN, times=0)
     world.api.cluster.tell(WatchRestored())
     await settle()
     assert (world.asked_at, UNINITIALIZED in world.taints()) == ([0, 300], False)
@@ -261,7 +262,7 @@ async def test_stop_ends_the_wait_for_a_lost_watch() -> None:
     world = World()
     following = asyncio.create_task(world.nodes.follow())
     running = asyncio.create_task(world.loop.run())
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.cloud.fail(verbs.INSTANCES, DOWN)
     world.api.put(new_node("a"))
     await settle()
     world.api.cluster.tell(WatchLost("cut", brief=True))
@@ -292,7 +293,7 @@ async def test_stop_finishes_what_is_under_way_and_begins_nothing() -> None:
     following = asyncio.create_task(world.nodes.follow())
     running = asyncio.create_task(world.loop.run())
     world.cloud.add("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 10.0
+    world.cloud.seconds[verbs.INSTANCES] = 10.0
     world.api.put(new_node("a"))
     await asyncio.sleep(5)
     world.loop.stop()
@@ -304,7 +305,7 @@ async def test_stop_finishes_what_is_under_way_and_begins_nothing() -> None:
 
 @pytest.mark.slow
 async def test_two_hundred_nodes_are_asked_about_at_a_time(world: World) -> None:
-    world.cloud.seconds[CloudVerb.INSTANCES] = 1.0
+    world.cloud.seconds[verbs.INSTANCES] = 1.0
     names: list[Any] = [f"n-{number}" for number in range(200)]
     for name in names:
         world.cloud.add(name)

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, ProviderError
+from hookrunner.cloud.answers import ErrorCode, InstanceState, ProviderError
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict, Denied, Unreachable
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
@@ -73,15 +74,15 @@ async def test_node_of_a_vanished_machine_goes_with_the_third_answer(world: Worl
     assert (world.left(), world.reasons(), world.counted) == ("b", ["DeletingNode"], ["deleted"])
     (call,) = [call for call in world.api.calls if call.method == "DELETE"]
     assert set(call.body["preconditions"]) == {"uid", "resourceVersion"}
-    assert world.cloud.asked(CloudVerb.INSTANCES)[0] == ("a", "b")
+    assert world.cloud.asked(verbs.INSTANCES)[0] == ("a", "b")
 
 
 async def test_failed_call_is_named_until_there_is_an_answer(world: World) -> None:
     world.add("a", "b", "c", ready=False)
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN)
+    world.cloud.fail(verbs.INSTANCES, DOWN)
     await asyncio.sleep(15)
     assert world.loop.problem == "no answer about a, b, c: Unavailable: the cloud is down"
-    world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+    world.cloud.fail(verbs.INSTANCES, DOWN, times=0)
     await asyncio.sleep(10)
     assert (world.loop.problem, world.api.calls) == ("", [])
 
@@ -92,7 +93,7 @@ async def test_foreign_nodes_are_neither_asked_about_nor_touched(world: World) -
     world.api.put(node("c", None))
     world.get_sick("a")
     await asyncio.sleep(100)
-    assert set(world.cloud.asked(CloudVerb.INSTANCES)) == {("a",)}
+    assert set(world.cloud.asked(verbs.INSTANCES)) == {("a",)}
     assert world.left() == "abc"
 
 
@@ -108,7 +109,7 @@ async def test_prefixes_that_change_begin_every_count_anew(world: World) -> None
     known = world.cloud.capabilities
     world.cloud.capabilities = replace(known, provider_id_prefixes=("new://",))
     await asyncio.sleep(20)
-    assert (world.cloud.asked(CloudVerb.INSTANCES)[-1], world.left()) == (("c", "d"), "abcd")
+    assert (world.cloud.asked(verbs.INSTANCES)[-1], world.left()) == (("c", "d"), "abcd")
     world.cloud.capabilities = known
     await asyncio.sleep(20)
     assert world.left() == "abcd"
@@ -122,7 +123,7 @@ async def test_upstream_asks_about_each_that_is_not_ready_and_deletes_at_once() 
         world.add("a", "b")
         world.api.put(node("c", None))
         await asyncio.sleep(6)
-    assert (world.left(), world.cloud.asked(CloudVerb.INSTANCES)) == ("ab", [("c",)])
+    assert (world.left(), world.cloud.asked(verbs.INSTANCES)) == ("ab", [("c",)])
 
 
 async def test_machine_that_is_off_is_tainted_until_the_node_is_ready(world: World) -> None:
@@ -183,7 +184,7 @@ async def test_watch_that_is_lost_during_the_call_decides_nothing(world: World) 
     world.add("a", "b")
     world.get_sick("a")
     world.cloud.terminate("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
+    world.cloud.seconds[verbs.INSTANCES] = 5.0
     await asyncio.sleep(22)
     world.api.cluster.tell(WatchLost("refused", brief=True))
     await asyncio.sleep(100)
@@ -194,7 +195,7 @@ async def test_answer_during_which_the_watch_was_lost_counts_for_nothing(world: 
     world.add("a", "b")
     world.get_sick("a")
     world.cloud.terminate("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
+    world.cloud.seconds[verbs.INSTANCES] = 5.0
     await asyncio.sleep(12)
     world.api.cluster.tell(WatchLost("refused", brief=True))
     await asyncio.sleep(4)
@@ -222,7 +223,7 @@ async def test_node_made_anew_between_answer_and_deletion_stays(world: World) ->
 async def test_answer_about_its_predecessor_does_not_count_for_a_node(world: World) -> None:
     world.add("b")
     world.api.put(node("a", None, "sim://a", uid="u-1"))
-    world.cloud.seconds[CloudVerb.INSTANCES] = 5.0
+    world.cloud.seconds[verbs.INSTANCES] = 5.0
     await asyncio.sleep(22)
     world.api.delete("Node", "a")
     world.api.put(node("a", None, "sim://a", uid="u-2"))
@@ -293,7 +294,7 @@ async def test_stop_finishes_the_pass() -> None:
     world.add("a", "b")
     world.get_sick("a")
     world.cloud.stop("a")
-    world.cloud.seconds[CloudVerb.INSTANCES] = 8.0
+    world.cloud.seconds[verbs.INSTANCES] = 8.0
     await asyncio.sleep(12)
     world.loop.stop()
     await running

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.cloud.answers import (
-    CloudVerb,
     ErrorCode,
     InstanceAnswer,
     InstanceState,
@@ -27,6 +26,7 @@ from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict, Denied, Unreachable
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
@@ -133,9 +133,9 @@ class HistoryWorld(NodeWorld):
     def break_or_heal(self, step: str) -> None:
         match step:
             case "down":
-                self.cloud.fail(CloudVerb.INSTANCES, DOWN, times=2)
+                self.cloud.fail(verbs.INSTANCES, DOWN, times=2)
             case "slow":
-                self.cloud.seconds[CloudVerb.INSTANCES] = 7.0
+                self.cloud.seconds[verbs.INSTANCES] = 7.0
             case "lost":
                 self.api.cluster.tell(WatchLost("refused", brief=True))
             case "heal":
@@ -155,7 +155,7 @@ async def live_through(history: list[tuple[str, str, int]]) -> HistoryWorld:
             await asyncio.sleep(seconds)
         world.break_or_heal("heal")
         world.api.accept_all()
-        world.cloud.fail(CloudVerb.INSTANCES, DOWN, times=0)
+        world.cloud.fail(verbs.INSTANCES, DOWN, times=0)
         await asyncio.sleep(1800)
     return world
 

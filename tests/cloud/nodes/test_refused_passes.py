@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceAnswer, InstanceState, ProviderError
+from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError
 from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.pass_answers import Answers, pause_of
+from hookrunner.cloud.provider import verbs
 from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
 
@@ -63,7 +64,7 @@ async def test_refused_credentials_are_one_event_and_tried_again_after_a_minute(
     policy: LifecyclePolicy | AddressPolicy, about: str
 ) -> None:
     async with machines(policy) as world:
-        world.cloud.fail(CloudVerb.INSTANCES, EXPIRED, times=2)
+        world.cloud.fail(verbs.INSTANCES, EXPIRED, times=2)
         await asyncio.sleep(130)
         assert times(world)[:3] == [0, 60, 120]
         text = "no answer about a, b, c: Unauthenticated: the token has expired"
@@ -74,7 +75,7 @@ async def test_refused_credentials_are_one_event_and_tried_again_after_a_minute(
 @pytest.mark.parametrize("policy", [UPSTREAM_LIFECYCLE, UPSTREAM_ADDRESSES])
 async def test_upstream_records_no_event_of_them(policy: LifecyclePolicy | AddressPolicy) -> None:
     async with machines(policy) as world:
-        world.cloud.fail(CloudVerb.INSTANCES, EXPIRED)
+        world.cloud.fail(verbs.INSTANCES, EXPIRED)
         await asyncio.sleep(130)
         assert (times(world), world.events) == ([0, 60, 120], [])
 
@@ -85,7 +86,7 @@ async def test_answer_that_is_under_way_is_asked_for_after_exactly_its_time(
     policy: LifecyclePolicy | AddressPolicy,
 ) -> None:
     async with machines(policy) as world:
-        world.cloud.fail(CloudVerb.INSTANCES, PENDING, times=3)
+        world.cloud.fail(verbs.INSTANCES, PENDING, times=3)
         await asyncio.sleep(9.5)
         assert (times(world), world.events) == ([0, 3, 6, 9], [])
 

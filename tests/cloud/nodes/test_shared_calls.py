@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceAnswer, ProviderError, Want
+from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED, CloudNode
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
@@ -33,16 +36,22 @@ class BatchingCloud(FakeCloud):
     def __init__(self) -> None:
         super().__init__()
         self.choking: set[str] = set()
-        self.seconds[CloudVerb.INSTANCES] = CALL
-        self.batches = InstanceBatches(self._ask, self._ask, lambda: self.capabilities.max_batch)
+        self.seconds[verbs.INSTANCES] = CALL
+        self.batches = InstanceBatches(self)
 
     async def ask_instances(
         self, nodes: Sequence[CloudNode], want: AbstractSet[Want]
     ) -> Mapping[str, InstanceAnswer | ProviderError]:
         return await self.batches.ask(nodes, want)
 
-    async def _ask(self, nodes: Sequence[CloudNode], want: AbstractSet[Want]) -> dict[str, InstanceAnswer]:
-        answers = await super().ask_instances(nodes, want)
+    @property
+    def max_batch(self) -> int:
+        return self.capabilities.max_batch
+
+    async def ask(
+        self, verb: AnyVerb, question: InstancesQuestion, lane: str | None = None
+    ) -> dict[str, InstanceAnswer]:
+        answers = await super().ask_instances(question.nodes, question.want)
         if self.choking & answers.keys():
             await asyncio.sleep(1)
             raise ProviderError(ErrorCode.UNAVAILABLE, "exit code 1")

@@ -2,28 +2,26 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
-from hookrunner.cloud.answers import CloudCapabilities, CloudVerb
+from hookrunner.cloud.answers import CloudCapabilities
 from hookrunner.cloud.provider.capability_watch import CapabilityWatch
+from hookrunner.cloud.provider.cloud_verb import CloudVerb, Q, R
 from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
-from kubetypes.json_values import JSON
 
 pytestmark = pytest.mark.looptime
-T = TypeVar("T")
 
 
 class Uncounted:
-    def called(self, verb: CloudVerb, code: str, seconds: float) -> None:
+    def called(self, verb: str, code: str, seconds: float) -> None:
         """Nothing is counted."""
 
 
@@ -37,11 +35,11 @@ class Program(ProviderCalls):
         self.name = "sim"
         self.interfaces = {"instances": True}
 
-    async def call(self, verb: CloudVerb, params: JSON, read: Callable[[dict[str, JSON]], T], lane: str = "") -> T:
+    async def call(self, verb: CloudVerb[Q, R], question: Q, lane: str = "") -> R:
         self.asked.append(round(asyncio.get_running_loop().time()))
         if self.failure:
             raise unavailable(self.failure)
-        return read({"providerName": self.name, "interfaces": self.interfaces})
+        return verb.read({"providerName": self.name, "interfaces": self.interfaces}, question)
 
 
 class World:

@@ -14,7 +14,6 @@ import pytest
 
 from hookrunner.cloud.answers import (
     CloudRoute,
-    CloudVerb,
     ErrorCode,
     Ingress,
     InstanceAnswer,
@@ -27,6 +26,7 @@ from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider import capability_watch
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.cloud.provider.verbs import BY_NAME
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -52,10 +52,10 @@ class Counted:
     """Metrics that remember, and that can be waited for."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[CloudVerb, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self._codes: asyncio.Queue[str] = asyncio.Queue()
 
-    def called(self, verb: CloudVerb, code: str, seconds: float) -> None:
+    def called(self, verb: str, code: str, seconds: float) -> None:
         self.calls.append((verb, code))
         self._codes.put_nowait(code)
 
@@ -122,6 +122,7 @@ async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
         lb_ensure={"result": {"status": {"ingress": [{"ip": "10.0.0.1"}]}}},
         lb_update={"error": {"code": "NotFound"}},
         lb_delete={"result": {}},
+        lb_list={"result": {"loadBalancers": []}},
         routes_list={"result": {"routes": [{"targetNode": "n1", "destinationCIDR": "10.1.0.0/24"}]}},
         routes_apply={"result": {"create": [{"ok": True}], "delete": []}},
     )
@@ -133,6 +134,7 @@ async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
         assert await provider.ensure_load_balancer(SERVICE) == (Ingress("10.0.0.1"),)
         await provider.update_load_balancer(SERVICE)
         await provider.delete_load_balancer(SERVICE)
+        assert await provider.list_load_balancers() == ()
         (route,) = await provider.list_routes()
         assert route == CloudRoute("n1", "10.1.0.0/24")
         assert (await provider.apply_routes([route], [])).create == (None,)
@@ -140,6 +142,7 @@ async def test_questions_of_all_interfaces(cloud: Cloud) -> None:
     assert asked["params"]["want"] == ["state"]
     assert (asked["params"]["nodes"][0]["ready"], asked["deadlineSeconds"]) == (True, 20.0)
     assert {code for _, code in cloud.metrics.calls} == {"OK"}
+    assert {verb for verb, _ in cloud.metrics.calls} == set(BY_NAME)
 
 
 SERVED = """#!{python}
@@ -281,7 +284,7 @@ async def test_a_result_of_another_shape_counts_as_unavailable_and_hides_secrets
         with pytest.raises(ProviderError, match=r"Invalid: bad key \*\*\*"):
             await provider.get_load_balancer(SERVICE)
         records = [(record.verb, record.code) for record in provider.calls.recent]
-    assert records[1:] == [(CloudVerb.LB_ENSURE, "Unavailable"), (CloudVerb.LB_GET, "Invalid")]
+    assert records[1:] == [("lb-ensure", "Unavailable"), ("lb-get", "Invalid")]
     assert cloud.metrics.calls == records
 
 

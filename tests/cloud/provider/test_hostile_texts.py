@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, InstanceMetadata, NodeAddress, ProviderError, Want
+from hookrunner.cloud.answers import InstanceMetadata, NodeAddress, ProviderError, Want
 from hookrunner.cloud.checks.printed_answers import AnswerProblem, judge_answer
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
 from hookrunner.cloud.provider.wire_results import read_applied, read_ensured, read_instances
@@ -82,13 +83,13 @@ def test_errors_and_addresses_of_load_balancers_are_presentable() -> None:
         assert outcome
         assert is_presentable(str(outcome))
         with pytest.raises(ProviderError) as caught:
-            result_of(read_answer(json.dumps({"error": error}).encode()), CloudVerb.LB_GET, "r1", MASK)
+            result_of(read_answer(json.dumps({"error": error}).encode()), verbs.LB_GET, "r1", MASK)
         assert is_presentable(str(caught.value))
 
 
 @pytest.mark.parametrize("text", ["{}", "usage: {}", '{{"result":{{}}}} {}', '{}{{"result":{{}}}}', '{{"result": "{}'])
 def test_what_is_wrong_with_an_output_is_told_presentably(text: str) -> None:
     for hostile in TEXTS:
-        problem = judge_answer(text.format(hostile).encode(), CloudVerb.LB_GET, "r1", MASK)
+        problem = judge_answer(text.format(hostile).encode(), verbs.LB_GET, "r1", MASK)
         assert isinstance(problem, AnswerProblem)
         assert is_presentable(problem.text), problem.text

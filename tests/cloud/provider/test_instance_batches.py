@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,8 +11,10 @@ import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.wire_answers import unavailable
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 
 pytestmark = pytest.mark.looptime
 STATE = frozenset([Want.STATE])
@@ -36,7 +38,8 @@ def numbered(number: int) -> list[CloudNode]:
 class Cloud:
     """Answers a call after a second; fails at once at a call with a bad Node, and hangs at one with a hanging Node."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_batch: int = 500) -> None:
+        self.max_batch = max_batch
         self.calls: list[list[str]] = []
         self.wants: list[AbstractSet[Want]] = []
         self.bad: set[str] = set()
@@ -44,10 +47,12 @@ class Cloud:
         self.error: ProviderError | None = None
         self.running = self.most_running = 0
 
-    async def ask(self, asked: Sequence[CloudNode], want: AbstractSet[Want]) -> Mapping[str, InstanceAnswer]:
-        names = [node.name for node in asked]
+    async def ask(
+        self, verb: AnyVerb, question: InstancesQuestion, lane: str | None = None
+    ) -> dict[str, InstanceAnswer]:
+        names = [node.name for node in question.nodes]
         self.calls.append(names)
-        self.wants.append(want)
+        self.wants.append(question.want)
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         try:
@@ -62,8 +67,8 @@ class Cloud:
 
 
 @asynccontextmanager
-async def batches(cloud: Cloud, most: int = 500) -> AsyncIterator[InstanceBatches]:
-    made = InstanceBatches(cloud.ask, cloud.ask, lambda: most)
+async def batches(cloud: Cloud) -> AsyncIterator[InstanceBatches]:
+    made = InstanceBatches(cloud)
     tasks = [asyncio.create_task(made.run_batches()), asyncio.create_task(made.run_alone())]
     try:
         yield made
@@ -93,18 +98,18 @@ async def test_the_first_question_waits_for_nothing_and_the_others_share_the_nex
 
 
 async def test_a_batch_is_no_larger_than_the_provider_wants() -> None:
-    cloud = Cloud()
-    async with batches(cloud, most=200) as asked:
+    cloud = Cloud(max_batch=200)
+    async with batches(cloud) as asked:
         await asked.ask(numbered(450), STATE)
     assert [len(call) for call in cloud.calls] == [200, 200, 50]
 
 
 async def test_size_of_the_first_batch_is_what_the_provider_said_meanwhile() -> None:
-    cloud, most = Cloud(), [1]
-    made = InstanceBatches(cloud.ask, cloud.ask, lambda: most[0])
+    cloud = Cloud(max_batch=1)
+    made = InstanceBatches(cloud)
     running = asyncio.create_task(made.run_batches())
     await asyncio.sleep(1)  # nothing is asked before the provider has told its capabilities
-    most[0] = 500
+    cloud.max_batch = 500
     await made.ask(numbered(300), STATE)
     running.cancel()
     assert [len(call) for call in cloud.calls] == [300]
@@ -230,9 +235,11 @@ async def test_a_caller_that_gives_up_harms_no_other() -> None:
 class Clocked(Cloud):
     """Says in each answer when its call began."""
 
-    async def ask(self, asked: Sequence[CloudNode], want: AbstractSet[Want]) -> Mapping[str, InstanceAnswer]:
+    async def ask(
+        self, verb: AnyVerb, question: InstancesQuestion, lane: str | None = None
+    ) -> dict[str, InstanceAnswer]:
         began = asyncio.get_running_loop().time()
-        answers = await super().ask(asked, want)
+        answers = await super().ask(verb, question, lane)
         return {name: replace(answer, message=str(began)) for name, answer in answers.items()}
 
 
@@ -240,7 +247,7 @@ class Clocked(Cloud):
 async def test_random_histories_answer_every_question_afterwards_and_heal(seed: int) -> None:
     """No answer is of a call that began before its question; at most one Node is asked about beside a batch."""
     chance = random.Random(seed)
-    cloud, every = Clocked(), numbered(12)
+    cloud, every = Clocked(chance.choice([1, 5, 500])), numbered(12)
     names = [node.name for node in every]
 
     async def caller() -> None:
@@ -259,7 +266,7 @@ async def test_random_histories_answer_every_question_afterwards_and_heal(seed: 
             cloud.bad = set(chance.choice([[], names, chance.sample(names, 2), chance.sample(names, 1)]))
             cloud.hanging = set(chance.choice([[], [], chance.sample(names, 1)]))
 
-    async with batches(cloud, most=chance.choice([1, 5, 500])) as asked:
+    async with batches(cloud) as asked:
         await asyncio.gather(trouble(), *(caller() for _ in range(4)))
         cloud.bad, cloud.hanging = set(), set()
         await asyncio.gather(*(asked.ask([node], STATE) for node in every))

@@ -5,9 +5,10 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from hookrunner.cloud.answers import CloudRoute, CloudVerb, NodeAddress, ProviderError, Want
+from hookrunner.cloud.answers import CloudRoute, NodeAddress, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest, instances_params, load_balancer_params, routes_params
@@ -26,43 +27,43 @@ ADDRESS = NodeAddress("InternalIP", "10.0.0.1")
 NODE = CloudNode("n1", "u", "sim://1", {"a": "b"}, {"c": "d"}, (), (ADDRESS,), (), 1e9, None, False, False, None)
 BALANCER = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1", (NODE,))
 ROUTE = CloudRoute("n1", "10.1.0.0/24", "r1", (ADDRESS,), False, "u")
-PARAMS: dict[CloudVerb, JSON] = {verb: {} for verb in CloudVerb} | {
-    CloudVerb.INSTANCES: instances_params([NODE], set(Want)),
-    CloudVerb.LB_GET: load_balancer_params(BALANCER, with_nodes=False),
-    CloudVerb.LB_DELETE: load_balancer_params(BALANCER, with_nodes=False),
-    CloudVerb.LB_ENSURE: load_balancer_params(BALANCER, with_nodes=True),
-    CloudVerb.LB_UPDATE: load_balancer_params(BALANCER, with_nodes=True),
-    CloudVerb.ROUTES_APPLY: routes_params([ROUTE], [ROUTE]),
+PARAMS: dict[AnyVerb, JSON] = {verb: {} for verb in verbs.VERBS} | {
+    verbs.INSTANCES: instances_params([NODE], set(Want)),
+    verbs.LB_GET: load_balancer_params(BALANCER, with_nodes=False),
+    verbs.LB_DELETE: load_balancer_params(BALANCER, with_nodes=False),
+    verbs.LB_ENSURE: load_balancer_params(BALANCER, with_nodes=True),
+    verbs.LB_UPDATE: load_balancer_params(BALANCER, with_nodes=True),
+    verbs.ROUTES_APPLY: routes_params([ROUTE], [ROUTE]),
 }
 
 
-@pytest.mark.parametrize("verb", CloudVerb)
-def test_our_requests_are_as_their_schema_says(verb: CloudVerb) -> None:
-    request = json.loads(CallRequest(verb, "r1", 60.0, "kubernetes", PARAMS[verb]).text)
+@pytest.mark.parametrize("verb", verbs.VERBS, ids=str)
+def test_our_requests_are_as_their_schema_says(verb: AnyVerb) -> None:
+    request = json.loads(CallRequest(verb.name, "r1", 60.0, "kubernetes", PARAMS[verb]).text)
     Draft202012Validator.check_schema(request_schema(verb))
     Draft202012Validator(request_schema(verb)).validate(request)
     assert not Draft202012Validator(request_schema(verb)).is_valid({**request, "params": None})
 
 
-def accepts(verb: CloudVerb, answer: JSON) -> bool:
+def accepts(verb: AnyVerb, answer: JSON) -> bool:
     """Do the readers take the answer, and each entry of it?"""
     try:
         result = result_of(read_answer(json.dumps(answer).encode()), verb, "r1")
         match verb:
-            case CloudVerb.CAPABILITIES:
-                read_capabilities(result)
-            case CloudVerb.INSTANCES:
+            case verbs.CAPABILITIES:
+                verbs.CAPABILITIES.read(result, None)
+            case verbs.INSTANCES:
                 answers = read_instances(result, ["a"], set(Want)).values()
                 return not any("unusable" in answer.message for answer in answers)
-            case CloudVerb.LB_GET:
+            case verbs.LB_GET:
                 read_load_balancer(result)
-            case CloudVerb.LB_ENSURE:
+            case verbs.LB_ENSURE:
                 read_ensured(result)
-            case CloudVerb.LB_LIST:
+            case verbs.LB_LIST:
                 return len(read_load_balancers(result)) == len(result["loadBalancers"])
-            case CloudVerb.ROUTES_LIST:
+            case verbs.ROUTES_LIST:
                 return len(read_routes(result)) == len(result["routes"])
-            case CloudVerb.ROUTES_APPLY:
+            case verbs.ROUTES_APPLY:
                 outcomes = read_applied(result, len(result["create"]), 0).create
                 return not any(error and "must be" in error.reason for error in outcomes)
     except ProviderError as error:
@@ -133,20 +134,27 @@ ERRORS: list[tuple[JSON, bool]] = [
 def test_readers_and_schemas_agree_on_results(is_good: bool) -> None:
     differences = []
     for name, result in GOOD if is_good else BAD:
-        verb, answer = CloudVerb(name), {"result": result}
+        verb, answer = verbs.BY_NAME[name], {"result": result}
         verdicts = (Draft202012Validator(answer_schema(verb)).is_valid(answer), accepts(verb, answer))
         differences += [] if verdicts == (is_good, is_good) else [(name, result, verdicts)]
     assert differences == []
 
 
 def test_readers_and_schemas_agree_on_errors() -> None:
-    schema = Draft202012Validator(answer_schema(CloudVerb.LB_DELETE))
-    verdicts = [(answer, schema.is_valid(answer), accepts(CloudVerb.LB_DELETE, answer)) for answer, _ in ERRORS]
+    schema = Draft202012Validator(answer_schema(verbs.LB_DELETE))
+    verdicts = [(answer, schema.is_valid(answer), accepts(verbs.LB_DELETE, answer)) for answer, _ in ERRORS]
     assert verdicts == [(answer, good, good) for answer, good in ERRORS]
 
 
-@pytest.mark.parametrize("verb", CloudVerb)
-def test_a_schema_is_whole_and_has_no_more_definitions_than_it_uses(verb: CloudVerb) -> None:
+def test_each_schema_has_its_own_address() -> None:
+    schemas = [make(verb) for verb in verbs.VERBS for make in (request_schema, answer_schema)]
+    addresses = {schema["$id"] for schema in schemas}
+    assert len(addresses) == len(schemas)
+    assert "https://hookrunner.io/schemas/cloud/v1/lb-get.answer.schema.json" in addresses
+
+
+@pytest.mark.parametrize("verb", verbs.VERBS, ids=str)
+def test_a_schema_is_whole_and_has_no_more_definitions_than_it_uses(verb: AnyVerb) -> None:
     for schema in (request_schema(verb), answer_schema(verb)):
         Draft202012Validator.check_schema(schema)
         text = json.dumps(schema)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from simcloud_lib.faults import MISBEHAVIOURS
 
-from hookrunner.cloud.answers import CloudVerb, InstanceState, ProviderError, Want
+from hookrunner.cloud.answers import InstanceState, ProviderError, Want
 from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
@@ -30,7 +30,7 @@ answer. `all-gone` is well formed: the loops must not believe it."""
 
 
 class Quiet:
-    def called(self, verb: CloudVerb, code: str, seconds: float) -> None:
+    def called(self, verb: str, code: str, seconds: float) -> None:
         """Nothing is counted."""
 
 

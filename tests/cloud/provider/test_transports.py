@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider.process_transport import ProcessTransport, Transport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import RestartPauses, ServeTransport
+from hookrunner.cloud.provider.verbs import LB_GET
 from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.process.child import Patience
@@ -51,8 +52,8 @@ async def transport(way: str, tmp_path: Path) -> AsyncIterator[Transport]:
 
 
 async def ask(way: Transport, behaviour: str, deadline: float = DEADLINE) -> JSON:
-    request = CallRequest(CloudVerb.LB_GET, os.urandom(4).hex(), deadline, "test", {"name": behaviour})
-    return result_of(await way.exchange(request), request.verb, request.request_id)
+    request = CallRequest("lb-get", os.urandom(4).hex(), deadline, "test", {"name": behaviour})
+    return result_of(await way.exchange(request), LB_GET, request.request_id)
 
 
 @pytest.mark.slow
@@ -114,13 +115,13 @@ async def test_answers_in_another_order_reach_those_who_asked(tmp_path: Path) ->
     async with transport("serve", tmp_path) as asked:
         names = ("hold", "hold", "hold", "let go")
         requests = [
-            CallRequest(CloudVerb.LB_GET, f"{name} {number}", DEADLINE, "test", {"name": name})
+            CallRequest("lb-get", f"{name} {number}", DEADLINE, "test", {"name": name})
             for number, name in enumerate(names)
         ]
         ended: list[str] = []
 
         async def exchange(request: CallRequest) -> JSON:
-            answer = result_of(await asked.exchange(request), request.verb, request.request_id)
+            answer = result_of(await asked.exchange(request), LB_GET, request.request_id)
             ended.append(request.request_id)
             return answer["requestID"]
 

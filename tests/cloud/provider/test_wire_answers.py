@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, InstanceState, ProviderError, Want
+from hookrunner.cloud.answers import ErrorCode, InstanceState, ProviderError, Want
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 from hookrunner.cloud.provider.wire_results import read_instances
 
 V = "cloud.hookrunner.io/v1"
 
 
-def refused(text: str | bytes, verb: CloudVerb = CloudVerb.INSTANCES) -> ProviderError:
+def refused(text: str | bytes, verb: AnyVerb = verbs.INSTANCES) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         result_of(read_answer(text if isinstance(text, bytes) else text.encode()), verb, "r1")
     return caught.value
@@ -23,7 +25,7 @@ def refused(text: str | bytes, verb: CloudVerb = CloudVerb.INSTANCES) -> Provide
     "text", ['{"result": {}}', ' \n{"result":{}}\n ', f'{{"apiVersion":"{V}","requestID":"r1","result":{{}},"more":1}}']
 )
 def test_good_answers(text: str) -> None:
-    assert result_of(read_answer(text.encode()), CloudVerb.INSTANCES, "r1") == {}
+    assert result_of(read_answer(text.encode()), verbs.INSTANCES, "r1") == {}
 
 
 @pytest.mark.parametrize(
@@ -86,8 +88,8 @@ def test_errors_with_their_times(error: dict[str, object], code: ErrorCode, afte
     assert (said.code, said.retry_after) == (code, after)
 
 
-@pytest.mark.parametrize("verb", [CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE])
-def test_not_found_is_done_where_something_is_to_go(verb: CloudVerb) -> None:
+@pytest.mark.parametrize("verb", [verbs.LB_UPDATE, verbs.LB_DELETE])
+def test_not_found_is_done_where_something_is_to_go(verb: AnyVerb) -> None:
     assert result_of(read_answer(b'{"error": {"code": "NotFound"}}'), verb, "r1") == {}
 
 
@@ -120,7 +122,7 @@ def test_only_an_entry_that_says_so_means_not_found(document: object, cut: int, 
     """Whatever is printed, whole or cut off: "not found" needs the one entry of the Node that says it."""
     text = json.dumps(document).encode()
     try:
-        result = result_of(read_answer(text[:cut] if is_cut else text), CloudVerb.INSTANCES, "r1")
+        result = result_of(read_answer(text[:cut] if is_cut else text), verbs.INSTANCES, "r1")
         answer = read_instances(result, ["a"], {Want.STATE})["a"]
     except ProviderError:
         return

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.cloud.answers import CloudVerb, ProviderError, Want
-from hookrunner.cloud.provider import wire_results
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.answers import ProviderError, Want
+from hookrunner.cloud.provider import verbs, wire_results
 from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 from kubetypes.json_values import JSON
 
@@ -52,7 +51,7 @@ VALUES: st.SearchStrategy[JSON] = st.recursive(
     max_leaves=15,
 )
 READERS: list[Callable[[dict[str, JSON]], object]] = [
-    read_capabilities,
+    lambda result: verbs.CAPABILITIES.read(result, None),
     lambda result: wire_results.read_instances(result, ["a"], set(Want)),
     wire_results.read_load_balancer,
     wire_results.read_ensured,
@@ -72,7 +71,7 @@ def is_read(read: Callable[[], object]) -> bool:
 
 @given(st.binary(max_size=60) | TEXTS.map(str.encode) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_text(text: bytes) -> None:
-    assert is_read(lambda: result_of(read_answer(text), CloudVerb.INSTANCES, "r1"))
+    assert is_read(lambda: result_of(read_answer(text), verbs.INSTANCES, "r1"))
     assert is_read(lambda: request_id_of(read_answer(text)))
 
 
@@ -80,7 +79,7 @@ def test_any_text(text: bytes) -> None:
 def test_any_error(error: JSON) -> None:
     text = json.dumps({"error": error}).encode()
     with pytest.raises(ProviderError):
-        result_of(read_answer(text), CloudVerb.INSTANCES, "r1")
+        result_of(read_answer(text), verbs.INSTANCES, "r1")
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))

@@ -5,7 +5,6 @@ import pytest
 from hookrunner.cloud.answers import (
     CloudCapabilities,
     CloudRoute,
-    CloudVerb,
     ErrorCode,
     Ingress,
     InstanceAnswer,
@@ -17,7 +16,7 @@ from hookrunner.cloud.answers import (
     ProviderError,
     Want,
 )
-from hookrunner.cloud.provider.capability_results import read_capabilities
+from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.provider.wire_results import (
     read_applied,
     read_ensured,
@@ -124,17 +123,18 @@ def test_routes() -> None:
 
 
 def test_capabilities() -> None:
-    assert read_capabilities({"providerName": "sim"}) == CloudCapabilities("sim", ("sim://",))
-    read = read_capabilities(
+    assert CAPABILITIES.read({"providerName": "sim"}, None) == CloudCapabilities("sim", ("sim://",))
+    read = CAPABILITIES.read(
         {
             "providerName": "sim",
             "providerIDPrefixes": ["sim://", "rack://row-1/"],
             "interfaces": {"instances": True, "loadBalancer": True, "routes": True},
             "features": {"routeNodeAddresses": True, "serve": True},
             "limits": {"maxParallel": 2, "maxBatch": 50, "timeoutSeconds": {"lb-ensure": 300, "later": 1}},
-        }
+        },
+        None,
     )
-    prefixes, timeouts = ("sim://", "rack://row-1/"), {CloudVerb.LB_ENSURE: 300}
+    prefixes, timeouts = ("sim://", "rack://row-1/"), {"lb-ensure": 300}
     assert read == CloudCapabilities("sim", prefixes, True, True, True, True, True, 2, 50, timeouts)
 
 
@@ -157,5 +157,5 @@ def test_capabilities() -> None:
 )
 def test_wrong_capabilities_are_refused_whole(wrong: JSON, says: str) -> None:
     with pytest.raises(ProviderError) as caught:
-        read_capabilities({"providerName": "sim", **wrong})
+        CAPABILITIES.read({"providerName": "sim", **wrong}, None)
     assert says in caught.value.reason

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from hookrunner.cloud.answers import CloudVerb
 from hookrunner.cloud.nodes.node_informer import NodeInformer
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.routes.route_loop import RouteLoop
 from hookrunner.cloud.routes.route_plan import RoutePolicy
 from hookrunner.cloud.routes.route_reports import RouteReports
@@ -18,7 +19,7 @@ from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER
 from tests.fakes.cluster import running, settle
 
-LIST, APPLY = CloudVerb.ROUTES_LIST, CloudVerb.ROUTES_APPLY
+LIST, APPLY = verbs.ROUTES_LIST, verbs.ROUTES_APPLY
 
 
 @dataclass
@@ -54,7 +55,7 @@ class RouteWorld:
         found = [(one["status"], one["reason"]) for one in conditions if one["type"] == "NetworkUnavailable"]
         return found[0] if found else None
 
-    def times(self, verb: CloudVerb) -> list[int]:
+    def times(self, verb: AnyVerb) -> list[int]:
         return [round(call.at) for call in self.cloud.calls if call.verb is verb]
 
     @property

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookrunner.cloud.answers import CloudVerb
 from hookrunner.cloud.nodes.node_informer import NodeInformer
+from hookrunner.cloud.provider import verbs
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer
@@ -22,7 +23,7 @@ from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import node
 from tests.fakes.cluster import running, settle
 
-ENSURE, UPDATE, DELETE, GET = CloudVerb.LB_ENSURE, CloudVerb.LB_UPDATE, CloudVerb.LB_DELETE, CloudVerb.LB_GET
+ENSURE, UPDATE, DELETE, GET = verbs.LB_ENSURE, verbs.LB_UPDATE, verbs.LB_DELETE, verbs.LB_GET
 
 
 @dataclass
@@ -98,10 +99,10 @@ class BalancerWorld:
         finalizers: list[str] = self.live(name)["metadata"].get("finalizers") or []
         return finalizers
 
-    def asked(self, verb: CloudVerb) -> int:
+    def asked(self, verb: AnyVerb) -> int:
         return len(self.cloud.asked(verb))
 
-    def times(self, verb: CloudVerb) -> list[int]:
+    def times(self, verb: AnyVerb) -> list[int]:
         """When each call of a verb began, in seconds."""
         return [round(call.at) for call in self.cloud.calls if call.verb is verb]
 

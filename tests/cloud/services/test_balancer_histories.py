@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.provider.cloud_verb import CloudVerb
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
 from hookrunner.errors import Conflict

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.services.backends import AUTOSCALER_TAINT, EXCLUDED
 from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES
 from tests.cloud.node_samples import node
@@ -123,7 +124,7 @@ async def test_upstream_says_nothing_of_an_update_that_fails_if_the_load_balance
 
 
 @pytest.mark.parametrize("slow", [ENSURE, UPDATE])
-async def test_node_that_comes_during_a_slow_call_is_not_lost(world: BalancerWorld, slow: CloudVerb) -> None:
+async def test_node_that_comes_during_a_slow_call_is_not_lost(world: BalancerWorld, slow: AnyVerb) -> None:
     world.cloud.seconds[slow] = 10
     world.api.put(service())
     async with world.run_loop():

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_informer import ServiceInformer
@@ -81,12 +82,12 @@ async def test_nothing_to_do_ends_at_once() -> None:
 
 async def test_failures_are_named_and_repeated() -> None:
     world = await with_two()
-    world.cloud.fail(CloudVerb.LB_DELETE, ProviderError(ErrorCode.UNAVAILABLE, "cloud is down"))
+    world.cloud.fail(verbs.LB_DELETE, ProviderError(ErrorCode.UNAVAILABLE, "cloud is down"))
     async with removing(world) as (removal, running):
         await asyncio.sleep(20)
         assert removal.left == dict.fromkeys(("default/api", "default/web"), "Unavailable: cloud is down")
         assert world.finalizers("web") == [CLEANUP_FINALIZER]
-        world.cloud.fail(CloudVerb.LB_DELETE, ProviderError(ErrorCode.PENDING, "wait", 42.0), times=1)
+        world.cloud.fail(verbs.LB_DELETE, ProviderError(ErrorCode.PENDING, "wait", 42.0), times=1)
         await running
     assert world.cloud.load_balancers == {}
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hookrunner.cloud.answers import CloudVerb, ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
 from tests.cloud.fake_api import FakeApi
@@ -56,7 +57,7 @@ async def test_load_balancers_without_a_service_are_orphans() -> None:
 
 async def test_provider_without_the_verb_is_told_what_to_add() -> None:
     searched = Searched()
-    searched.cloud.fail(CloudVerb.LB_LIST, NO_VERB)
+    searched.cloud.fail(verbs.LB_LIST, NO_VERB)
     async with searched.following():
         assert await searched.refusal() == (
             "the provider 'sim' does not answer lb-list, so its load balancers cannot be compared with Services: add "
@@ -67,14 +68,14 @@ async def test_provider_without_the_verb_is_told_what_to_add() -> None:
 async def test_provider_without_load_balancers_has_no_orphans_to_look_for() -> None:
     searched = Searched()
     searched.cloud.capabilities = replace(searched.cloud.capabilities, load_balancer=False)
-    searched.cloud.fail(CloudVerb.LB_LIST, NO_VERB)
+    searched.cloud.fail(verbs.LB_LIST, NO_VERB)
     async with searched.following():
         assert "keeps no load balancers: interfaces.loadBalancer" in await searched.refusal()
 
 
 async def test_another_failure_says_where_to_see_more() -> None:
     searched = Searched()
-    searched.cloud.fail(CloudVerb.LB_LIST, ProviderError(ErrorCode.UNAVAILABLE, "exit code 2"))
+    searched.cloud.fail(verbs.LB_LIST, ProviderError(ErrorCode.UNAVAILABLE, "exit code 2"))
     async with searched.following():
         said = await searched.refusal()
         assert "lb-list of the provider 'sim' failed: Unavailable: exit code 2" in said
