@@ -29,7 +29,7 @@ def _section(verb: AnyVerb) -> str:
     request, answer = request_schema(verb), answer_schema(verb)
     params = _table("params", request["properties"]["params"], request["$defs"])
     result = _table("result", answer["oneOf"][0]["properties"]["result"], answer["$defs"])
-    return f"\n### {verb}\n\n{verb.purpose}\n\n{params}\n{result}"
+    return f"\n### {verb}\n\n{request['description']}\n\n{params}\n{result}"
 
 
 def _table(what: str, schema: JSON, definitions: JSON) -> str:

@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 
 from hookrunner.cloud.answers import ErrorCode, InstanceState
 from hookrunner.cloud.checks.check_rules import BOTH
-from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
@@ -20,11 +19,12 @@ from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, read_error, result_of
-from hookrunner.cloud.provider.wire_requests import instances_params
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion, instances_params
 from hookrunner.cloud.provider.wire_results import read_instances
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
+from tests.cloud.checks.sample_provider import nodes_of
 from tests.test_docs_examples import DOCS, Example, examples
 
 PAGE = (DOCS / "providers.md").read_text()
@@ -80,7 +80,7 @@ async def test_a_provider_on_the_page_works(example: Example, tmp_path: Path) ->
     nodes = tuple(nodes_of(["worker-1"]))
     outcomes = [outcome async for outcome in check_provider(probe, CheckOptions(nodes))]
     assert [outcome for outcome in outcomes if outcome.status in (RuleStatus.BROKEN, RuleStatus.DOUBTFUL)] == []
-    reply = await probe.ask(verbs.INSTANCES, instances_params(nodes, BOTH))
+    reply = await probe.ask(verbs.INSTANCES, instances_params(InstancesQuestion(nodes, BOTH)))
     (answer,) = read_instances(reply.result(), ["worker-1"], BOTH).values()
     assert (answer.state, bool(answer.metadata and answer.metadata.addresses)) == (InstanceState.RUNNING, True)
 

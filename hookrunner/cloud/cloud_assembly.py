@@ -18,7 +18,6 @@ from hookrunner.cloud.cloud_meters import CallMeter, NodeCounters
 from hookrunner.cloud.cloud_policies import (
     address_policy,
     initialization_policy,
-    is_upstream,
     lifecycle_policy,
     route_policy,
     service_policy,
@@ -148,9 +147,9 @@ class Cloud:
 
     def _service_loop(self) -> ServiceLoop:
         reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics, self._mask)
-        looks_first = is_upstream(self._settings)
-        actions = BalancerActions(self._services, self._provider, self._service_writer, reports, looks_first)
-        return ServiceLoop(self._services, self._nodes, actions, reports, service_policy(self._settings))
+        policy = service_policy(self._settings)
+        actions = BalancerActions(self._services, self._provider, self._service_writer, reports, policy.looks_first)
+        return ServiceLoop(self._services, self._nodes, actions, reports, policy)
 
     def _route_loop(self) -> RouteLoop:
         reports = RouteReports(self._events.source(ROUTE_SOURCE), self._metrics, self._mask)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from hookrunner.cloud.answers import CloudCapabilities, ListedLoadBalancer, ProviderError
+from hookrunner.cloud.answers import ProviderError
 from hookrunner.cloud.leader_terms import LeaderTerms
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
@@ -20,7 +20,7 @@ from hookrunner.cloud.provider.provider_calls import CallRecord
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.shown_texts import Mask
-from hookrunner.cloud.takeover.orphan_search import find_orphans
+from hookrunner.cloud.takeover.orphan_search import BalancerSource, find_orphans
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.cloud import (
@@ -51,19 +51,14 @@ class CallLog(Protocol):
     def paused_until(self) -> float: ...
 
 
-class WatchedProvider(Protocol):
+class WatchedProvider(BalancerSource, Protocol):
     """The provider, as far as it is shown: `provider/executable_provider.py`."""
-
-    @property
-    def capabilities(self) -> CloudCapabilities: ...
 
     @property
     def condition(self) -> tuple[bool, str]: ...
 
     @property
     def calls(self) -> CallLog: ...
-
-    async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]: ...
 
 
 class Leadership(Protocol):

@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 import click
 
-from hookrunner.cli.cloud.provider_options import of_optional_provider
+from hookrunner.cli.cloud.provider_options import of_optional_provider, probe_of
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject
-from hookrunner.cloud.checks.probe import Probe, QuestionFailed
-from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.checks.probe import QuestionFailed
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.provider.provider_program import ProviderProgram
@@ -27,8 +26,6 @@ from hookrunner.errors import BadInput, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.process.child import Patience
-from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
 
@@ -142,8 +139,7 @@ async def _leave_out_unknown(found: AdoptedNodes, objects: Sequence[JSON], progr
 
 async def _ask(program: ProviderProgram, nodes: Sequence[CloudNode]) -> dict[str, InstanceAnswer]:
     """Its answer about each Node. Raises QuestionFailed, ProviderError."""
-    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
-    probe = Probe(runner, program.cluster, program.timeout)
+    probe = probe_of(program)
     capabilities = CAPABILITIES.read((await probe.ask(CAPABILITIES, {})).result(), None)
     if not capabilities.instances:
         raise QuestionFailed("it does not offer the interface 'instances', and never initialises a Node")

@@ -6,12 +6,11 @@ from typing import Any
 import click
 import orjson
 
-from hookrunner.cli.cloud.provider_options import of_provider, read_nodes, read_objects
+from hookrunner.cli.cloud.provider_options import of_provider, probe_of, read_nodes, read_objects
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.answers import Want
-from hookrunner.cloud.checks.probe import CallReply, Probe
-from hookrunner.cloud.checks.program_runner import ProcessRunner
+from hookrunner.cloud.checks.probe import CallReply
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
@@ -20,8 +19,6 @@ from hookrunner.cloud.provider.wire_requests import InstancesQuestion, RouteChan
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.cloud_service import read_service
 from hookrunner.errors import BadInput
-from hookrunner.process.child import Patience
-from hookrunner.process.children import Children
 from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
 
@@ -61,7 +58,7 @@ def cloud_call(program: ProviderProgram, verb: str, schema: bool, **question: An
         return 0
     params = _params(asked, Question(**question))
     with quiet():
-        reply = run_to_end(_ask(program, asked, params))
+        reply = run_to_end(probe_of(program).ask(asked, params))
     _show(program, reply)
     return int(bool(reply.problem or reply.error))
 
@@ -79,11 +76,6 @@ def _params(verb: AnyVerb, question: Question) -> JSON:
     service["metadata"] = {"namespace": "default", "uid": "", **service["metadata"]}
     known = read_service(service)
     return verb.params.document(LoadBalancerRequest(known.document, known.balancer_name, tuple(nodes)))
-
-
-async def _ask(program: ProviderProgram, verb: AnyVerb, params: JSON) -> CallReply:
-    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
-    return await Probe(runner, program.cluster, program.timeout, mask=program.masked).ask(verb, params)
 
 
 def _show(program: ProviderProgram, reply: CallReply) -> None:

@@ -6,11 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from hookrunner.cli.cloud.provider_options import of_provider, read_nodes
+from hookrunner.cli.cloud.provider_options import of_provider, probe_of, read_nodes
 from hookrunner.cli.output import Color, echo, echo_json, echo_styled, style
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.cloud.checks.probe import Probe
-from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import (
     FORM_RULES,
     RULES,
@@ -20,8 +18,6 @@ from hookrunner.cloud.checks.provider_check import (
     check_provider,
 )
 from hookrunner.cloud.provider.provider_program import ProviderProgram
-from hookrunner.process.child import Patience
-from hookrunner.process.children import Children
 
 _COLORS: Mapping[RuleStatus, Color] = {
     RuleStatus.OK: "green",
@@ -68,9 +64,8 @@ async def _check(
     program: ProviderProgram, options: CheckOptions, show: Callable[[RuleOutcome], None]
 ) -> list[RuleOutcome]:
     """Every outcome, after it was shown."""
-    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
     outcomes = []
-    async for outcome in check_provider(Probe(runner, program.cluster, program.timeout), options):
+    async for outcome in check_provider(probe_of(program), options):
         show(outcome)
         outcomes.append(outcome)
     return outcomes

@@ -11,9 +11,13 @@ import click
 from hookrunner import settings
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.cloud.checks.made_up_objects import made_up_node
+from hookrunner.cloud.checks.probe import Probe
+from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.provider.provider_program import ProviderProgram, find_program
 from hookrunner.errors import BadInput, StartRefused
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
 from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
 
@@ -58,6 +62,12 @@ def _read_program(flags: dict[str, str]) -> ProviderProgram | None:
         return find_program(loaded) if loaded.cloud.provider else None
     except StartRefused as error:
         raise BadInput(str(error)) from None
+
+
+def probe_of(program: ProviderProgram) -> Probe:
+    """What asks the provider as `cloud start` would, a process for each question."""
+    runner = ProcessRunner(program.executable, program.environment, Children(Patience()))
+    return Probe(runner, program.cluster, program.timeout, mask=program.masked)
 
 
 def read_nodes(named: Iterable[str]) -> list[CloudNode]:

@@ -1,7 +1,7 @@
 """A rule that a provider keeps or breaks, and what is known of the provider when it is checked.
 
 A check is a coroutine function that returns what is wrong, as sentences; none means that the rule is kept. It raises
-`QuestionFailed` where it cannot tell.
+`QuestionFailed` where it cannot tell, and `ProviderError` for an answer that cannot be read.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -7,10 +7,9 @@ from hookrunner.cloud.answers import InstanceAnswer, InstanceState
 from hookrunner.cloud.checks.check_rules import BOTH, CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import FOREIGN_ID, made_up_node, made_up_nodes
 from hookrunner.cloud.checks.probe import QuestionFailed
-from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import invalid_metadata
 from hookrunner.cloud.provider.verbs import INSTANCES
-from hookrunner.cloud.provider.wire_requests import instances_params
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion, instances_params
 
 _MANY = 500
 _SHOWN = 3
@@ -18,14 +17,14 @@ _THERE = (InstanceState.RUNNING, InstanceState.SHUTDOWN)
 
 
 async def _check_no_nodes(subject: CheckSubject) -> list[str]:
-    reply = await subject.probe.ask(INSTANCES, instances_params([], BOTH))
+    reply = await subject.probe.ask(INSTANCES, instances_params(InstancesQuestion([], BOTH)))
     entries = reply.result().get("instances")
     return [] if entries == [] else ["asked about no Node, it must answer with an empty list 'instances'"]
 
 
 async def _check_complete(subject: CheckSubject) -> list[str]:
     nodes = [*subject.nodes, *made_up_nodes(_MANY)][: min(_MANY, subject.capabilities.max_batch)]
-    reply = await subject.probe.ask(INSTANCES, instances_params(nodes, BOTH))
+    reply = await subject.probe.ask(INSTANCES, instances_params(InstancesQuestion(nodes, BOTH)))
     entries = reply.result().get("instances")
     if not isinstance(entries, list):
         return ["its result has no list 'instances'"]
@@ -147,11 +146,6 @@ def _some(names: "list[str] | set[str]") -> str:
     shown = sorted(names)
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more
-
-
-def nodes_of(names: list[str]) -> list[CloudNode]:
-    """Nodes by their names alone, as they are before they are initialised."""
-    return [made_up_node(name=name) for name in names]
 
 
 INSTANCE_RULES = (

@@ -1,7 +1,6 @@
 """Nodes, Services and routes that no cloud has, for questions whose right answer is known without knowing the cloud."""
 
 import time
-from collections.abc import Iterable
 from secrets import token_hex
 from uuid import uuid4
 
@@ -84,8 +83,3 @@ def balancer_params(service: JSON, nodes: "list[JSON] | None" = None) -> dict[st
 def made_up_route(node: CloudNode) -> CloudRoute:
     """A route to a network without Pods."""
     return CloudRoute(node.name, CHECK_CIDR, target_node_addresses=node.addresses, name_hint=node.uid)
-
-
-def named(nodes: Iterable[CloudNode]) -> list[str]:
-    """The names of Nodes."""
-    return [node.name for node in nodes]

@@ -104,6 +104,8 @@ async def _check_rule(rule: Rule, subject: CheckSubject, options: CheckOptions) 
         problems = await rule.check(subject)
     except QuestionFailed as error:
         return RuleOutcome(rule.name, rule.claim, RuleStatus.SKIPPED, (f"cannot tell: {error}",))
+    except ProviderError as error:
+        return RuleOutcome(rule.name, rule.claim, RuleStatus.BROKEN, (error.reason,))
     return RuleOutcome(rule.name, rule.claim, RuleStatus.BROKEN if problems else RuleStatus.OK, tuple(problems))
 
 

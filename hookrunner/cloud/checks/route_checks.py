@@ -6,7 +6,7 @@ from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_route
 from hookrunner.cloud.provider.verbs import ROUTES_APPLY, ROUTES_LIST
-from hookrunner.cloud.provider.wire_requests import routes_params
+from hookrunner.cloud.provider.wire_requests import RouteChanges, routes_params
 from hookrunner.cloud.provider.wire_results import read_applied, read_routes
 
 _TIMES = 2
@@ -14,10 +14,7 @@ _TIMES = 2
 
 async def _check_list(subject: CheckSubject) -> list[str]:
     result = (await subject.probe.ask(ROUTES_LIST, {})).result()
-    try:
-        routes = read_routes(result)
-    except ProviderError as error:
-        return [error.reason]
+    routes = read_routes(result)
     number = len(result["routes"])
     unusable = [f"{number - len(routes)} of {number} entries are unusable"] if len(routes) < number else []
     return [*unusable, *(f"'{route.destination_cidr}' is no network" for route in routes if not _is_network(route))]
@@ -58,7 +55,7 @@ async def _follow_life(subject: CheckSubject, route: CloudRoute) -> list[str]:
 
 async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[CloudRoute]) -> str:
     """What went wrong; empty if nothing did."""
-    reply = await subject.probe.ask_while_pending(ROUTES_APPLY, routes_params(create, delete))
+    reply = await subject.probe.ask_while_pending(ROUTES_APPLY, routes_params(RouteChanges(create, delete)))
     try:
         results = read_applied(reply.result(), len(create), len(delete))
     except ProviderError as error:

@@ -27,14 +27,13 @@ class VerbParams(Generic[Q]):
 class CloudVerb(Generic[Q, R]):
     """A verb: what is asked (`Q`), and what the answer is read as (`R`).
 
-    `purpose`: for the page. `reader`: makes of a result, the question and a mask of secrets the value, or raises
-    ProviderError. `check`: the rule of `hookrunner cloud check` that tries it. `interface`: without that capability it
-    is not called; None if it belongs to none. `changes_cloud`: it is not asked without leave to write.
-    `absent_is_done`: the error `NotFound` is a success.
+    `reader`: makes of a result, the question and a mask of secrets the value, or raises ProviderError. `check`: the
+    rule of `hookrunner cloud check` that tries it. `interface`: without that capability it is not called; None if it
+    belongs to none. `changes_cloud`: it is not asked without leave to write. `absent_is_done`: the error `NotFound` is
+    a success.
     """
 
     name: str
-    purpose: str
     params: VerbParams[Q]
     reader: Callable[[Mapping[str, JSON], Q, Mask], R]
     check: str

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
@@ -32,6 +32,9 @@ _BESIDE = "one instance"
 """The lane of calls about a Node alone, beside the batches."""
 
 
+_InstancesVerb: TypeAlias = CloudVerb[InstancesQuestion, dict[str, InstanceAnswer]]
+
+
 class InstanceCalls(Protocol):
     """Calls about instances: `verb_calls.py`."""
 
@@ -41,10 +44,7 @@ class InstanceCalls(Protocol):
         ...
 
     async def ask(
-        self,
-        verb: CloudVerb[InstancesQuestion, dict[str, InstanceAnswer]],
-        question: InstancesQuestion,
-        lane: str | None = None,
+        self, verb: _InstancesVerb, question: InstancesQuestion, lane: str | None = None
     ) -> dict[str, InstanceAnswer]:
         """One call, in this lane or in that of all batches. Raises ProviderError."""
         ...

@@ -33,7 +33,8 @@ def request_schema(verb: AnyVerb) -> JSON:
         "cluster": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
         "params": params,
     }
-    schema = {"type": "object", "required": list(properties), "properties": properties}
+    about = {"description": _parts()["purposes"][verb.name]}
+    schema = {**about, "type": "object", "required": list(properties), "properties": properties}
     return _document(f"request of {verb}", f"{verb}.request.schema.json", schema)
 
 
@@ -81,5 +82,5 @@ def _used(schema: JSON) -> Iterator[str]:
 
 @cache
 def _parts() -> JSON:
-    """The file: `params` by the key of `VerbParams`, `results` by verb, and what several of them share."""
+    """The file: `purposes` and `results` by verb, `params` by the key of `VerbParams`, and what several share."""
     return orjson.loads(resources.files("hookrunner.cloud.provider").joinpath("wire.schema.json").read_bytes())

@@ -1,6 +1,6 @@
 """Requests to a cloud's program, as bytes: what it learns of Nodes, Services and routes.
 
-    request = CallRequest("instances", "b1f2", 60.0, "kubernetes", instances_params(nodes, want))
+    request = CallRequest("instances", "b1f2", 60.0, "kubernetes", instances_params(asked))
     request.text
 
 Nothing secret goes into a request. The format is described in docs/providers.md; its schemas are in `schemas.py`.
@@ -62,21 +62,26 @@ class RouteChanges:
     delete: Sequence[CloudRoute]
 
 
-def instances_params(nodes: Iterable[CloudNode], want: AbstractSet[Want]) -> JSON:
+def instances_params(asked: InstancesQuestion) -> JSON:
     """Of `instances`: which Nodes, and what is asked about each of them."""
-    return {"nodes": [_questioned_node(node) for node in nodes], "want": sorted(want)}
+    return {"nodes": [_questioned_node(node) for node in asked.nodes], "want": sorted(asked.want)}
 
 
-def load_balancer_params(request: LoadBalancerRequest, with_nodes: bool) -> JSON:
-    """Of the verbs about one load balancer; `lb-ensure` and `lb-update` get its Nodes, sorted by name."""
-    params = {"service": request.service, "name": request.name}
-    nodes = sorted(request.nodes, key=lambda node: node.name)
-    return {**params, "nodes": [_backend_node(node) for node in nodes]} if with_nodes else params
+def service_params(asked: LoadBalancerRequest) -> dict[str, JSON]:
+    """Of the verbs about one load balancer."""
+    return {"service": asked.service, "name": asked.name}
 
 
-def routes_params(create: Iterable[CloudRoute], delete: Iterable[CloudRoute]) -> JSON:
+def service_and_nodes_params(asked: LoadBalancerRequest) -> JSON:
+    """The same with its Nodes, sorted by name."""
+    nodes = sorted(asked.nodes, key=lambda node: node.name)
+    return {**service_params(asked), "nodes": [_backend_node(node) for node in nodes]}
+
+
+def routes_params(asked: RouteChanges) -> JSON:
     """Of `routes-apply`."""
-    return {"create": [_new_route(route) for route in create], "delete": [_listed_route(route) for route in delete]}
+    create, delete = map(_new_route, asked.create), map(_listed_route, asked.delete)
+    return {"create": [*create], "delete": [*delete]}
 
 
 def _questioned_node(node: CloudNode) -> JSON:

@@ -19,7 +19,7 @@ from functools import partial
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
 from hookrunner.cloud.cloud_meters import CallMeter
-from hookrunner.cloud.cloud_policies import is_upstream, service_policy
+from hookrunner.cloud.cloud_policies import service_policy
 from hookrunner.cloud.leader_terms import make_elector
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import find_program
@@ -168,9 +168,10 @@ async def assemble_cleaner(
             fenced = FencedClient(credentials, meter, lambda: elector.is_leader, writer)
             writer = await stack.enter_async_context(fenced)
         events = EventRecorder(client, mask=program.masked)
+        looks_first = service_policy(settings).looks_first
         provider = ExecutableProvider(program, children, CallMeter(metrics))
         watches = Watches(client, Discovery(client), metrics, settings.kube.watch_idle_timeout)
         services = ServiceInformer(watches)
         reports = ServiceReports(events.source(SERVICE_SOURCE), metrics, program.masked)
-        actions = BalancerActions(services, provider, ServiceWriter(writer), reports, is_upstream(settings))
+        actions = BalancerActions(services, provider, ServiceWriter(writer), reports, looks_first)
         yield CloudCleaner(CleanerParts(provider, services, actions, events, elector), settings, with_routes)

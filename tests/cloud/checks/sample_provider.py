@@ -1,16 +1,23 @@
 """A provider without a process, which keeps every rule, and ways to break it."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
+from hookrunner.cloud.checks.made_up_objects import made_up_node
 from hookrunner.cloud.checks.probe import Ask, Printed
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider.wire_answers import Answer
 from hookrunner.cloud.provider.wire_requests import CallRequest
 
 PREFIX = "sample://"
 MACHINES = {"node-1": "m-1", "node-2": "m-2"}
+
+
+def nodes_of(names: Iterable[str]) -> list[CloudNode]:
+    """Nodes by their names alone, as they are before they are initialised."""
+    return [made_up_node(name=name) for name in names]
 
 
 class SampleProvider:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from simcloud_lib.state import first_state
 
-from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Probe
 from hookrunner.cloud.checks.program_runner import ProcessRunner
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleStatus, check_provider
@@ -20,6 +19,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.testing.starters.provider_starter import write_provider
 from tests.cloud.checks.first_calls import FirstCallsRunner, in_place, served
+from tests.cloud.checks.sample_provider import nodes_of
 from tests.providers.fake_rest_cloud import TOKEN, rest_cloud
 from tests.providers.provider_calls import PROVIDERS, load_provider
 from tests.providers.test_libvirt import VIRSH

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.checks.probe import Printed, Probe
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
 from hookrunner.cloud.provider.verbs import VERBS
-from tests.cloud.checks.sample_provider import MACHINES, PREFIX, SampleProvider
+from tests.cloud.checks.sample_provider import MACHINES, PREFIX, SampleProvider, nodes_of
 
 SECRET = "correct-horse-battery-staple"
 
@@ -44,6 +43,14 @@ async def test_each_verb_is_asked_by_the_rule_that_its_row_names() -> None:
         asked[outcome.rule] = {reply.request.verb for reply in probe.replies}
         probe.replies.clear()
     assert [verb.name for verb in VERBS if verb.name not in asked[verb.check]] == []
+
+
+async def test_answer_that_cannot_be_read_breaks_each_rule_that_needs_it() -> None:
+    class Vague(SampleProvider):
+        def lb_get(self, params: Any) -> Any:
+            return {"result": {"exists": "perhaps"}}
+
+    assert wrong(await checked(Vague())).keys() == {"lb-nothing", "lb-life", "schema"}
 
 
 async def test_the_page_has_each_rule() -> None:

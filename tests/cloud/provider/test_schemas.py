@@ -11,7 +11,15 @@ from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
-from hookrunner.cloud.provider.wire_requests import CallRequest, instances_params, load_balancer_params, routes_params
+from hookrunner.cloud.provider.wire_requests import (
+    CallRequest,
+    InstancesQuestion,
+    RouteChanges,
+    instances_params,
+    routes_params,
+    service_and_nodes_params,
+    service_params,
+)
 from hookrunner.cloud.provider.wire_results import (
     read_applied,
     read_ensured,
@@ -28,12 +36,12 @@ NODE = CloudNode("n1", "u", "sim://1", {"a": "b"}, {"c": "d"}, (), (ADDRESS,), (
 BALANCER = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1", (NODE,))
 ROUTE = CloudRoute("n1", "10.1.0.0/24", "r1", (ADDRESS,), False, "u")
 PARAMS: dict[AnyVerb, JSON] = {verb: {} for verb in verbs.VERBS} | {
-    verbs.INSTANCES: instances_params([NODE], set(Want)),
-    verbs.LB_GET: load_balancer_params(BALANCER, with_nodes=False),
-    verbs.LB_DELETE: load_balancer_params(BALANCER, with_nodes=False),
-    verbs.LB_ENSURE: load_balancer_params(BALANCER, with_nodes=True),
-    verbs.LB_UPDATE: load_balancer_params(BALANCER, with_nodes=True),
-    verbs.ROUTES_APPLY: routes_params([ROUTE], [ROUTE]),
+    verbs.INSTANCES: instances_params(InstancesQuestion([NODE], set(Want))),
+    verbs.LB_GET: service_params(BALANCER),
+    verbs.LB_DELETE: service_params(BALANCER),
+    verbs.LB_ENSURE: service_and_nodes_params(BALANCER),
+    verbs.LB_UPDATE: service_and_nodes_params(BALANCER),
+    verbs.ROUTES_APPLY: routes_params(RouteChanges([ROUTE], [ROUTE])),
 }
 
 

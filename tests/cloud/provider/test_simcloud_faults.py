@@ -14,11 +14,11 @@ import pytest
 from simcloud_lib.faults import MISBEHAVIOURS
 
 from hookrunner.cloud.answers import InstanceState, ProviderError, Want
-from hookrunner.cloud.checks.instance_checks import nodes_of
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
+from tests.cloud.checks.sample_provider import nodes_of
 from tests.providers.provider_calls import PROVIDERS
 
 pytestmark = pytest.mark.nightly
