@@ -13,7 +13,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "providers.md"
 MARK = "\n## All fields\n"
 INTRODUCTION = """
 Written by `python -m tests.reference_pages` from the schemas, which `hookrunner cloud call NAME VERB --schema` prints.
-`*` marks what is required. `…[]` are the items of a list. What may be left out may be null, too.
+`*` marks what is required. `…[]` are the items of a list. What may be left out may be null, too. The
+address (`$id`) of each is `https://hookrunner.io/schemas/cloud/v1/VERB.request.schema.json`, or `answer` for `request`.
 """
 _CLOSED = {"service", "timeoutSeconds"}
 """Fields whose own fields are listed elsewhere: those of a Service, and all verbs."""

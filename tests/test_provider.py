@@ -115,7 +115,7 @@ def test_serve_answers_each_line_side_by_side_and_leaves_at_the_end_of_its_input
     assert "ZeroDivisionError: division by zero" in ended.stderr
     assert by_id["nothing"]["result"] == {}
     assert verbs.CAPABILITIES.read(by_id["about"]["result"], None) == CloudCapabilities(
-        "sample", ("sample://",), instances=True, load_balancer=True, serve=True, max_batch=50
+        "sample", ("sample://",), (Interface.INSTANCES, Interface.LOAD_BALANCER), serve=True, max_batch=50
     )
 
 

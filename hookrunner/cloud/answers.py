@@ -112,24 +112,16 @@ class CloudCapabilities:
 
     provider_name: str
     provider_id_prefixes: tuple[str, ...]
-    instances: bool = False
-    load_balancer: bool = False
-    routes: bool = False
+    interfaces: tuple[Interface, ...] = ()
     route_node_addresses: bool = False
     serve: bool = False
     max_parallel: int = 4
     max_batch: int = 500
     timeouts: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def interfaces(self) -> tuple[Interface, ...]:
-        """Those that it has."""
-        has = {
-            Interface.INSTANCES: self.instances,
-            Interface.LOAD_BALANCER: self.load_balancer,
-            Interface.ROUTES: self.routes,
-        }
-        return tuple(interface for interface, is_there in has.items() if is_there)
+    def offers(self, interface: Interface) -> bool:
+        """Does it have this interface?"""
+        return interface in self.interfaces
 
     def owns(self, provider_id: str) -> bool:
         """Is it an id of this provider?"""
@@ -137,13 +129,7 @@ class CloudCapabilities:
 
     def without(self, interface: Interface) -> "CloudCapabilities":
         """The same without an interface, which turned out not to be there."""
-        match interface:
-            case Interface.INSTANCES:
-                return replace(self, instances=False)
-            case Interface.LOAD_BALANCER:
-                return replace(self, load_balancer=False)
-            case Interface.ROUTES:
-                return replace(self, routes=False)
+        return replace(self, interfaces=tuple(other for other in self.interfaces if other is not interface))
 
 
 @dataclass(frozen=True, slots=True)

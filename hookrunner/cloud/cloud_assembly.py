@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hookrunner.background import Background
-from hookrunner.cloud.answers import CloudCapabilities, ProviderError
+from hookrunner.cloud.answers import CloudCapabilities, Interface, ProviderError
 from hookrunner.cloud.cloud_meters import CallMeter, NodeCounters
 from hookrunner.cloud.cloud_policies import (
     address_policy,
@@ -119,20 +119,21 @@ class Cloud:
 
     def _watches_services(self) -> bool:
         try:
-            return SERVICE in self._settings.cloud.loops and self._provider.capabilities.load_balancer
+            offers = self._provider.capabilities.offers(Interface.LOAD_BALANCER)
+            return SERVICE in self._settings.cloud.loops and offers
         except ProviderError:
             return False
 
     def _loops_for(self, capabilities: CloudCapabilities) -> dict[str, MakeLoop]:
         makers: dict[str, MakeLoop] = {}
         wanted = active_loops(self._settings)
-        if NODE in wanted and capabilities.instances:
+        if NODE in wanted and capabilities.offers(Interface.INSTANCES):
             makers |= {NODE: self._initialization_loop, f"{NODE} addresses": self._address_loop}
-        if LIFECYCLE in wanted and capabilities.instances:
+        if LIFECYCLE in wanted and capabilities.offers(Interface.INSTANCES):
             makers[LIFECYCLE] = self._lifecycle_loop
-        if SERVICE in wanted and capabilities.load_balancer:
+        if SERVICE in wanted and capabilities.offers(Interface.LOAD_BALANCER):
             makers[SERVICE] = self._service_loop
-        if ROUTE in wanted and capabilities.routes:
+        if ROUTE in wanted and capabilities.offers(Interface.ROUTES):
             makers[ROUTE] = self._route_loop
         return makers
 
@@ -179,7 +180,7 @@ class Cloud:
         if cloud.cidrs or not cloud.routes or ROUTE not in cloud.loops:
             return ""
         try:
-            has_routes = self._provider.capabilities.routes
+            has_routes = self._provider.capabilities.offers(Interface.ROUTES)
         except ProviderError:
             return ""
         return _NO_CIDR if has_routes else ""

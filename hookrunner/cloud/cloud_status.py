@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner.cloud.answers import ProviderError
 from hookrunner.cloud.leader_terms import LeaderTerms
@@ -38,6 +38,7 @@ from hookrunner.printable import printable
 LONG = 300.0
 """Seconds for which a Node may be without initialisation before `/readyz` names it."""
 
+_Loop = TypeVar("_Loop")
 _Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
 
@@ -123,7 +124,7 @@ class CloudReports:
 
     def release(self) -> Sequence[str]:
         """Let deletions go on that are held; the names of their Nodes."""
-        return [name for loop in self._lifecycle() for name in loop.release()]
+        return [name for loop in self._loops(LifecycleLoop) for name in loop.release()]
 
     async def find_orphans(self) -> Sequence[OrphanDump]:
         """Load balancers of the cloud without a Service. Raises HookrunnerError, which says what to do."""
@@ -160,7 +161,7 @@ class CloudReports:
 
     def _judged_nodes(self) -> Iterable[CloudNode]:
         """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
-        return self._of.nodes if self._initialization() else ()
+        return self._of.nodes if self._loops(InitializationLoop) else ()
 
     def _late_nodes(self) -> list[str]:
         nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
@@ -175,7 +176,7 @@ class CloudReports:
         return [deletion.node for deletion in self._deletions() if deletion.held]
 
     def _deletions(self) -> tuple[DeletionDump, ...]:
-        return tuple(deletion for loop in self._lifecycle() for deletion in loop.dump())
+        return tuple(deletion for loop in self._loops(LifecycleLoop) for deletion in loop.dump())
 
     def _provider(self) -> ProviderDump:
         provider, paused_until = self._of.provider, self._of.provider.calls.paused_until
@@ -184,7 +185,7 @@ class CloudReports:
             capabilities = provider.capabilities
         except ProviderError:
             return ProviderDump(self._of.path, paused_until=paused_until, problem=problem)
-        name, interfaces = capabilities.provider_name, capabilities.interfaces
+        name, interfaces = capabilities.provider_name, tuple(map(str, capabilities.interfaces))
         return ProviderDump(self._of.path, name, interfaces, paused_until, problem)
 
     def _node(self, node: CloudNode) -> CloudNodeDump:
@@ -199,13 +200,16 @@ class CloudReports:
             pass
         if node.is_initialized:
             return "initialized"
-        return "skipped" if any(node.name in loop.skipped for loop in self._initialization()) else "uninitialized"
+        return (
+            "skipped" if any(node.name in loop.skipped for loop in self._loops(InitializationLoop)) else "uninitialized"
+        )
 
     def _reason_of(self, node: CloudNode) -> str:
-        return self._line(next(filter(None, (loop.problems.get(node.name) for loop in self._initialization())), ""))
+        reasons = (loop.problems.get(node.name) for loop in self._loops(InitializationLoop))
+        return self._line(next(filter(None, reasons), ""))
 
     def _services(self) -> Iterator[CloudServiceDump]:
-        for loop in self._service_loop():
+        for loop in self._loops(ServiceLoop):
             for shown in loop.describe():
                 ingress = tuple(map(self._line, shown.ingress))
                 yield replace(shown, ingress=ingress, reason=self._line(shown.reason))
@@ -222,14 +226,9 @@ class CloudReports:
             if isinstance(loop, InitializationLoop | ServiceLoop):
                 yield (name,), loop.backing_off
 
-    def _initialization(self) -> list[InitializationLoop]:
-        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, InitializationLoop)]
-
-    def _lifecycle(self) -> list[LifecycleLoop]:
-        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, LifecycleLoop)]
-
-    def _service_loop(self) -> list[ServiceLoop]:
-        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, ServiceLoop)]
+    def _loops(self, kind: type[_Loop]) -> list[_Loop]:
+        """The loops of this kind that run here."""
+        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, kind)]
 
 
 def _counted(states: Iterator[str]) -> _Samples:

@@ -23,6 +23,7 @@ from hookrunner.cloud.answers import (
     InstanceAnswer,
     InstanceMetadata,
     InstanceState,
+    Interface,
     ListedLoadBalancer,
     LoadBalancerState,
     NodeAddress,
@@ -35,7 +36,7 @@ from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 
-EVERYTHING = CloudCapabilities("sim", ("sim://",), instances=True, load_balancer=True, routes=True)
+EVERYTHING = CloudCapabilities("sim", ("sim://",), tuple(Interface))
 FOREVER = 1 << 30
 
 

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from hookrunner.cloud.answers import CloudCapabilities
+from hookrunner.cloud.answers import CloudCapabilities, Interface
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
 from tests.cloud.fake_cloud import EVERYTHING
 
@@ -52,11 +51,12 @@ class World:
             yield await self.answers.get()
 
     def answer(self, *, load_balancer: bool = True) -> None:
-        self.answers.put_nowait(replace(EVERYTHING, load_balancer=load_balancer))
+        self.answers.put_nowait(EVERYTHING if load_balancer else EVERYTHING.without(Interface.LOAD_BALANCER))
 
     def loops_for(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
-        on = {"nodes": capabilities.instances, "services": capabilities.load_balancer}
-        return {name: partial(Loop, name, self.log, self.fails and name == "nodes") for name in on if on[name]}
+        needs = {"nodes": Interface.INSTANCES, "services": Interface.LOAD_BALANCER}
+        on = [name for name, interface in needs.items() if capabilities.offers(interface)]
+        return {name: partial(Loop, name, self.log, self.fails and name == "nodes") for name in on}
 
 
 async def test_no_loop_begins_before_the_provider_has_answered() -> None:

@@ -14,7 +14,7 @@ from hookrunner.cli.cloud.provider_options import of_optional_provider, probe_of
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import quiet, run_to_end
-from hookrunner.cloud.answers import InstanceAnswer, ProviderError
+from hookrunner.cloud.answers import InstanceAnswer, Interface, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject
 from hookrunner.cloud.checks.probe import QuestionFailed
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
@@ -141,7 +141,7 @@ async def _ask(program: ProviderProgram, nodes: Sequence[CloudNode]) -> dict[str
     """Its answer about each Node. Raises QuestionFailed, ProviderError."""
     probe = probe_of(program)
     capabilities = CAPABILITIES.read((await probe.ask(CAPABILITIES, {})).result(), None)
-    if not capabilities.instances:
+    if not capabilities.offers(Interface.INSTANCES):
         raise QuestionFailed("it does not offer the interface 'instances', and never initialises a Node")
     return await CheckSubject(probe, capabilities).ask_instances(nodes)
 

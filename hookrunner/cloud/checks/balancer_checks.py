@@ -105,28 +105,12 @@ def _shown(ingress: tuple[Ingress, ...]) -> str:
     return ", ".join(entry.ip or entry.hostname for entry in ingress) or "none"
 
 
+_LB, _WRITES = Interface.LOAD_BALANCER, (Need.WRITES,)
+_LIFE = "a load balancer is made once, found, changed, and gone when it is deleted"
 BALANCER_RULES = (
-    Rule("lb-nothing", "a Service without a load balancer has none", _check_nothing_there, Interface.LOAD_BALANCER),
-    Rule("lb-list", "its list of load balancers is usable, if it has one", _check_list, Interface.LOAD_BALANCER),
-    Rule(
-        "lb-delete-nothing",
-        "deleting what does not exist succeeds, twice",
-        _check_delete_nothing,
-        Interface.LOAD_BALANCER,
-        (Need.WRITES,),
-    ),
-    Rule(
-        "lb-update-nothing",
-        "updating what does not exist harms nothing",
-        _check_update_nothing,
-        Interface.LOAD_BALANCER,
-        (Need.WRITES,),
-    ),
-    Rule(
-        "lb-life",
-        "a load balancer is made once, found, changed, and gone when it is deleted",
-        _check_life,
-        Interface.LOAD_BALANCER,
-        (Need.WRITES,),
-    ),
+    Rule("lb-nothing", "a Service without a load balancer has none", _check_nothing_there, _LB),
+    Rule("lb-list", "its list of load balancers is usable, if it has one", _check_list, _LB),
+    Rule("lb-delete-nothing", "deleting what does not exist succeeds, twice", _check_delete_nothing, _LB, _WRITES),
+    Rule("lb-update-nothing", "updating what does not exist harms nothing", _check_update_nothing, _LB, _WRITES),
+    Rule("lb-life", _LIFE, _check_life, _LB, _WRITES),
 )

@@ -68,13 +68,10 @@ async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
     return [other for other in listed if other.destination_cidr == route.destination_cidr]
 
 
+_NEEDS = (Need.NODES, Need.WRITES)
 ROUTE_RULES = (
     Rule("routes-list", "its list of routes is usable", _check_list, Interface.ROUTES),
     Rule(
-        "routes-life",
-        "a route is made once, found, and gone when it is deleted",
-        _check_life,
-        Interface.ROUTES,
-        (Need.NODES, Need.WRITES),
+        "routes-life", "a route is made once, found, and gone when it is deleted", _check_life, Interface.ROUTES, _NEEDS
     ),
 )

@@ -124,15 +124,11 @@ async def _ask_beside(ask: Ask, request: CallRequest, subject: CheckSubject) -> 
         await asyncio.wait(asked)
 
 
+_CHILDREN = "as `serve` no program that it starts reads requests or prints answers"
 SERVE_RULES = (
     Rule(
         "serve-answers", "as `serve` it answers each request, prints nothing else, and leaves", _check_answers, "serve"
     ),
     Rule("serve-same", "as `serve` it answers as a call does", _check_same, "serve"),
-    Rule(
-        "serve-children",
-        "as `serve` no program that it starts reads requests or prints answers",
-        _check_children,
-        "serve",
-    ),
+    Rule("serve-children", _CHILDREN, _check_children, "serve"),
 )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Mapping
 
 from hookrunner import redaction
-from hookrunner.cloud.answers import CloudCapabilities
+from hookrunner.cloud.answers import CloudCapabilities, Interface
 from hookrunner.cloud.provider import result_fields as fields
 from hookrunner.cloud.provider.result_fields import UnusableField
 from hookrunner.cloud.provider.wire_answers import unavailable
@@ -38,9 +38,7 @@ def _capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCap
     return CloudCapabilities(
         provider_name=name,
         provider_id_prefixes=_prefixes(result, name),
-        instances=fields.flag(interfaces, "instances"),
-        load_balancer=fields.flag(interfaces, "loadBalancer"),
-        routes=fields.flag(interfaces, "routes"),
+        interfaces=tuple(interface for interface in Interface if fields.flag(interfaces, interface)),
         route_node_addresses=fields.flag(features, "routeNodeAddresses"),
         serve=fields.flag(features, "serve"),
         max_parallel=_whole_number(limits, "maxParallel", _DEFAULTS.max_parallel, MOST_PARALLEL),

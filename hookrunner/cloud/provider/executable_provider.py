@@ -54,11 +54,6 @@ class ExecutableProvider:
         is_ready, problem = self._watch.condition
         return is_ready, problem or self.calls.credentials_problem
 
-    @property
-    def nodes_aside(self) -> AbstractSet[str]:
-        """Names of Nodes at which the program fails, and which are asked about alone."""
-        return self._batches.aside
-
     async def run(self) -> None:
         """Ask for capabilities, keep `serve` alive, ask the waiting questions; until cancelled."""
         async with asyncio.TaskGroup() as group:

@@ -6,7 +6,6 @@ later SIGKILL; what it leaves behind in its group is killed. Any end but exit co
 """
 
 import asyncio
-from typing import Protocol
 
 from hookrunner import log
 from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
@@ -19,14 +18,6 @@ from hookrunner.process.output import SHOWN, OutputStream, WholeOutput
 _log = log.get("cloud.provider")
 
 
-class Transport(Protocol):
-    """A way to ask the program something."""
-
-    async def exchange(self, request: CallRequest) -> Answer:
-        """The answer, within the request's deadline. Raises ProviderError (`Unavailable`)."""
-        ...
-
-
 class ProcessTransport:
     """Starts a process for each call."""
 
@@ -35,6 +26,7 @@ class ProcessTransport:
         self._children = children
 
     async def exchange(self, request: CallRequest) -> Answer:
+        """The answer, within the request's deadline. Raises ProviderError (`Unavailable`)."""
         answer = WholeOutput(ANSWER.size)
         program = self._program
         command = provider_command(

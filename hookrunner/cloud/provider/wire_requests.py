@@ -86,18 +86,14 @@ def routes_params(asked: RouteChanges) -> JSON:
 
 def _questioned_node(node: CloudNode) -> JSON:
     return {
-        "name": node.name,
-        "uid": node.uid,
-        "providerID": node.provider_id,
-        "labels": _plain(node.labels),
+        **_backend_node(node),
         "annotations": _plain(node.annotations),
-        "addresses": _addresses(node.addresses),
         "createdAt": datetime.fromtimestamp(node.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "ready": node.ready,
     }
 
 
-def _backend_node(node: CloudNode) -> JSON:
+def _backend_node(node: CloudNode) -> dict[str, JSON]:
     return {
         "name": node.name,
         "uid": node.uid,
@@ -108,21 +104,18 @@ def _backend_node(node: CloudNode) -> JSON:
 
 
 def _new_route(route: CloudRoute) -> JSON:
-    return {
-        "targetNode": route.target_node,
-        "targetNodeAddresses": _addresses(route.target_node_addresses),
-        "destinationCIDR": route.destination_cidr,
-        "nameHint": route.name_hint,
-    }
+    return {**_route(route), "nameHint": route.name_hint}
 
 
 def _listed_route(route: CloudRoute) -> JSON:
+    return {**_route(route), "name": route.name, "blackhole": route.blackhole}
+
+
+def _route(route: CloudRoute) -> dict[str, JSON]:
     return {
-        "name": route.name,
         "targetNode": route.target_node,
         "targetNodeAddresses": _addresses(route.target_node_addresses),
         "destinationCIDR": route.destination_cidr,
-        "blackhole": route.blackhole,
     }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from hookrunner import log
-from hookrunner.cloud.answers import CloudCapabilities, CloudRoute, ErrorCode, ProviderError, RouteResults
+from hookrunner.cloud.answers import CloudCapabilities, CloudRoute, ErrorCode, Interface, ProviderError, RouteResults
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.routes.network_condition import decide_condition, write_condition
@@ -108,7 +108,7 @@ class RouteLoop:
 
     async def _pass(self) -> float:
         """Bring the routes to what the Nodes want; seconds until the next pass."""
-        if not self._provider.capabilities.routes:
+        if not self._provider.capabilities.offers(Interface.ROUTES):
             return self._policy.period
         self._reports.metrics.route_sync.inc()
         try:

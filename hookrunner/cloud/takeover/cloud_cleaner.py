@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hookrunner import log
-from hookrunner.cloud.answers import CloudRoute, ProviderError
+from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
 from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import service_policy
 from hookrunner.cloud.leader_terms import make_elector
@@ -119,12 +119,12 @@ class CloudCleaner:
         """Take everything away, after a pause."""
         capabilities = await self._parts.provider.wait_for_capabilities()
         await asyncio.sleep(pause)
-        if capabilities.load_balancer:
+        if capabilities.offers(Interface.LOAD_BALANCER):
             self._balancers = BalancerRemoval(self._parts.services, self._parts.actions, self._policy)
             await self._balancers.run()
             with suppress(OrphansUnknown):
                 self.orphans = await find_orphans(self._parts.provider, self._parts.services, watches_services=True)
-        if capabilities.routes and self._with_routes:
+        if capabilities.offers(Interface.ROUTES) and self._with_routes:
             await retry_forever(self._remove_routes, (ProviderError, RoutesLeft), self._note_routes)
             self._routes_left = ""
 

@@ -8,7 +8,7 @@ Where they cannot be found, `OrphansUnknown` says in one line what is missing an
 from collections.abc import Sequence
 from typing import Protocol
 
-from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, ListedLoadBalancer, ProviderError
+from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, Interface, ListedLoadBalancer, ProviderError
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.errors import HookrunnerError
 from hookrunner.model.cloud import OrphanDump
@@ -40,7 +40,7 @@ async def find_orphans(
     except ProviderError as error:
         raise OrphansUnknown(_explain(error, capabilities)) from None
     if not services.is_current:
-        is_left_out = capabilities.load_balancer and not watches_services
+        is_left_out = capabilities.offers(Interface.LOAD_BALANCER) and not watches_services
         raise OrphansUnknown(f"orphans cannot be told from others: {_LEFT_OUT if is_left_out else _obstacle(services)}")
     known = {service.uid for service in services}
     return [_orphan(balancer, services) for balancer in listed if balancer.uid not in known]
@@ -50,7 +50,7 @@ def _explain(error: ProviderError, capabilities: CloudCapabilities) -> str:
     who = f"the provider '{capabilities.provider_name}'"
     if error.code is not ErrorCode.NOT_IMPLEMENTED:
         return f"lb-list of {who} failed: {error}; `hookrunner cloud call PROVIDER lb-list` shows its whole answer"
-    if not capabilities.load_balancer:
+    if not capabilities.offers(Interface.LOAD_BALANCER):
         return f"{who} keeps no load balancers: interfaces.loadBalancer of its capabilities is not true"
     return (
         f"{who} does not answer lb-list, so its load balancers cannot be compared with Services: add the verb "

@@ -11,6 +11,7 @@ from hookrunner.cloud.answers import (
     InstanceAnswer,
     InstanceMetadata,
     InstanceState,
+    Interface,
     NodeAddress,
     ProviderError,
 )
@@ -31,7 +32,7 @@ from hookrunner.cloud.nodes.node_labels import ZONE
 from tests.cloud.node_samples import KUBELET_TAINT, NOT_READY_TAINT, new_node, node, projected
 from tests.tables import each
 
-SIM = CloudCapabilities("sim", ("sim://",), instances=True)
+SIM = CloudCapabilities("sim", ("sim://",), (Interface.INSTANCES,))
 IP = NodeAddress("InternalIP", "10.0.0.1")
 METADATA = InstanceMetadata("sim://a", "small", "zone-a", "region-1", (IP,))
 RUNS = InstanceAnswer(InstanceState.RUNNING, METADATA)

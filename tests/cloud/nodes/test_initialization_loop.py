@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import ErrorCode, InstanceState, NodeAddress, ProviderError
+from hookrunner.cloud.answers import ErrorCode, InstanceState, Interface, NodeAddress, ProviderError
 from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED
 from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
@@ -167,7 +167,7 @@ async def test_node_of_a_cloud_that_becomes_ours_is_initialised(world: World) ->
 async def test_foreign_provider_id_is_never_written(world: World) -> None:
     metadata = world.cloud.add("a")
     world.cloud.instances["b"] = world.cloud.instances["a"]
-    world.cloud.capabilities = world.cloud.capabilities.__class__("x", ("x://",), instances=True)
+    world.cloud.capabilities = world.cloud.capabilities.__class__("x", ("x://",), (Interface.INSTANCES,))
     world.api.put(new_node("a"))
     await asyncio.sleep(100)
     assert metadata.provider_id not in str(world.live())

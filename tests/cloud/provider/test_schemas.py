@@ -11,15 +11,7 @@ from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of
-from hookrunner.cloud.provider.wire_requests import (
-    CallRequest,
-    InstancesQuestion,
-    RouteChanges,
-    instances_params,
-    routes_params,
-    service_and_nodes_params,
-    service_params,
-)
+from hookrunner.cloud.provider.wire_requests import CallRequest, InstancesQuestion, RouteChanges
 from hookrunner.cloud.provider.wire_results import (
     read_applied,
     read_ensured,
@@ -35,19 +27,20 @@ ADDRESS = NodeAddress("InternalIP", "10.0.0.1")
 NODE = CloudNode("n1", "u", "sim://1", {"a": "b"}, {"c": "d"}, (), (ADDRESS,), (), 1e9, None, False, False, None)
 BALANCER = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1", (NODE,))
 ROUTE = CloudRoute("n1", "10.1.0.0/24", "r1", (ADDRESS,), False, "u")
-PARAMS: dict[AnyVerb, JSON] = {verb: {} for verb in verbs.VERBS} | {
-    verbs.INSTANCES: instances_params(InstancesQuestion([NODE], set(Want))),
-    verbs.LB_GET: service_params(BALANCER),
-    verbs.LB_DELETE: service_params(BALANCER),
-    verbs.LB_ENSURE: service_and_nodes_params(BALANCER),
-    verbs.LB_UPDATE: service_and_nodes_params(BALANCER),
-    verbs.ROUTES_APPLY: routes_params(RouteChanges([ROUTE], [ROUTE])),
+QUESTIONS = {
+    verbs.NOTHING: None,
+    verbs.NODES: InstancesQuestion([NODE], set(Want)),
+    verbs.SERVICE: BALANCER,
+    verbs.SERVICE_WITH_NODES: BALANCER,
+    verbs.ROUTES: RouteChanges([ROUTE], [ROUTE]),
 }
 
 
 @pytest.mark.parametrize("verb", verbs.VERBS, ids=str)
 def test_our_requests_are_as_their_schema_says(verb: AnyVerb) -> None:
-    request = json.loads(CallRequest(verb.name, "r1", 60.0, "kubernetes", PARAMS[verb]).text)
+    request = json.loads(
+        CallRequest(verb.name, "r1", 60.0, "kubernetes", verb.params.document(QUESTIONS[verb.params])).text
+    )
     Draft202012Validator.check_schema(request_schema(verb))
     Draft202012Validator(request_schema(verb)).validate(request)
     assert not Draft202012Validator(request_schema(verb)).is_valid({**request, "params": None})

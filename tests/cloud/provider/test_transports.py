@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
-from hookrunner.cloud.provider.process_transport import ProcessTransport, Transport
+from hookrunner.cloud.provider.process_transport import ProcessTransport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.serve_transport import RestartPauses, ServeTransport
 from hookrunner.cloud.provider.verbs import LB_GET
@@ -31,7 +31,7 @@ DEADLINE = 60.0
 
 
 @asynccontextmanager
-async def transport(way: str, tmp_path: Path) -> AsyncIterator[Transport]:
+async def transport(way: str, tmp_path: Path) -> AsyncIterator[ProcessTransport | ServeTransport]:
     """The way to the odd provider, which runs with this Python."""
     program = tmp_path / "odd"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {ODD} "$@"\n')
@@ -51,7 +51,7 @@ async def transport(way: str, tmp_path: Path) -> AsyncIterator[Transport]:
         assert len(children) == 0
 
 
-async def ask(way: Transport, behaviour: str, deadline: float = DEADLINE) -> JSON:
+async def ask(way: ProcessTransport | ServeTransport, behaviour: str, deadline: float = DEADLINE) -> JSON:
     request = CallRequest("lb-get", os.urandom(4).hex(), deadline, "test", {"name": behaviour})
     return result_of(await way.exchange(request), LB_GET, request.request_id)
 

@@ -10,6 +10,7 @@ from hookrunner.cloud.answers import (
     InstanceAnswer,
     InstanceMetadata,
     InstanceState,
+    Interface,
     ListedLoadBalancer,
     LoadBalancerState,
     NodeAddress,
@@ -135,7 +136,7 @@ def test_capabilities() -> None:
         None,
     )
     prefixes, timeouts = ("sim://", "rack://row-1/"), {"lb-ensure": 300}
-    assert read == CloudCapabilities("sim", prefixes, True, True, True, True, True, 2, 50, timeouts)
+    assert read == CloudCapabilities("sim", prefixes, tuple(Interface), True, True, 2, 50, timeouts)
 
 
 @pytest.mark.parametrize(

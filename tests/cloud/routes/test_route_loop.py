@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.answers import ErrorCode, ProviderError, RouteResults
+from hookrunner.cloud.answers import ErrorCode, Interface, ProviderError, RouteResults
 from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES
 from hookrunner.errors import Denied
 from hookrunner.kube.client import ApiCall
@@ -238,7 +238,7 @@ async def test_stop_ends_the_wait_for_the_first_list(world: RouteWorld) -> None:
 
 
 async def test_provider_without_routes_is_not_asked(world: RouteWorld) -> None:
-    world.cloud.capabilities = replace(EVERYTHING, routes=False)
+    world.cloud.capabilities = EVERYTHING.without(Interface.ROUTES)
     async with world.run_loop():
         await world.rest(300)
         assert world.cloud.calls == []

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
-from hookrunner.cloud.answers import ErrorCode, ProviderError
+from hookrunner.cloud.answers import ErrorCode, Interface, ProviderError
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
@@ -67,7 +67,7 @@ async def test_provider_without_the_verb_is_told_what_to_add() -> None:
 
 async def test_provider_without_load_balancers_has_no_orphans_to_look_for() -> None:
     searched = Searched()
-    searched.cloud.capabilities = replace(searched.cloud.capabilities, load_balancer=False)
+    searched.cloud.capabilities = searched.cloud.capabilities.without(Interface.LOAD_BALANCER)
     searched.cloud.fail(verbs.LB_LIST, NO_VERB)
     async with searched.following():
         assert "keeps no load balancers: interfaces.loadBalancer" in await searched.refusal()
