@@ -17,7 +17,7 @@ class InstanceProvider(Protocol):
 
     @property
     def capabilities(self) -> CloudCapabilities:
-        """What the provider said last that it can do."""
+        """What the provider can do, by its last answer."""
         ...
 
     async def ask_instances(

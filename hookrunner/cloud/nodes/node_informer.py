@@ -3,7 +3,7 @@
     informer = NodeInformer(watches)
     node = informer.get("worker-1")
 
-Everything else is said in `cloud/projection_informer.py`.
+Everything else is in `cloud/projection_informer.py`.
 """
 
 from typing import TypeAlias

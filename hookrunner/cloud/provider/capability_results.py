@@ -22,7 +22,7 @@ _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://[!-~]*")
 
 def read_capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCapabilities:
     """The result of `capabilities`; `verbs` are the names of those that are known here, others may be a later
-    version's. Raises ProviderError, which says what is wrong."""
+    version's. Raises ProviderError with what is wrong."""
     try:
         return _capabilities(result, verbs)
     except UnusableField as error:

@@ -49,7 +49,7 @@ class CloudVerb(Generic[Q, R]):
         return self.reader(result, question, mask)
 
     def lane(self, question: Q) -> str:
-        """Calls of one lane never run side by side; "" is none."""
+        """Calls of one lane never run side by side; those without one (`""`) may."""
         return " ".join(filter(None, (self.interface, self.params.about(question))))
 
 

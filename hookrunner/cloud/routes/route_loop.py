@@ -42,7 +42,7 @@ class RouteProvider(Protocol):
 
     @property
     def capabilities(self) -> CloudCapabilities:
-        """What the provider said last that it can do."""
+        """What the provider can do, by its last answer."""
         ...
 
     async def list_routes(self) -> tuple[CloudRoute, ...]:

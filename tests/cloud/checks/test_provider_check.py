@@ -9,7 +9,6 @@ import pytest
 
 from hookrunner.cloud.checks.probe import Printed, Probe
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
-from hookrunner.cloud.provider.verbs import VERBS
 from tests.cloud.checks.sample_provider import MACHINES, PREFIX, SampleProvider, nodes_of
 
 SECRET = "correct-horse-battery-staple"
@@ -34,23 +33,6 @@ async def test_a_provider_that_keeps_all_rules_has_nothing_wrong() -> None:
     outcomes = await checked(SampleProvider())
     assert {outcome.rule: outcome.texts for outcome in outcomes if outcome.status is not RuleStatus.OK} == {}
     assert len({outcome.rule for outcome in outcomes}) == len(outcomes)
-
-
-async def test_each_verb_is_asked_by_the_rule_that_its_row_names() -> None:
-    probe = Probe(SampleProvider(), "kubernetes", 60.0)
-    asked: dict[str, set[str]] = {}
-    async for outcome in check_provider(probe, CheckOptions(tuple(nodes_of(list(MACHINES))), writes=True)):
-        asked[outcome.rule] = {reply.request.verb for reply in probe.replies}
-        probe.replies.clear()
-    assert [verb.name for verb in VERBS if verb.name not in asked[verb.check]] == []
-
-
-async def test_answer_that_cannot_be_read_breaks_each_rule_that_needs_it() -> None:
-    class Vague(SampleProvider):
-        def lb_get(self, params: Any) -> Any:
-            return {"result": {"exists": "perhaps"}}
-
-    assert wrong(await checked(Vague())).keys() == {"lb-nothing", "lb-life", "schema"}
 
 
 async def test_the_page_has_each_rule() -> None:
