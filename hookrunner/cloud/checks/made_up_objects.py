@@ -68,16 +68,10 @@ def made_up_service() -> JSON:
     }
 
 
-def made_up_balancer() -> LoadBalancerRequest:
-    """A question about such a Service."""
+def made_up_balancer(nodes: tuple[CloudNode, ...] = ()) -> LoadBalancerRequest:
+    """A question about such a Service, with these backends."""
     service = made_up_service()
-    return LoadBalancerRequest(service, read_service(service).balancer_name)
-
-
-def balancer_params(service: JSON, nodes: "list[JSON] | None" = None) -> dict[str, JSON]:
-    """Of a verb about one load balancer, under its default name."""
-    params = {"service": service, "name": read_service(service).balancer_name}
-    return params if nodes is None else {**params, "nodes": nodes}
+    return LoadBalancerRequest(service, read_service(service).balancer_name, nodes)
 
 
 def made_up_route(node: CloudNode) -> CloudRoute:
