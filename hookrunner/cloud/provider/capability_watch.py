@@ -78,8 +78,8 @@ class CapabilityWatch:
     def _note(self, capabilities: CloudCapabilities) -> None:
         """Once for each answer that says something new."""
         if capabilities != self._known:
-            name, offers = capabilities.provider_name, capabilities.interfaces
-            _log.info("provider answers", provider=self._program.name, name=name, interfaces=list(offers))
+            name, offers = capabilities.provider_name, [*map(str, capabilities.interfaces)]
+            _log.info("provider answers", provider=self._program.name, name=name, interfaces=offers)
         self._known = capabilities
 
     def _report(self, error: ProviderError) -> None:

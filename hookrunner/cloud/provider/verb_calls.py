@@ -55,7 +55,8 @@ class VerbCalls:
 
     async def ask(self, verb: CloudVerb[Q, R], question: Q, lane: str | None = None) -> R:
         """The answer to a question; `lane` if it is another one than the verb's. Raises ProviderError."""
-        if verb.interface and not self.capabilities.offers(verb.interface):
+        capabilities = self.capabilities
+        if verb.interface and not capabilities.offers(verb.interface):
             raise ProviderError(ErrorCode.NOT_IMPLEMENTED, f"the provider does not have the interface of {verb}")
         try:
             return await self._calls.call(verb, question, verb.lane(question) if lane is None else lane)
