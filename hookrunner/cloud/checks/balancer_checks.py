@@ -8,7 +8,7 @@ from hookrunner.cloud.checks.made_up_objects import made_up_balancer
 from hookrunner.cloud.checks.probe import CallReply, QuestionFailed
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.verbs import LB_DELETE, LB_ENSURE, LB_GET, LB_LIST, LB_UPDATE, SERVICE
-from hookrunner.cloud.provider.wire_results import read_ensured, read_load_balancer, read_load_balancers
+from hookrunner.cloud.provider.wire_results import read_ensured
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem
 
@@ -16,8 +16,8 @@ _TIMES = 2
 
 
 async def _check_nothing_there(subject: CheckSubject) -> list[str]:
-    reply = await subject.probe.ask(LB_GET, SERVICE.document(made_up_balancer()))
-    state = read_load_balancer(reply.result())
+    balancer = made_up_balancer()
+    state = LB_GET.read((await subject.probe.ask(LB_GET, SERVICE.document(balancer))).result(), balancer)
     return ["a Service that was never there has a load balancer"] if state.exists else []
 
 
@@ -26,7 +26,7 @@ async def _check_list(subject: CheckSubject) -> list[str]:
     if reply.code is ErrorCode.NOT_IMPLEMENTED:
         return []
     result = reply.result()
-    listed = read_load_balancers(result)
+    listed = LB_LIST.read(result, None)
     number = len(result["loadBalancers"])
     return [f"{number - len(listed)} of {number} entries are unusable"] if len(listed) < number else []
 
@@ -61,7 +61,7 @@ async def _follow_life(subject: CheckSubject, balancer: LoadBalancerRequest) -> 
         return [f"the API server would refuse its address: {problem}"]
     if complete_ingress(first) != complete_ingress(again):
         return [f"ensured twice, it has other addresses: {_shown(first)}, then {_shown(again)}"]
-    looked = read_load_balancer((await subject.probe.ask(LB_GET, SERVICE.document(balancer))).result())
+    looked = LB_GET.read((await subject.probe.ask(LB_GET, SERVICE.document(balancer))).result(), balancer)
     if not looked.exists:
         return ["lb-get does not find the load balancer that lb-ensure has made"]
     if looked.ingress and complete_ingress(looked.ingress) != complete_ingress(first):
@@ -92,7 +92,7 @@ async def _count_entries(subject: CheckSubject, balancer: LoadBalancerRequest) -
     reply = await subject.probe.ask(LB_LIST, {})
     if reply.error or reply.problem:
         return 1
-    return [entry.uid for entry in read_load_balancers(reply.result())].count(balancer.service["metadata"]["uid"])
+    return [entry.uid for entry in LB_LIST.read(reply.result(), None)].count(balancer.service["metadata"]["uid"])
 
 
 async def _find_leftovers(subject: CheckSubject, balancer: LoadBalancerRequest) -> list[str]:

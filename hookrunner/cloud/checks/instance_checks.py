@@ -9,7 +9,7 @@ from hookrunner.cloud.checks.made_up_objects import FOREIGN_ID, made_up_node, ma
 from hookrunner.cloud.checks.probe import QuestionFailed
 from hookrunner.cloud.nodes.initialization import invalid_metadata
 from hookrunner.cloud.provider.verbs import INSTANCES
-from hookrunner.cloud.provider.wire_requests import InstancesQuestion, instances_params
+from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 
 _MANY = 500
 _SHOWN = 3
@@ -17,14 +17,14 @@ _THERE = (InstanceState.RUNNING, InstanceState.SHUTDOWN)
 
 
 async def _check_no_nodes(subject: CheckSubject) -> list[str]:
-    reply = await subject.probe.ask(INSTANCES, instances_params(InstancesQuestion([], BOTH)))
+    reply = await subject.probe.ask(INSTANCES, INSTANCES.params.document(InstancesQuestion([], BOTH)))
     entries = reply.result().get("instances")
     return [] if entries == [] else ["asked about no Node, it must answer with an empty list 'instances'"]
 
 
 async def _check_complete(subject: CheckSubject) -> list[str]:
     nodes = [*subject.nodes, *made_up_nodes(_MANY)][: min(_MANY, subject.capabilities.max_batch)]
-    reply = await subject.probe.ask(INSTANCES, instances_params(InstancesQuestion(nodes, BOTH)))
+    reply = await subject.probe.ask(INSTANCES, INSTANCES.params.document(InstancesQuestion(nodes, BOTH)))
     entries = reply.result().get("instances")
     if not isinstance(entries, list):
         return ["its result has no list 'instances'"]

@@ -6,15 +6,14 @@ from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_route
 from hookrunner.cloud.provider.verbs import ROUTES_APPLY, ROUTES_LIST
-from hookrunner.cloud.provider.wire_requests import RouteChanges, routes_params
-from hookrunner.cloud.provider.wire_results import read_applied, read_routes
+from hookrunner.cloud.provider.wire_requests import RouteChanges
 
 _TIMES = 2
 
 
 async def _check_list(subject: CheckSubject) -> list[str]:
     result = (await subject.probe.ask(ROUTES_LIST, {})).result()
-    routes = read_routes(result)
+    routes = ROUTES_LIST.read(result, None)
     number = len(result["routes"])
     unusable = [f"{number - len(routes)} of {number} entries are unusable"] if len(routes) < number else []
     return [*unusable, *(f"'{route.destination_cidr}' is no network" for route in routes if not _is_network(route))]
@@ -55,16 +54,17 @@ async def _follow_life(subject: CheckSubject, route: CloudRoute) -> list[str]:
 
 async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[CloudRoute]) -> str:
     """What went wrong; empty if nothing did."""
-    reply = await subject.probe.ask_while_pending(ROUTES_APPLY, routes_params(RouteChanges(create, delete)))
+    changes = RouteChanges(create, delete)
+    reply = await subject.probe.ask_while_pending(ROUTES_APPLY, ROUTES_APPLY.params.document(changes))
     try:
-        results = read_applied(reply.result(), len(create), len(delete))
+        results = ROUTES_APPLY.read(reply.result(), changes)
     except ProviderError as error:
         return error.reason
     return "; ".join(str(error) for error in (*results.create, *results.delete) if error)
 
 
 async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
-    listed = read_routes((await subject.probe.ask(ROUTES_LIST, {})).result())
+    listed = ROUTES_LIST.read((await subject.probe.ask(ROUTES_LIST, {})).result(), None)
     return [other for other in listed if other.destination_cidr == route.destination_cidr]
 
 
