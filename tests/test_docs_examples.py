@@ -37,6 +37,7 @@ from hookrunner.model.contexts import (
     render,
     render_v0,
 )
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.resources import ObjectKey
 from hookrunner.settings import options
 
@@ -127,7 +128,7 @@ def test_an_answer_to_an_admission_review_is_understood(example: Example) -> Non
 def test_an_answer_to_a_conversion_is_understood(example: Example) -> None:
     answer, written = verdicts.conversion(example.text.encode()), orjson.loads(example.text)
     assert answer is not None
-    assert (answer.failure, list(answer.objects)) == (
+    assert (answer.failure, answer.objects.values()) == (
         written.get("failedMessage", ""),
         written.get("convertedObjects", []),
     )
@@ -166,6 +167,7 @@ def _context(element: dict[str, Any], snapshots: dict[int, list[Entry]]) -> Cont
         filtered=own.filtered,
         includes=tuple(includes),
         extra=_asked(element),
+        objects=JsonObjects.of(element.get("review", {}).get("request", {}).get("objects", ())),
     )
 
 
@@ -175,7 +177,8 @@ def _asked(element: dict[str, Any]) -> Any:
         return None
     version, request = element["review"]["apiVersion"], element["review"]["request"]
     if "toVersion" in element:
-        return conversion_review(version, request, (element["fromVersion"], element["toVersion"]))
+        head = orjson.dumps({key: value for key, value in request.items() if key != "objects"})
+        return conversion_review(version, head, (element["fromVersion"], element["toVersion"]))
     return admission_review(version, request)
 
 

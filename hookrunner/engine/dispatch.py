@@ -18,6 +18,7 @@ from hookrunner.model.bindings import (
 )
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
+from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from hookrunner.model.tasks import (
     OPERATOR_STARTUP,
     EnableKubernetesBindings,
@@ -99,10 +100,10 @@ def for_admission(hook: Hook, type: BindingType, index: int, extra: JSON) -> Hoo
     )
 
 
-def for_conversion(hook: Hook, index: int, extra: JSON) -> HookRun:
-    """The run that has a hook convert objects."""
-    binding = hook.config.conversions[index]
-    context = Context(binding.name, ContextType.CONVERSION, includes=includes(hook, binding), extra=extra)
+def for_conversion(hook: Hook, index: int, extra: JSON, objects: JsonObjects = NO_OBJECTS) -> HookRun:
+    """The run that has a hook convert objects; `extra` has the review without them."""
+    binding, kind = hook.config.conversions[index], ContextType.CONVERSION
+    context = Context(binding.name, kind, includes=includes(hook, binding), extra=extra, objects=objects)
     return _review_run(hook, binding, BindingType.CONVERSION, index, context)
 
 

@@ -18,7 +18,9 @@ from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspac
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
+from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.operations import Answer, ObjectOperation, Usage, ValuesOperation
+from hookrunner.model.reviews import Converted
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
@@ -128,7 +130,8 @@ async def write_contexts(files: Workspace, hook: Hook, contexts: Sequence[Contex
     """Write the binding context in the format of the hook's configVersion. Raises HookFailed."""
     pieces = render_contexts(hook, contexts, snapshots)
     try:
-        if sum(map(len, snapshots.values())) > _MANY_OBJECTS:
+        converted = sum(len(context.objects.text) for context in contexts)
+        if sum(map(len, snapshots.values())) > _MANY_OBJECTS or converted > _MANY_BYTES:
             await asyncio.to_thread(write_context, files, pieces)
         else:
             write_context(files, pieces)
@@ -168,12 +171,21 @@ async def collect_answer(hook: Hook, files: Workspace, end: Exit, refusing: bool
         raise ExitedBadly(files.with_variables(_reason(hook, end)), () if refusing else _despite(files), str(end))
     many = output_size(files) > _MANY_BYTES
     try:
-        answer = await asyncio.to_thread(read_answer, files) if many else read_answer(files)
+        converted = await _read_large_conversion(files)
+        answer = await asyncio.to_thread(read_answer, files, converted) if many else read_answer(files)
     except BadOutput as error:
         raise BadOutput(files.with_variables(str(error))) from None
     if refusing:
         refuse((*answer.objects, *answer.config, *answer.values))
     return answer
+
+
+async def _read_large_conversion(files: Workspace) -> Converted | None:
+    """The content of a conversion's file if it is large: a thread would not do, since a parser lets no other one run.
+    None if it is not large. Raises BadOutput."""
+    if file_size(files.conversion) <= IN_PLACE // 2:
+        return None
+    return await verdicts.read_apart(await asyncio.to_thread(read_file, files.conversion))
 
 
 def _reason(hook: Hook, end: Exit) -> str:
@@ -192,15 +204,16 @@ def _despite(files: Workspace) -> tuple[ObjectOperation, ...]:
         return ()
 
 
-def read_answer(files: Workspace) -> Answer:
-    """The answer of a run that ended well. Raises BadOutput naming the file, the document and the mend."""
+def read_answer(files: Workspace, converted: Converted | None = None) -> Answer:
+    """The answer of a run that ended well; `converted` is the content of its conversion's file, if that is known.
+    Raises BadOutput naming the file, the document and the fix."""
     values, instance = files.values, files.instance
     return Answer(
         config=_read_value_patch(values.config_patch, "CONFIG_VALUES_JSON_PATCH_PATH") if values else (),
         values=_read_value_patch(values.values_patch, "VALUES_JSON_PATCH_PATH") if values else (),
         metrics=metric_operations.parse(text) if (text := read_file(files.metrics)) else (),
         admission=verdicts.admission(text) if (text := read_file(files.admission)) else None,
-        conversion=verdicts.conversion(text) if (text := read_file(files.conversion)) else None,
+        conversion=converted or (verdicts.conversion(text) if (text := read_file(files.conversion)) else None),
         objects=patches.parse(text) if (text := read_file(files.patch)) else (),
         conditions=condition_reports.parse(read_file(instance.conditions)) if instance else None,
     )
@@ -208,11 +221,14 @@ def read_answer(files: Workspace) -> Answer:
 
 def output_size(files: Workspace) -> int:
     """Bytes in the files of the answer; a missing file counts as empty."""
-    total = 0
-    for path in files.answers:
-        with suppress(OSError):
-            total += os.stat(path).st_size
-    return total
+    return sum(map(file_size, files.answers))
+
+
+def file_size(path: str) -> int:
+    """Bytes of a file; 0 for a missing one."""
+    with suppress(OSError):
+        return os.stat(path).st_size
+    return 0
 
 
 def _read_value_patch(path: str, variable: str) -> tuple[ValuesOperation, ...]:

@@ -6,14 +6,16 @@ a missing key, as the predecessor reads them. An unknown key is ignored with a w
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, NoAnswer
 from hookrunner.hooks import documents, patches
 from hookrunner.model.contexts import ContextType
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import DENIED, Converted, Verdict
+from hookrunner.process.pure_calls import LARGE, CallLost, call_within
 from hookrunner.shapes import (
     ANY_VALUE,
     FLAG,
@@ -28,6 +30,7 @@ from hookrunner.shapes import (
     suggestion,
 )
 from kubetypes import json_values
+from kubetypes.bounds import in_units
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -50,7 +53,10 @@ _log = log.get("hooks.verdicts")
 
 def admission(text: bytes) -> Verdict | None:
     """What the admission response file says, None if it is empty. Raises BadOutput with every problem."""
-    response = _response(text, "validating", ADMISSION)
+    if len(text) > documents.AT_ONCE:
+        raise BadOutput(f"got bad validating response: more than {in_units(documents.AT_ONCE)}; write less of a patch")
+    response, unknown = _response(text, "validating", ADMISSION)
+    _warn_of(unknown, "validating", ADMISSION)
     if response is None:
         return None
     patch = _decoded(response.get("patch"))
@@ -68,14 +74,31 @@ def admission(text: bytes) -> Verdict | None:
 
 def conversion(text: bytes) -> Converted | None:
     """What the conversion response file says, None if it is empty. Raises BadOutput with every problem."""
-    response = _response(text, "conversion", CONVERSION)
+    converted, unknown = parse_conversion(text)
+    _warn_of(unknown, "conversion", CONVERSION)
+    return converted
+
+
+async def read_apart(text: bytes) -> Converted | None:
+    """The same, in another process."""
+    try:
+        converted, unknown = await call_within(LARGE, parse_conversion, text)
+    except CallLost as lost:
+        raise BadOutput(f"the conversion response of {len(text):,} bytes cannot be read: {lost}") from None
+    _warn_of(unknown, "conversion", CONVERSION)
+    return converted
+
+
+def parse_conversion(text: bytes) -> tuple[Converted | None, Sequence[str]]:
+    """The same without a warning, and the unknown keys: a pure function."""
+    response, unknown = _response(text, "conversion", CONVERSION)
     if response is None:
-        return None
+        return None, ()
     objects = response.get("convertedObjects", [])
     # Thousands of objects that are as they should be are not worth 35 ms of looking for words about what they are not.
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise _bad("conversion", list(check(objects, _OBJECTS, "convertedObjects")))
-    return Converted(objects, response.get("failedMessage", ""))
+    return Converted(JsonObjects.of(objects), response.get("failedMessage", "")), unknown
 
 
 def verdict_of(answer: Answer, kind: ContextType) -> Verdict:
@@ -98,10 +121,10 @@ def conversion_of(answer: Answer) -> Converted:
     return answer.conversion
 
 
-def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
-    """The keys of the first JSON value, None without any. `null` says as little as `{}`."""
+def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> tuple[JSON, Sequence[str]]:
+    """The keys of the first JSON value, None without any, and those that are unknown. `null` says as little as `{}`."""
     if not text:
-        return None
+        return None, ()
     try:
         response = documents.folded(documents.first_json(text), keys, was_json=True)
     except BadDocument as error:
@@ -110,13 +133,15 @@ def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> JSON:
         raise BadOutput(f"got bad {kind} response: an object is expected, not {redaction.described(response)}")
     if wrong := list(check(response, Table(keys, open=True))):
         raise _bad(kind, wrong)
-    unknown = sorted(response.keys() - keys.keys())
+    return response, sorted(response.keys() - keys.keys())
+
+
+def _warn_of(unknown: Sequence[str], kind: str, keys: Mapping[str, Shape]) -> None:
     for key in unknown[:_MOST_WARNINGS]:
         advice = suggestion(key, keys) or f"; known are {', '.join(keys)}"
         _log.warn(f"key '{redaction.key(key)}' of the {kind} response is unknown and ignored{advice}")
     if len(unknown) > _MOST_WARNINGS:
         _log.warn(f"unknown keys of the {kind} response are ignored", more=len(unknown) - _MOST_WARNINGS)
-    return response
 
 
 def _decoded(patch: JSON) -> JSON:

@@ -12,8 +12,12 @@ from enum import StrEnum
 import orjson
 
 from hookrunner.model.bindings import Change
+from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from hookrunner.model.resources import ObjectKey
 from kubetypes.json_values import JSON
+
+_PIECE = 256 * 1024
+"""Bytes of objects that are written at a time."""
 
 
 class ContextType(StrEnum):
@@ -57,7 +61,8 @@ class Context:
     """One event as one element of the array, snapshots still missing.
 
     `source` is the place of the kubernetes binding that it is about, needed for a Synchronization's `objects`.
-    `change`, `key`, `obj` and `filtered` belong to an Event. `extra` holds the keys of a review (webhooks).
+    `change`, `key`, `obj` and `filtered` belong to an Event. `extra` holds the keys of a review (webhooks); the objects
+    of a conversion review, which may be many, are `objects`.
     """
 
     binding: str
@@ -70,6 +75,7 @@ class Context:
     filtered: bytes | None = None
     includes: tuple[Include, ...] = ()
     extra: JSON = None
+    objects: JsonObjects = NO_OBJECTS
 
 
 def admission_request(request: JSON) -> JSON:
@@ -85,10 +91,11 @@ def admission_review(api_version: str, request: JSON) -> JSON:
     return {"review": {"apiVersion": api_version, "kind": "AdmissionReview", "request": complete}}
 
 
-def conversion_review(api_version: str, request: JSON, rule: tuple[str, str]) -> JSON:
-    """The `extra` of a Conversion context: one step by a declared (from, to) rule, both as written. `request` has the
-    step's objects; `api_version` is the review's own (`apiextensions.k8s.io/v1`)."""
-    review = {"apiVersion": api_version, "kind": "ConversionReview", "request": request}
+def conversion_review(api_version: str, head: bytes, rule: tuple[str, str]) -> JSON:
+    """The `extra` of a Conversion context: one step by a declared (from, to) rule, both as written. `head` is the
+    request without objects, as JSON; `api_version` is the review's own (`apiextensions.k8s.io/v1`). The request stands
+    last, because `_element` puts the objects into it."""
+    review = {"apiVersion": api_version, "kind": "ConversionReview", "request": orjson.Fragment(head)}
     return {"fromVersion": rule[0], "toVersion": rule[1], "review": review}
 
 
@@ -122,7 +129,11 @@ def render(contexts: Sequence[Context], snapshots: Snapshots) -> Iterator[bytes]
 
 
 def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
-    yield orjson.dumps(_head(context))[:-1]
+    head = orjson.dumps(_head(context))
+    if context.type is ContextType.CONVERSION and context.extra:
+        yield from _with_objects(head, context.objects)
+    else:
+        yield head[:-1]
     if context.type is ContextType.EVENT and (keys := _object_keys(context.obj, context.filtered)):
         yield b"," + keys
     if context.type is ContextType.SYNCHRONIZATION and context.source is not None:
@@ -135,6 +146,14 @@ def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
             yield from _array(snapshots[include.index])
         yield b"}"
     yield b"}"
+
+
+def _with_objects(head: bytes, objects: JsonObjects) -> Iterator[bytes]:
+    """A conversion's keys but for the last brace; the head ends with the braces of the request, of the review and its
+    own."""
+    yield head[:-3] + (b'"objects":[' if head.endswith(b"{}}}") else b',"objects":[')
+    yield from objects.pieces(_PIECE)
+    yield b"]}}"
 
 
 def _head(context: Context) -> dict[str, JSON]:

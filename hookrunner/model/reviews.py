@@ -8,6 +8,8 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 import re
+from array import array
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,6 +18,7 @@ import orjson
 
 from hookrunner.model import contexts
 from hookrunner.model.bindings import ReviewKind
+from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from kubetypes.json_values import JSON
 
 DENIED = 403
@@ -56,6 +59,64 @@ def _subject(request: JSON) -> dict[str, JSON]:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionGroup:
+    """Objects of one version, with their positions among all objects of the request."""
+
+    objects: JsonObjects = NO_OBJECTS
+    positions: Sequence[int] = ()
+
+
+def merged(one: VersionGroup, other: VersionGroup) -> VersionGroup:
+    """The objects of both, in the order of their positions."""
+    pairs = sorted([*zip(one.positions, one.objects, strict=True), *zip(other.positions, other.objects, strict=True)])
+    return VersionGroup(JsonObjects.joined(text for _, text in pairs), array("Q", [position for position, _ in pairs]))
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionRequest:
+    """The `request` of a conversion review: its objects by their apiVersion, and what we need of it ourselves.
+
+    `head` is the request without its objects, as JSON; `malformed` has the numbers of what is no object, by what is
+    wrong; `kinds` are lowercase.
+    """
+
+    uid: str
+    desired: str
+    head: bytes
+    groups: Mapping[str, VersionGroup]
+    malformed: Mapping[str, Sequence[int]]
+    kinds: frozenset[str]
+
+    @classmethod
+    def of(cls, request: JSON) -> "ConversionRequest":
+        """Of a parsed request, whose `uid` and `desiredAPIVersion` are texts and whose `objects` are a list. It was
+        read within our bounds, so it is not too deep to be written."""
+        objects = request["objects"]
+        head = orjson.dumps({key: value for key, value in request.items() if key != "objects"})
+        versions, malformed = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for position, obj in enumerate(objects):
+            if wrong := malformation(obj):
+                malformed[wrong].append(position + 1)
+            else:
+                versions[obj["apiVersion"]].append(position)
+        groups = {
+            version: VersionGroup(JsonObjects.of(objects[position] for position in positions), array("Q", positions))
+            for version, positions in versions.items()
+        }
+        kinds = frozenset(str(obj.get("kind")).lower() for obj in objects if isinstance(obj, dict))
+        return cls(request["uid"], request["desiredAPIVersion"], head, groups, dict(malformed), kinds)
+
+
+def malformation(obj: JSON) -> str:
+    """Why this is no object that can be converted; empty if it is one."""
+    if not isinstance(obj, dict):
+        return "not an object"
+    if not isinstance(obj.get("metadata"), dict) or not isinstance(obj.get("apiVersion"), str):
+        return "an object without `metadata` or `apiVersion`"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionReview:
     """May this be done? `webhook` is the webhook's id, the last part of its path; `api_version` the review's own.
 
@@ -74,7 +135,7 @@ class ConversionReview:
 
     definition: str
     api_version: str
-    request: JSON
+    request: ConversionRequest
     deadline: float
 
 
@@ -94,7 +155,7 @@ class Verdict:
 class Converted:
     """A hook's answer to one step of a conversion: the objects, or why it has converted none."""
 
-    objects: Sequence[JSON] = ()
+    objects: JsonObjects = NO_OBJECTS
     failure: str = ""
 
 
@@ -109,7 +170,7 @@ class Reviewer(Protocol):
         """Raises ReviewFailed if there is no verdict."""
         ...
 
-    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+    async def convert(self, review: ConversionReview) -> JsonObjects:
         """All objects of the request, in its order, in the wanted version. Raises ReviewFailed."""
         ...
 

@@ -4,7 +4,6 @@ Both have 4 bytes of length before them and are pickled; the result is a pair: w
 it returned or raised. When the CPU time is over, the kernel ends the process by SIGPROF, also without the parent.
 """
 
-import io
 import os
 import pickle
 import resource
@@ -32,17 +31,26 @@ def main() -> None:
             answer = _answer(request)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
-        channel.sendall(LENGTH.pack(len(answer)) + answer)
+        for piece in (LENGTH.pack(sum(map(len, answer))), *answer):
+            channel.sendall(piece)
 
 
-def packed(value: Any) -> bytes:
-    """The value as pickled bytes. Errors keep their attributes, and no constructor is called."""
-    written = io.BytesIO()
-    _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
-    return written.getvalue()
+def packed(value: Any) -> list[bytes]:
+    """The value pickled, in pieces: a long text in it is a piece itself, and not copied. Errors keep their attributes,
+    and no constructor is called."""
+    pieces = _Pieces()
+    _Pickler(pieces, pickle.HIGHEST_PROTOCOL).dump(value)
+    return pieces
 
 
-def _answer(request: bytes) -> bytes:
+class _Pieces(list[bytes]):
+    """What the pickler writes."""
+
+    def write(self, piece: bytes) -> None:
+        self.append(bytes(piece))
+
+
+def _answer(request: bytes) -> list[bytes]:
     function, args, kwargs = pickle.loads(request)  # noqa: S301  # written by pure_calls.py
     try:
         return packed((True, function(*args, **kwargs)))

@@ -13,7 +13,7 @@ Both ends are this program: what is in a document never becomes anything but dat
 import asyncio
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGPROF
@@ -27,6 +27,8 @@ _Result = TypeVar("_Result")
 
 PATIENCE = 60.0
 """Seconds beyond the deadline, which is of CPU time: for a machine that is busy, and for the start."""
+_PART = 1 << 20
+"""Bytes."""
 _ROOT = str(Path(__file__).parents[2])
 
 
@@ -36,6 +38,10 @@ class CallLimits:
 
     seconds: float = 10.0
     memory: int = 1 << 30
+
+
+LARGE = CallLimits(seconds=30.0, memory=2 << 30)
+"""For a document of 64 MiB, twice: the values of a megabyte take some ten."""
 
 
 class CallLost(Exception):
@@ -52,6 +58,20 @@ async def call_apart(
 ) -> _Result:
     """What the function returns or raises. Raises CallLost."""
     return await call_within(CallLimits(), function, *args, **kwargs)
+
+
+async def call_by_size(
+    work: int,
+    in_place: int,
+    function: Callable[_Parameters, _Result],
+    *args: _Parameters.args,
+    **kwargs: _Parameters.kwargs,
+) -> _Result:
+    """What the function returns or raises: called in this process if its work (bytes, about) is at most `in_place`.
+    Raises CallLost."""
+    if work <= in_place:
+        return function(*args, **kwargs)
+    return await call_within(LARGE, function, *args, **kwargs)
 
 
 async def call_within(
@@ -91,11 +111,12 @@ async def _spawn(descriptor: int, limits: CallLimits) -> asyncio.subprocess.Proc
     )
 
 
-async def _ask(worker: Worker, request: bytes, limits: CallLimits) -> bytes:
+async def _ask(worker: Worker, request: Sequence[bytes], limits: CallLimits) -> bytes:
     try:
         async with asyncio.timeout(limits.seconds + PATIENCE):
-            worker.write(LENGTH.pack(len(request)) + request)
-            await worker.drain()
+            for piece in _parts(request):
+                worker.write(piece)
+                await worker.drain()
             return await worker.read_answer()
     except TimeoutError:
         raise CallLost(f"no result within {limits.seconds + PATIENCE:g} s", is_expensive=True) from None
@@ -106,3 +127,11 @@ async def _ask(worker: Worker, request: bytes, limits: CallLimits) -> bytes:
         if code == pure_call_worker.OUT_OF_MEMORY:
             raise CallLost(f"no result within {limits.memory >> 20} MiB of memory", is_expensive=True) from None
         raise CallLost(f"its process ended with exit status {code}") from None
+
+
+def _parts(request: Sequence[bytes]) -> Iterator[bytes]:
+    """A message with its length, in parts of which each is copied in less than a millisecond."""
+    yield LENGTH.pack(sum(map(len, request)))
+    for piece in request:
+        for begin in range(0, len(piece), _PART):
+            yield piece[begin : begin + _PART]

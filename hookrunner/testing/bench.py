@@ -37,9 +37,10 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import ContextType
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import GLOBAL, camel
 from hookrunner.model.operations import Answer, ValuesOperation
-from hookrunner.model.reviews import ConversionReview, Converted, Verdict
+from hookrunner.model.reviews import ConversionRequest, ConversionReview, Converted, Verdict
 from hookrunner.process.child import Exit, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
@@ -272,13 +273,15 @@ async def _decide_conversion(hook: Hook, context: JSON, converted: Converted) ->
     named = (one for one in hook.config.conversions if one.name == context["binding"] and rule in one.rules)
     binding = replace(next(named), rules=(rule,))
     alone = replace(hook, config=replace(hook.config, conversions=(binding,)))
-    review = ConversionReview(binding.crd, context["review"]["apiVersion"], context["review"]["request"], 0.0)
+    request = ConversionRequest.of(context["review"]["request"])
+    review = ConversionReview(binding.crd, context["review"]["apiVersion"], request, 0.0)
 
-    async def answer_step(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
+    async def answer_step(step: Step, objects: JsonObjects, review: ConversionReview) -> Converted:
         return converted
 
     try:
-        return {"convertedObjects": list(await conversion.convert(review, Chains([alone]), answer_step))}
+        texts = await conversion.convert(review, Chains([alone]), answer_step)
+        return {"convertedObjects": list(map(orjson.loads, texts))}
     except ReviewFailed as error:
         raise BadOutput(str(error)) from None
 

@@ -13,6 +13,7 @@ from hookrunner.hooks.config import selectors
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook
 from hookrunner.model.bindings import ConversionBinding as ConversionBinding
+from hookrunner.model.reviews import ConversionRequest
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing.happenings import Conversion, NotRun, Review, find_binding, find_only_binding
 from hookrunner.testing.matching import failed_label, labels_of_namespace, plural
@@ -87,8 +88,10 @@ def conversion(hook: Hook, wanted: Conversion) -> HookRun:
     binding = hook.config.conversions[index]
     rule = _rule(hook, binding, versions[0], wanted.to)
     desired = completed(rule[1], binding.crd)
-    request = {"uid": UID, "desiredAPIVersion": desired, "objects": list(wanted.objects)}
-    return dispatch.for_conversion(hook, index, contexts.conversion_review(CONVERSION_API, request, rule))
+    request = ConversionRequest.of({"uid": UID, "desiredAPIVersion": desired, "objects": list(wanted.objects)})
+    extra = contexts.conversion_review(CONVERSION_API, request.head, rule)
+    (group,) = request.groups.values()
+    return dispatch.for_conversion(hook, index, extra, group.objects)
 
 
 def _complete(review: Review) -> Review:

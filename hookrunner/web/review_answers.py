@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from hookrunner.errors import ReviewFailed
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import DENIED, AdmissionReview, ConversionReview, Verdict
-from kubetypes.json_values import JSON
 
 ADMISSION, CONVERSION = "AdmissionReview", "ConversionReview"
 """Kinds of reviews."""
@@ -50,31 +50,27 @@ def refused(review: AdmissionReview, failure: ReviewFailed) -> bytes:
     return verdict(review, Verdict(allowed=False, message=str(failure), code=failure.code))
 
 
-def converted(review: ConversionReview, objects: Sequence[JSON]) -> Iterator[bytes]:
-    """The answer with the objects, in pieces of a little more than `PIECE`."""
+def converted(review: ConversionReview, objects: JsonObjects) -> Iterator[bytes]:
+    """The answer with the objects, in pieces of about `PIECE`."""
     head = _conversion(review, {"status": "Success"})
     # What closes the envelope is put after the objects, which are never held in one more copy.
-    piece = bytearray(head[:-2])
-    piece += b',"convertedObjects":['
-    for index, obj in enumerate(objects):
-        if index:
-            piece += b","
-        piece += orjson.dumps(obj)
-        if len(piece) >= PIECE:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece + b"]}}")
+    head, pieces = head[:-2] + b',"convertedObjects":[', objects.pieces(PIECE)
+    piece = head + next(pieces, b"")
+    for following in pieces:
+        yield piece
+        piece = following
+    yield piece + b"]}}"
 
 
 def unconverted(review: ConversionReview, reason: str) -> bytes:
     """The answer to a conversion that failed; `kubectl` shows the reason."""
-    message = _text(reason) or f"conversion to {review.request['desiredAPIVersion']} failed without a message"
+    message = _text(reason) or f"conversion to {review.request.desired} failed without a message"
     return _conversion(review, {"status": "Failure", "message": message})
 
 
 def _conversion(review: ConversionReview, result: Mapping[str, str]) -> bytes:
     """The envelope as JSON. It ends with the closing braces of `response` and of itself."""
-    response = {"uid": review.request["uid"], "result": result}
+    response = {"uid": review.request.uid, "result": result}
     return orjson.dumps({"apiVersion": review.api_version, "kind": CONVERSION, "response": response})
 
 

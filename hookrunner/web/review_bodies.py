@@ -1,18 +1,14 @@
-"""The body of a request: whether it is accepted, how much of it is read, what parsing it will cost, and its content.
+"""The body of a request: whether it is accepted, how much of it is read, and what parsing it will cost.
 
 Everything that is refused is an `aiohttp.web.HTTPException` with a text. How long a body may take to arrive is checked
-elsewhere (connections.py).
+elsewhere (connections.py), what stands in it in review_documents.py.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiohttp import HttpVersion11, web
-
-from hookrunner.model.reviews import AdmissionRequest
-from kubetypes import json_values
-from kubetypes.json_values import JSON
 
 _WORST = 40
 """No text takes more times its size when it is parsed."""
@@ -69,46 +65,6 @@ async def drain(request: web.BaseRequest) -> None:
 
 def _worst(body: bytearray) -> int:
     return len(body) * _WORST
-
-
-def admission(body: bytearray) -> tuple[str, AdmissionRequest]:
-    """The `apiVersion` of an AdmissionReview and its `request`. Raises HTTPBadRequest."""
-    version, request = _parsed(body, "AdmissionReview", ("admission.k8s.io/v1", "admission.k8s.io/v1beta1"))
-    return version, AdmissionRequest.of(request)
-
-
-def conversion(body: bytearray) -> tuple[str, JSON]:
-    """The `apiVersion` of a ConversionReview and its `request`, as parsed. Raises HTTPBadRequest."""
-    version, request = _parsed(body, "ConversionReview", ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))
-    if not isinstance(request.get("desiredAPIVersion"), str):
-        raise _missing("request.desiredAPIVersion")
-    objects = request.get("objects")
-    if not isinstance(objects, list) or not all(isinstance(obj, dict) for obj in objects):
-        raise _missing("request.objects")
-    return version, request
-
-
-def _parsed(body: bytearray, kind: str, versions: Sequence[str]) -> tuple[str, JSON]:
-    """Accepts unknown fields, as Go does; refuses `NaN`, undecodable text and excessive nesting, which are not JSON."""
-    try:
-        review = json_values.loads(body)
-    except ValueError as error:
-        raise web.HTTPBadRequest(text=f"Invalid JSON payload: {error}\n") from error
-    if not isinstance(review, dict):
-        raise web.HTTPBadRequest(text=f"Invalid JSON payload: it has to be an object, a {kind}\n")
-    version, request = str(review.get("apiVersion")), review.get("request")
-    if review.get("kind") != kind or version not in versions:
-        shown = f"{version} {review.get('kind')}"[:200]
-        raise web.HTTPBadRequest(text=f"this path takes a {kind} of {' or '.join(versions)}, not a {shown!r}\n")
-    if not isinstance(request, dict):
-        raise _missing("request")
-    if not isinstance(request.get("uid"), str):
-        raise _missing("request.uid")
-    return version, request
-
-
-def _missing(what: str) -> web.HTTPBadRequest:
-    return web.HTTPBadRequest(text=f"Missing parameters: {what}\n")
 
 
 def _encourage(request: web.BaseRequest) -> None:

@@ -192,7 +192,7 @@ class ReviewBound:
     def admitted(self) -> Iterator[None]:
         """Admit one more review until the end of the `with`. Raises HTTPTooManyRequests if that is too many."""
         if self._admitted >= self._most:
-            raise _enough(f"{self._admitted} reviews are being answered or wait")
+            raise enough(f"{self._admitted} reviews are being answered or wait")
         self._admitted += 1
         try:
             yield
@@ -207,7 +207,7 @@ class ReviewBound:
             try:
                 yield take
             except BudgetExhausted as error:
-                raise _enough(f"reviews that are being answered or wait have {error} bytes") from error
+                raise enough(f"reviews that are being answered or wait have {error} bytes") from error
 
     async def take_room(self, stack: AsyncExitStack, cost: int, deadline: float) -> None:
         """Take room for one parsed body until the end of `stack`. Raises HTTPTooManyRequests at the deadline."""
@@ -215,10 +215,11 @@ class ReviewBound:
             async with asyncio.timeout_at(deadline):
                 await stack.enter_async_context(self.budget.parsing(cost))
         except TimeoutError:
-            raise _enough(f"reviews that are being answered have all {self.budget.half} bytes for parsing") from None
+            raise enough(f"reviews that are being answered have all {self.budget.half} bytes for parsing") from None
 
 
-def _enough(there: str) -> web.HTTPTooManyRequests:
+def enough(there: str) -> web.HTTPTooManyRequests:
+    """The refusal of a review for which there is no room or time now; `there` names what takes it."""
     return web.HTTPTooManyRequests(
         text=f"{there}: no more are taken now, ask again\n", headers={"Retry-After": RETRY_AFTER}
     )

@@ -3,9 +3,9 @@
 `POST /hooks/<id>` is an admission review, `POST /<name of a CRD>` a conversion review; `GET /healthz` and `GET /readyz`
 are for probes; other paths do not exist. A `Reviewer` decides; hooks are not known here.
 
-Any client may send anything, so memory is bounded: a path that no hook answers is refused by the head alone. An
-admission review is parsed only to be checked, one at a time, and waits and runs as text. A conversion review is parsed
-when its turn for the memory comes, and has that until it is answered.
+Any client may send anything, so memory is bounded: a path that no hook answers is refused by the head alone. A
+review is parsed only to be checked, and waits and runs as text; large ones are parsed in other processes, two at a
+time. A conversion review is parsed when its turn for the memory comes, and has that until it is answered.
 
 What the API server does (k8s.io/apiserver v0.36, pkg/util/webhook/authentication.go, and asked of a real one): it adds
 `?timeout=` to both kinds, the webhook's `timeoutSeconds` (10 s unless told otherwise, rounded up to whole seconds) to
@@ -13,7 +13,7 @@ admission reviews, 30 s to conversions, where nothing can be set. When that time
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from typing import TypeAlias
 
@@ -23,12 +23,14 @@ from hookrunner import log, options
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
-from hookrunner.model.reviews import SHOWN, AdmissionReview, ConversionReview, Reviewer, Verdict
+from hookrunner.model.json_objects import JsonObjects
+from hookrunner.model.reviews import SHOWN, AdmissionRequest, AdmissionReview, ConversionReview, Reviewer, Verdict
+from hookrunner.process.pure_calls import CallLost
 from hookrunner.web import review_answers, review_bodies
 from hookrunner.web.review_bodies import Most
-from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits
+from hookrunner.web.review_documents import UnreadableReview, read_review
+from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits, enough
 from kubetypes.http_connections import Pieces
-from kubetypes.json_values import JSON
 
 Outcome: TypeAlias = tuple[web.Response, str]
 """An answer, and the word for it in the metrics."""
@@ -37,6 +39,8 @@ DEFAULT_TIMEOUT: dict[ReviewKind, float] = {"admission": 10.0, "conversion": 30.
 LONGEST_TIMEOUT = 30.0
 MARGIN = 0.2
 """Seconds before the API server's own timeout at which the answer is due: it has to travel."""
+PARSED_APART = 2
+"""Large reviews that are parsed at once, each in a process of its own."""
 GUARD = 0.1
 """Seconds by which a reviewer may miss the deadline."""
 
@@ -65,6 +69,7 @@ class Reviews:
             "conversion": _most(limits.conversion_body, half, MEBIBYTE),
         }
         self._labels = set[str]()
+        self._apart = asyncio.Semaphore(PARSED_APART)
 
     async def answer(self, request: web.BaseRequest) -> web.Response:
         """Answer a request. Raises nothing but CancelledError, when the client has gone."""
@@ -107,13 +112,30 @@ class Reviews:
                     room.enter_context(self._bound.admitted())
                     if kind == "conversion":
                         await self._bound.take_room(room, cost, deadline)
-                    review = _review(kind, name, body, deadline)
+                    review = await self._read_review(kind, name, body, deadline)
                     del body  # an admission's is there once more, and a conversion's is needed no more
                     return await self._review_and_count(kind, name, review, began)
         except web.HTTPTooManyRequests:
             self._count(kind, name, "limit", began)
             await review_bodies.drain(request)
             raise
+
+    async def _read_review(
+        self, kind: ReviewKind, name: str, body: bytearray, deadline: float
+    ) -> AdmissionReview | ConversionReview:
+        """Raises HTTPBadRequest, HTTPTooManyRequests at the deadline, HTTPInternalServerError."""
+        try:
+            async with asyncio.timeout_at(deadline), self._apart:
+                version, request = await read_review(kind, body)
+        except UnreadableReview as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from error
+        except TimeoutError:
+            raise enough("reviews that are being parsed take all the time") from None
+        except CallLost as lost:
+            raise web.HTTPInternalServerError(text=f"the review cannot be parsed: {lost}\n") from None
+        if isinstance(request, AdmissionRequest):
+            return AdmissionReview(name, version, request, deadline)
+        return ConversionReview(name, version, request, deadline)
 
     def _check_known(self, kind: ReviewKind, name: str, began: float) -> None:
         """Raises HTTPNotFound."""
@@ -181,13 +203,6 @@ def _only(request: web.BaseRequest, *methods: str) -> None:
         raise web.HTTPMethodNotAllowed(request.method, methods, text=text)
 
 
-def _review(kind: ReviewKind, name: str, body: bytearray, deadline: float) -> AdmissionReview | ConversionReview:
-    """Raises HTTPBadRequest."""
-    if kind == "admission":
-        return AdmissionReview(name, *review_bodies.admission(body), deadline)
-    return ConversionReview(name, *review_bodies.conversion(body), deadline)
-
-
 def _decided(review: AdmissionReview, verdict: Verdict) -> Outcome:
     if not verdict.allowed:
         subject = review.request.subject
@@ -205,7 +220,7 @@ def _without_verdict(review: AdmissionReview | ConversionReview, failure: Review
     return _failed(str(failure)) if failure.ignorable else _json(review_answers.refused(review, failure))
 
 
-async def _render_conversion(review: ConversionReview, objects: Sequence[JSON]) -> web.Response:
+async def _render_conversion(review: ConversionReview, objects: JsonObjects) -> web.Response:
     """Large answers are made piece by piece, so that other reviews come in between."""
     pieces = []
     for piece in review_answers.converted(review, objects):

@@ -150,7 +150,7 @@ def test_any_conversion_is_parsed_or_refused(said: Any) -> None:
     if isinstance(found, str):
         assert found.startswith("got bad conversion response: ")
     else:
-        assert all(isinstance(obj, dict) for obj in found.objects)
+        assert all(isinstance(obj, dict) for obj in found.objects.values())
 
 
 DELETIONS = b"".join(

@@ -104,7 +104,7 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
             ' "snapshots": {"none": []}}',
         ),
         (
-            Context("up", ContextType.CONVERSION, extra=conversion_review("x/v1", {"objects": []}, ("v1", "v2"))),
+            Context("up", ContextType.CONVERSION, extra=conversion_review("x/v1", b"{}", ("v1", "v2"))),
             '{"binding": "up", "type": "Conversion", "fromVersion": "v1", "toVersion": "v2",'
             ' "review": {"apiVersion": "x/v1", "kind": "ConversionReview", "request": {"objects": []}}}',
         ),

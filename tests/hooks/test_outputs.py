@@ -28,7 +28,7 @@ def test_a_hook_that_wrote_nothing_answers_nothing(tmp_path: Path) -> None:
 
 def test_responses_are_read_from_their_files(tmp_path: Path) -> None:
     answer = read_answer(files(tmp_path, admission=b'{"allowed": true}', conversion=b'{"failedMessage": "no"}'))
-    assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted([], "no"))
+    assert (answer.admission, answer.conversion) == (Verdict(allowed=True), Converted(failure="no"))
 
 
 def test_patches_of_both_kinds_of_values_are_read_apart(tmp_path: Path) -> None:

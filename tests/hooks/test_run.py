@@ -160,7 +160,7 @@ async def test_all_files_of_a_hook_come_back_with_its_usage(runs: Runs) -> None:
     )
     assert ran.answer.metrics == (MetricOperation(MetricAction.SET, "m", 1.0),)
     assert [operation.verb for operation in ran.answer.objects] == [Verb.DELETE]
-    assert (ran.answer.admission, ran.answer.conversion) == (Verdict(allowed=True), Converted([]))
+    assert (ran.answer.admission, ran.answer.conversion) == (Verdict(allowed=True), Converted())
     assert ran.usage.seconds > 0
     assert ran.usage.max_rss_bytes > 0
 

@@ -10,6 +10,7 @@ from hookrunner.errors import BadOutput
 from hookrunner.hooks import verdicts
 from hookrunner.hooks.verdicts import admission, conversion
 from hookrunner.model.contexts import ContextType
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import Converted, Verdict
 from tests.tables import each
@@ -113,10 +114,10 @@ def test_only_a_validating_webhook_may_not_patch() -> None:
     ("text", "result"),
     [
         (b"", None),
-        (b"null", Converted([])),
-        (b'{"convertedObjects": [{"kind": "A"}]}', Converted([{"kind": "A"}])),
-        (b'{"failedMessage": "no", "convertedObjects": null}', Converted([], "no")),
-        (b'{"FailedMessage": "no"}', Converted([], "no")),
+        (b"null", Converted()),
+        (b'{"convertedObjects": [{"kind": "A"}]}', Converted(JsonObjects.of([{"kind": "A"}]))),
+        (b'{"failedMessage": "no", "convertedObjects": null}', Converted(failure="no")),
+        (b'{"FailedMessage": "no"}', Converted(failure="no")),
     ],
 )
 def test_converted_objects_or_a_reason_are_read(text: bytes, result: Converted | None) -> None:
@@ -158,3 +159,16 @@ def test_only_a_mutating_webhook_may_patch() -> None:
     assert verdicts.verdict_of(answer, ContextType.MUTATING) is answer.admission
     with pytest.raises(BadOutput, match="takes no `patch` from a validating webhook; declare the binding under"):
         verdicts.verdict_of(answer, ContextType.VALIDATING)
+
+
+async def test_a_conversion_that_another_process_reads_is_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    text = b'{"convertedObjects": [{"kind": "A"}], "failedMesage": "x"}'
+    assert await verdicts.read_apart(text) == Converted(JsonObjects.of([{"kind": "A"}]))
+    assert "key 'failedMesage' of the conversion response is unknown" in capfd.readouterr().err
+    with pytest.raises(BadOutput, match=r"^got bad conversion response: an object is expected"):
+        await verdicts.read_apart(b"[]")
+
+
+def test_a_verdict_of_more_than_one_parse_may_take_is_refused() -> None:
+    with pytest.raises(BadOutput, match="more than 8 MiB"):
+        admission(b'{"message": "%b"}' % (b"x" * (8 << 20)))

@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadPatch
-from hookrunner.process.pure_calls import CallLimits, CallLost, call_apart, call_within
+from hookrunner.process.pure_calls import CallLimits, CallLost, call_apart, call_by_size, call_within
 from tests.flows.waiting import until
 
 
 def refuse(place: str) -> None:
     raise BadPatch("NoMatch", f"{place}: nothing")
+
+
+def reverse(texts: list[bytes]) -> list[bytes]:
+    return texts[::-1]
 
 
 def spin() -> None:
@@ -28,6 +32,16 @@ def spin_and_write(path: Path) -> None:
 async def test_result_comes_from_another_process() -> None:
     assert await call_apart(os.getpid) != os.getpid()
     assert await call_apart(sorted, [3, 1, 2], reverse=True) == [3, 2, 1]
+
+
+@pytest.mark.parametrize(("work", "is_here"), [(10, True), (11, False)])
+async def test_only_large_work_is_done_in_another_process(work: int, is_here: bool) -> None:
+    assert (await call_by_size(work, 10, os.getpid) == os.getpid()) is is_here
+
+
+async def test_large_texts_travel_in_both_directions() -> None:
+    text = os.urandom(5 << 20)
+    assert await call_apart(reverse, [text, b"a", text[:100_000]]) == [text[:100_000], b"a", text]
 
 
 async def test_error_of_the_function_is_raised_with_its_attributes() -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from aiohttp import web
-
 from hookrunner import cron
 from hookrunner.charts.manifests import manifests
 from hookrunner.errors import BadConfig, BadOutput, BadPatch, PackageError, ReleaseFailed, RenderFailed
@@ -23,7 +21,7 @@ from hookrunner.testing import manifests as given
 from hookrunner.values import config_sections
 from hookrunner.values.patches import applied
 from hookrunner.values.schemas import schema_files
-from hookrunner.web import review_bodies as reviews
+from hookrunner.web import review_documents as reviews
 from kubesandbox.builtin import protobuf
 from kubesandbox.columns import jsonpath
 from kubesandbox.controllers import seeds
@@ -138,9 +136,11 @@ PARSERS: dict[str, Parser] = {
     "patch of an instance": Parser(
         lambda text: parse_patch(bodies.from_json(text, "Patch"), "patches[0]"), (Refused, BadPatch), (PATCH,), "json"
     ),
-    "review": Parser(lambda text: reviews.admission(bytearray(text)), (web.HTTPException,), (REVIEW,), "json"),
+    "review": Parser(
+        lambda text: reviews.parse_admission(bytearray(text)), (reviews.UnreadableReview,), (REVIEW,), "json"
+    ),
     "conversion review": Parser(
-        lambda text: reviews.conversion(bytearray(text)), (web.HTTPException,), (CONVERSION,), "json"
+        lambda text: reviews.parse_conversion(bytearray(text)), (reviews.UnreadableReview,), (CONVERSION,), "json"
     ),
     "protobuf": Parser(protobuf.decoded, (Refused,), (NAMESPACE,)),
     "sandbox body": Parser(

@@ -12,6 +12,7 @@ import aiohttp
 from hookrunner.errors import ReviewFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ReviewKind
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.web.listen import on_port
 from hookrunner.web.review_limits import MemoryBudget, ReviewBound, ReviewLimits
@@ -43,11 +44,11 @@ class ScriptedReviewer:
             raise self.verdict
         return self.verdict
 
-    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+    async def convert(self, review: ConversionReview) -> JsonObjects:
         await self._record(review)
         if isinstance(self.objects, Exception):
             raise self.objects
-        return self.objects
+        return JsonObjects.of(self.objects)
 
     def unknown(self, kind: ReviewKind, name: str) -> str:
         return "" if name not in self.undeclared else f"no hook answers '{name}'"

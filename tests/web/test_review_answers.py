@@ -7,12 +7,14 @@ import orjson
 import pytest
 
 from hookrunner.errors import ReviewFailed
-from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionReview, Verdict
+from hookrunner.model.json_objects import JsonObjects
+from hookrunner.model.reviews import AdmissionRequest, AdmissionReview, ConversionRequest, ConversionReview, Verdict
 from hookrunner.web import review_answers
 from tests.tables import each
 
+REQUEST = {"uid": "u-2", "desiredAPIVersion": "g/v2", "objects": []}
 ADMISSION = AdmissionReview("a", "admission.k8s.io/v1", AdmissionRequest.of({"uid": "u-1", "object": {}}), 0.0)
-CONVERSION = ConversionReview("c", "apiextensions.k8s.io/v1beta1", {"uid": "u-2", "desiredAPIVersion": "g/v2"}, 0.0)
+CONVERSION = ConversionReview("c", "apiextensions.k8s.io/v1beta1", ConversionRequest.of(REQUEST), 0.0)
 
 
 def response(verdict: Verdict) -> dict[str, Any]:
@@ -24,7 +26,7 @@ def response(verdict: Verdict) -> dict[str, Any]:
 
 
 def converted(*objects: Any) -> dict[str, Any]:
-    return dict(orjson.loads(b"".join(review_answers.converted(CONVERSION, objects))))
+    return dict(orjson.loads(b"".join(review_answers.converted(CONVERSION, JsonObjects.of(objects)))))
 
 
 @each(
@@ -107,7 +109,7 @@ def test_objects_in_json_are_embedded_unchanged() -> None:
 
 def test_large_answer_comes_in_pieces() -> None:
     objects = [{"data": "x" * 1000, "n": n} for n in range(1000)]
-    pieces = list(review_answers.converted(CONVERSION, objects))
+    pieces = list(review_answers.converted(CONVERSION, JsonObjects.of(objects)))
     assert len(pieces) == 4
     assert all(len(piece) < review_answers.PIECE + 2000 for piece in pieces)
     assert orjson.loads(b"".join(pieces))["response"]["convertedObjects"] == objects

@@ -234,7 +234,8 @@ async def test_failed_conversion_is_always_reported_in_the_envelope(ignorable: b
 
 
 async def test_five_thousand_objects_come_back_unchanged() -> None:
-    objects = [{"apiVersion": "example.com/v2", "n": n, "data": "x" * 500} for n in range(5000)]
+    metadata = {"name": "a"}
+    objects = [{"apiVersion": "example.com/v2", "metadata": metadata, "n": n, "data": "x" * 500} for n in range(5000)]
     reviewer = ScriptedReviewer(objects=objects)
     async with served(reviewer) as server:
         body = io.BytesIO(orjson.dumps(conversion(*objects)))
@@ -242,7 +243,8 @@ async def test_five_thousand_objects_come_back_unchanged() -> None:
     assert (status, answer["response"]["convertedObjects"] == objects) == (200, True)
     (review,) = reviewer.reviews
     assert isinstance(review, ConversionReview)
-    assert review.request["objects"] == objects
+    (group,) = review.request.groups.values()
+    assert group.objects.values() == objects
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from hookrunner.hooks import verdicts
 from hookrunner.hooks.hook_process import ExitedBadly
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict, webhook_id
 from hookrunner.model.tasks import HookRun
-from kubetypes.json_values import JSON
 
 _CYCLE_PATIENCE = 2.0
 """Seconds to wait for a snapshot that may come without the conversion that reads it."""
@@ -128,7 +128,7 @@ class HookReviewer:
         except ReviewFailed as failure:
             raise ReviewFailed(str(failure), failure.code, webhook.binding.failure_policy == "Ignore") from failure
 
-    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+    async def convert(self, review: ConversionReview) -> JsonObjects:
         """Raises ReviewFailed."""
         return await conversion.convert(review, self._current().chains, self._step)
 
@@ -145,10 +145,9 @@ class HookReviewer:
             answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
             return verdicts.verdict_of(answer, order.contexts[0].type)
 
-    async def _step(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
-        request = review.request | {"objects": objects}
-        extra = contexts.conversion_review(review.api_version, request, (step.source, step.target))
-        order = dispatch.for_conversion(step.hook, step.index, extra)
+    async def _step(self, step: Step, objects: JsonObjects, review: ConversionReview) -> Converted:
+        extra = contexts.conversion_review(review.api_version, review.request.head, (step.source, step.target))
+        order = dispatch.for_conversion(step.hook, step.index, extra, objects)
         labels = ("conversion", review.definition)
         with self._report_failure(step.hook, order):
             if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CYCLE_PATIENCE):

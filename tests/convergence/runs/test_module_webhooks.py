@@ -12,10 +12,10 @@ from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
 from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.registration.registrar import SETTLE
-from kubetypes.json_values import JSON
 
 pytestmark = pytest.mark.looptime
 
@@ -33,7 +33,7 @@ class UnaskedReviewer:
     async def admit(self, review: AdmissionReview) -> Verdict:
         raise NotImplementedError
 
-    async def convert(self, review: ConversionReview) -> Sequence[JSON]:
+    async def convert(self, review: ConversionReview) -> JsonObjects:
         raise NotImplementedError
 
     def missing(self) -> str:

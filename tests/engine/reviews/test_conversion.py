@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from hookrunner.engine.reviews.chains import Chains, Step, completed
 from hookrunner.engine.reviews.conversion import convert
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig
-from hookrunner.model.reviews import ConversionReview, Converted
+from hookrunner.model.json_objects import JsonObjects
+from hookrunner.model.reviews import ConversionRequest, ConversionReview, Converted
 from kubetypes.json_values import JSON
 from tests.tables import each
 
@@ -41,22 +43,27 @@ class Hooks:
     runs: list[tuple[str, list[str | None]]] = field(default_factory=list)
 
     async def convert(self, objects: Sequence[JSON], desired: str = "v3") -> Sequence[JSON]:
-        request = {"uid": "1", "desiredAPIVersion": completed(desired, CRD), "objects": objects}
-        return await convert(ConversionReview(CRD, "v1", request, 0.0), self.chains(), self._run)
+        texts = await convert(review_of(objects, desired), self.chains(), self._run)
+        return list(map(orjson.loads, texts))
 
     def chains(self) -> Chains:
         pairs = [rule.split("->") for rule in self.rules]
         binding = ConversionBinding("up", CRD, tuple((source, target) for source, target in pairs))
         return Chains([Hook("crontabs.sh", Path("/h"), HookConfig("v1", conversions=(binding,)))])
 
-    async def _run(self, step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
-        assert {obj["apiVersion"] for obj in objects} == {completed(step.source, CRD)}
-        assert review.request["desiredAPIVersion"] == completed("v3", CRD)
-        self.runs.append((f"{step.source}->{step.target}", [obj["metadata"].get("name") for obj in objects]))
-        answer = copy.deepcopy(list(objects))
+    async def _run(self, step: Step, objects: JsonObjects, review: ConversionReview) -> Converted:
+        answer = list(map(orjson.loads, objects))
+        assert {obj["apiVersion"] for obj in answer} == {completed(step.source, CRD)}
+        assert review.request.desired == completed("v3", CRD)
+        self.runs.append((f"{step.source}->{step.target}", [obj["metadata"].get("name") for obj in answer]))
         for obj in answer:
             obj["apiVersion"] = completed(step.target, CRD)
-        return Converted(self.change(answer))
+        return Converted(JsonObjects.of(self.change(answer)))
+
+
+def review_of(objects: Sequence[JSON], desired: str = "v3") -> ConversionReview:
+    request = {"uid": "1", "desiredAPIVersion": completed(desired, CRD), "objects": objects}
+    return ConversionReview(CRD, "v1", ConversionRequest.of(request), 0.0)
 
 
 async def test_objects_go_through_all_steps_in_one_run_each() -> None:
@@ -251,12 +258,11 @@ async def test_a_cluster_scoped_object_is_named_without_a_namespace() -> None:
 
 
 async def test_a_hooks_own_message_is_passed_on() -> None:
-    async def refuse(step: Step, objects: Sequence[JSON], review: ConversionReview) -> Converted:
+    async def refuse(step: Step, objects: JsonObjects, review: ConversionReview) -> Converted:
         return Converted(failure="size must be a number")
 
-    review = ConversionReview(CRD, "v1", {"desiredAPIVersion": "example.com/v3", "objects": [crontab("a")]}, 0.0)
     with pytest.raises(ReviewFailed, match=WHO + "size must be a number$"):
-        await convert(review, Hooks().chains(), refuse)
+        await convert(review_of([crontab("a")]), Hooks().chains(), refuse)
 
 
 @pytest.mark.parametrize("obj", ["x", {"metadata": {}}, {"apiVersion": "example.com/v1"}])
@@ -276,3 +282,15 @@ async def test_any_mixture_comes_back_in_its_order_whatever_the_hooks_order(
     early = sum(version == "v1" for version in versions)
     late = sum(version != "v3" for version in versions)
     assert [len(names) for _, names in hooks.runs] == [count for count in (early, late) if count]
+
+
+async def test_objects_of_megabytes_are_converted_as_small_ones() -> None:
+    hooks = Hooks(change=lambda objects: objects[::-1])
+    objects = [crontab(f"n{number}", f"v{number % 3 + 1}") | {"text": "x" * 3_000} for number in range(900)]
+    assert await hooks.convert(objects) == [obj | {"apiVersion": "example.com/v3"} for obj in objects]
+    assert [len(names) for _, names in hooks.runs] == [300, 600]
+
+
+async def test_what_is_wrong_with_objects_of_megabytes_is_reported() -> None:
+    with pytest.raises(ReviewFailed, match=r"v1→v2: came back with kind Cron: CronTab"):
+        await Hooks(change=changing("kind", "Cron")).convert([crontab("a") | {"text": "x" * 3_000_000}])

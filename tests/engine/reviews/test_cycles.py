@@ -7,7 +7,7 @@ import pytest
 from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig, Kubernetes
-from hookrunner.model.reviews import ConversionReview
+from hookrunner.model.reviews import ConversionRequest, ConversionReview
 from tests.tables import each
 
 CRD = "crontabs.example.com"
@@ -16,7 +16,8 @@ CRD = "crontabs.example.com"
 def cycle_of(watched: Kubernetes, *snapshots: str) -> str:
     conversion = ConversionBinding("up", CRD, (("v1", "v2"),), snapshots=snapshots)
     hook = Hook("h", Path("/h"), HookConfig("v1", kubernetes=(watched,), conversions=(conversion,)))
-    request = {"desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
+    document = {"uid": "1", "desiredAPIVersion": "example.com/v2", "objects": [{"kind": "CronTab"}]}
+    request = ConversionRequest.of(document)
     review = ConversionReview(CRD, "apiextensions.k8s.io/v1", request, 0.0)
     return find_cycle(hook, dispatch.for_conversion(hook, 0, None), review)
 

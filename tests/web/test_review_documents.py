@@ -1,0 +1,38 @@
+"""Reviews from their texts: small ones here, large ones in another process, with the same result."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from hookrunner.web.review_documents import UnreadableReview, parse_admission, parse_conversion, read_review
+from tests.web.reviewing import admission, conversion
+
+OBJECT = {"apiVersion": "example.com/v1", "kind": "Tab", "metadata": {"name": "a"}, "list": [{"a": 1}] * 30}
+DEEP = orjson.loads(b"[" * 240 + b"]" * 240)
+
+
+def body_of(review: dict[str, Any]) -> bytearray:
+    return bytearray(orjson.dumps(review))
+
+
+async def test_a_large_conversion_is_read_as_a_small_one() -> None:
+    body = body_of(conversion(*[OBJECT] * 8_000, {"apiVersion": "v2", "metadata": {}}))
+    assert await read_review("conversion", body) == parse_conversion(body)
+
+
+async def test_a_large_admission_is_read_as_a_small_one() -> None:
+    body = body_of(admission(object={"list": [{}] * 300_000}))
+    assert await read_review("admission", body) == parse_admission(body)
+
+
+async def test_what_is_wrong_with_a_large_review_is_reported() -> None:
+    with pytest.raises(UnreadableReview, match=r"^this path takes a ConversionReview"):
+        await read_review("conversion", body_of(admission(object={"list": [{}] * 300_000})))
+
+
+def test_reviews_that_nest_too_deep_are_refused() -> None:
+    with pytest.raises(UnreadableReview, match="nested too deep"):
+        parse_conversion(body_of(conversion(OBJECT | {"list": DEEP})))
+    with pytest.raises(UnreadableReview, match="nested too deep"):
+        parse_admission(body_of(admission(object=DEEP)))
