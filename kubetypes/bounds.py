@@ -40,7 +40,11 @@ OBJECT = DocumentBounds("one object or patch that a client sends to the sandbox"
 """A real API server takes as many bytes, and validates a million empty containers in them with patience."""
 PACKAGE_TEXT = DocumentBounds("a channel, or the package.yaml of a package", 1 << 20, 12_000)
 """Read in the event loop, and perhaps written by a stranger: this takes a tenth of a second at most."""
-EVERY = (SECTIONS, INSTANCE, CONFIG, DOCUMENT, OBJECT, PACKAGE_TEXT)
+RELEASE_RECORD = DocumentBounds("the record of a release, unpacked; its manifest is one value", 64 << 20, 200_000)
+"""Written by Helm, too: values, metadata and templates of a chart are some thousands."""
+RENDERED = DocumentBounds("the objects that the templates of a chart render", 32 << 20, 500_000)
+"""Of more than that no record of a release could be written, which is 1 MiB, packed."""
+EVERY = (SECTIONS, INSTANCE, CONFIG, DOCUMENT, OBJECT, PACKAGE_TEXT, RELEASE_RECORD, RENDERED)
 
 
 class TooLarge(ValueError):

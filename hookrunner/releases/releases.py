@@ -37,6 +37,7 @@ from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
+from hookrunner.releases.records.large_records import work_on
 from hookrunner.releases.records.record import (
     PENDING,
     ReleaseRecord,
@@ -45,7 +46,12 @@ from hookrunner.releases.records.record import (
     live_revisions,
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
-from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
+from hookrunner.releases.records.release_store import (
+    PreviousRevisions,
+    ReleaseHistory,
+    ReleaseStore,
+    naming_release,
+)
 from hookrunner.releases.release_removal import ReleaseRemoval
 from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RolloutTools
 from kubetypes import json_values
@@ -165,7 +171,7 @@ class Releases:
         self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions
     ) -> Head:
         previous = await release.read_previous()
-        attempt = rollout.rollback_attempt(previous, target, digest, note)
+        attempt = await work_on(len(target.manifest), rollout.rollback_attempt, previous, target, digest, note)
         await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
         return _head(release)
@@ -221,7 +227,8 @@ class Releases:
 
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
-        if noted := rollout.with_desired_noted(previous, desired):
+        size = _size(previous) + len(desired.rendered.manifest)
+        if noted := await work_on(size, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted.
             ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
@@ -229,7 +236,7 @@ class Releases:
                 with naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = rollout.next_attempt(previous, desired)
+        attempt = await work_on(size, rollout.next_attempt, previous, desired)
         running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with naming_release(release):
@@ -267,7 +274,8 @@ class Releases:
         previous = await release.read_previous()
         if previous.deployed is None:
             return "there is no deployed revision to go back to"
-        attempt = rollout.rollback_attempt(previous, previous.deployed, desired.digest, ROLLED_BACK)
+        to, digest = previous.deployed, desired.digest
+        attempt = await work_on(_size(previous), rollout.rollback_attempt, previous, to, digest, ROLLED_BACK)
         await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, desired.options))
         await self._clean_history(release, desired.options)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
@@ -303,6 +311,11 @@ def _head(release: ReleaseHistory) -> Head:
     head = release.head
     assert head is not None, "it has just been written"
     return head
+
+
+def _size(previous: PreviousRevisions) -> int:
+    """Characters of all its manifests."""
+    return sum(len(record.manifest) for record in previous.records)
 
 
 def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:

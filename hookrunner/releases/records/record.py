@@ -20,9 +20,10 @@ import orjson
 
 from hookrunner import log, safe_files
 from hookrunner.errors import ReleaseFailed
+from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from hookrunner.model.releases import DesiredRelease, Head, HelmHook
 from kubetypes import json_values
-from kubetypes.bounds import DOCUMENT
+from kubetypes.bounds import RELEASE_RECORD, TooLarge
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
@@ -40,7 +41,7 @@ Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-da
 QUICK_TO_PARSE = 8 * 1024
 """Characters of a manifest that are parsed in a few milliseconds: a thread would cost more than it saves."""
 
-MOST_UNPACKED = DOCUMENT.size
+MOST_UNPACKED = RELEASE_RECORD.size
 """Bytes of a document. Packed it has 768 KiB at most, because a Secret holds 1 MiB. Manifests shrink to a tenth or a
 twentieth, thousands of similar objects to a hundredth; zeros, which are never needed, to a thousandth."""
 
@@ -64,12 +65,11 @@ PENDING = frozenset({RevisionStatus.PENDING_INSTALL, RevisionStatus.PENDING_UPGR
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
     """One revision. `document` is Helm's JSON; `labels` are those of the record that are not Helm's own. `known` are
-    the manifest's objects as JSON if they were parsed before: Python takes longer to parse YAML than Helm to render
-    it."""
+    the manifest's objects if they were parsed before: Python takes longer to parse YAML than Helm to render it."""
 
     document: JSON
     labels: Mapping[str, str] = field(default_factory=dict)
-    known: bytes = field(default=b"", repr=False, compare=False)
+    known: JsonObjects = field(default=NO_OBJECTS, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -98,10 +98,15 @@ class ReleaseRecord:
 
     @property
     def objects(self) -> tuple[JSON, ...]:
-        """The manifest's objects, lists taken apart. Raises ReleaseFailed."""
+        """The manifest's objects, lists taken apart; those of a large one only in a thread. Raises ReleaseFailed."""
         if self.known:
-            return tuple(orjson.loads(self.known))
+            return tuple(orjson.loads(text) for text in self.known)
         return tuple(part for obj in self._read(self.manifest) for part in _items(obj))
+
+    @property
+    def without_chart(self) -> "ReleaseRecord":
+        """The same without what only Helm reads: for the way to another process."""
+        return ReleaseRecord({key: self.document.get(key) for key in ("name", "namespace", "version", "manifest")})
 
     @property
     def hooks(self) -> tuple[HelmHook, ...]:
@@ -152,7 +157,7 @@ def new_record(
         "namespace": desired.namespace,
         "apply_method": APPLY_METHOD,
     }
-    return ReleaseRecord(document, known=orjson.dumps(desired.rendered.objects))
+    return ReleaseRecord(document, known=JsonObjects.of(desired.rendered.objects))
 
 
 def packed(document: JSON) -> str:
@@ -164,6 +169,10 @@ def packed(document: JSON) -> str:
             f"revision {document['version']} of release {document['name']} has {len(text):,} bytes, and a record may "
             f"have {MOST_UNPACKED:,}: split the module, or make its manifest smaller"
         )
+    try:
+        json_values.check(text, RELEASE_RECORD)
+    except TooLarge as error:
+        raise ReleaseFailed(f"revision {document['version']} of release {document['name']} has {error}") from None
     return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
@@ -193,13 +202,30 @@ def packed_to_fit(record: ReleaseRecord) -> str:
 
 def unpacked(text: str | bytes) -> JSON:
     """Unpack the document of a stored text. Raises ReleaseFailed if it is not a record."""
+    return parsed(inflated(text))
+
+
+def inflated(text: str | bytes) -> bytes:
+    """The JSON of a stored text. Raises ReleaseFailed."""
     try:
         raw = base64.b64decode(text, validate=True)
-        document = json_values.loads(safe_files.unpack(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw)
+        return safe_files.unpack(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw
+    except (binascii.Error, ValueError) as error:
+        raise _no_record(error) from None
+
+
+def parsed(text: bytes) -> JSON:
+    """The document of this JSON. Raises ReleaseFailed."""
+    try:
+        document = json_values.loads(text, RELEASE_RECORD)
         document["info"]["status"], document["name"], document["namespace"], int(document["version"])
-    except (binascii.Error, ValueError, TypeError, KeyError) as error:
-        raise ReleaseFailed(f"not a valid Helm release record: {error or type(error).__name__}") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise _no_record(error) from None
     return document
+
+
+def _no_record(error: Exception) -> ReleaseFailed:
+    return ReleaseFailed(f"not a valid Helm release record: {error or type(error).__name__}")
 
 
 def now() -> str:

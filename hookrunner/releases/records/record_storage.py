@@ -28,20 +28,19 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Relist
 from hookrunner.kube.writes import ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.bindings import Change
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import Resource, Selection
+from hookrunner.releases.records.large_records import read_document, read_objects
 from hookrunner.releases.records.record import (
     HOME,
     PENDING,
-    QUICK_TO_PARSE,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
     packed_to_fit,
     revision_of,
-    unpacked,
 )
-from kubetypes import json_values
 from kubetypes.json_values import JSON
 
 Driver = Literal["secret", "configmap"]
@@ -61,11 +60,11 @@ _WORTH_KEEPING = 256 * 1024
 
 
 class _Kept(NamedTuple):
-    """A record that we have written or read: its text, and its objects as JSON if they are known and not large."""
+    """A record that we have written or read: its text, and its objects if they are known and not large."""
 
     revision: ReleaseRevision
     text: str
-    objects: bytes
+    objects: JsonObjects
 
 
 class RecordStorage:
@@ -121,13 +120,14 @@ class RecordStorage:
 
     async def _read(self, revision: ReleaseRevision) -> ReleaseRecord:
         if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
-            return ReleaseRecord(await _unpack(kept.text), revision.labels, kept.objects)
+            record = ReleaseRecord(await read_document(kept.text), revision.labels, kept.objects)
+            return record if record.known else await _with_objects(record)
         with self._explain_rights():
             stored = await writes.read(self._client, self._ref(revision.namespace, revision.name, revision.number))
         try:
             text = (stored.get("data") or {})["release"]
             text = base64.b64decode(text).decode("ascii") if self._driver == "secret" else text
-            record = await _with_objects(ReleaseRecord(await _unpack(text), revision.labels))
+            record = await _with_objects(ReleaseRecord(await read_document(text), revision.labels))
         except (KeyError, ValueError, ReleaseFailed) as error:
             raise ReleaseFailed(
                 f"{self.kind} {revision.namespace}/{_name(revision.name, revision.number)}: {error}"
@@ -239,33 +239,23 @@ def _describe_overtaken(record: ReleaseRecord) -> str:
     return f"another client has written revision {record.revision} of it; the next attempt reads the records again"
 
 
-def _worth_keeping(record: ReleaseRecord) -> bytes:
-    return record.known if len(record.known) <= _WORTH_KEEPING else b""
+def _worth_keeping(record: ReleaseRecord) -> JsonObjects:
+    return record.known if len(record.known.text) <= _WORTH_KEEPING else JsonObjects()
 
 
 async def _with_objects(record: ReleaseRecord) -> ReleaseRecord:
-    """The record with its objects as JSON, so that its manifest is parsed once for all who look at it. Who asks for the
-    objects of a manifest that cannot be read learns why."""
-
-    def parse() -> bytes:
-        return json_values.written(record.objects)
-
+    """The record with its objects, so that its manifest is parsed once for all who look at it. Who asks for the objects
+    of a manifest that cannot be read learns why."""
     with suppress(ReleaseFailed, orjson.JSONEncodeError):
-        known = parse() if len(record.manifest) <= QUICK_TO_PARSE else await asyncio.to_thread(parse)
-        return replace(record, known=known)
+        return replace(record, known=await read_objects(record))
     return record
-
-
-async def _unpack(text: str) -> JSON:
-    """Unpack a text. A large one takes some tenths of a second, so a thread does it. Raises ReleaseFailed."""
-    return unpacked(text) if len(text) <= _QUICK else await asyncio.to_thread(unpacked, text)
 
 
 async def _pack(record: ReleaseRecord) -> str:
     """Pack a record. A large one takes some tens of milliseconds, so a thread does it."""
-    if len(orjson.dumps(record.document)) <= _QUICK:
-        return packed_to_fit(record)
-    return await asyncio.to_thread(packed_to_fit, record)
+    if len(record.manifest) > _QUICK or len(orjson.dumps(record.document)) > _QUICK:
+        return await asyncio.to_thread(packed_to_fit, record)
+    return packed_to_fit(record)
 
 
 class RevisionCache:
