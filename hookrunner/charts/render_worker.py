@@ -1,7 +1,9 @@
 """The render worker: a process that `renderer.py` asks for one render after another, until its socket is closed.
 
-Requests and answers are JSON with 4 bytes of length before them; an answer has one more byte in front: `=` and what was
-rendered, `C` and a message for a bad chart, `R` for a render that failed. Its first message says that it is ready.
+Requests and answers have 4 bytes of length before them. A request is JSON. An answer has one more byte in front: `=`
+and what was rendered (a line of JSON, the manifest, a line of JSON for each Helm hook and object), `C` and a message
+for a bad chart, `R` for a render that failed. Lines, because all objects at once would be a long step of the event loop
+that reads them. The first message of a worker reports that it is ready.
 
 What a template takes too much of, memory, ends the process: Go's runtime gives up when the kernel refuses. The limit is
 on private data (RLIMIT_DATA), since Go reserves far more addresses than it uses. stderr is a file for last words; each
@@ -43,6 +45,8 @@ from hookrunner.charts.helm_engine import (
 )
 from hookrunner.charts.manifests import Manifests, manifests
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
+from kubetypes import json_values
+from kubetypes.bounds import OBJECT, RENDERED, TooLarge, in_units
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
@@ -132,7 +136,7 @@ class ChartRenderer:
     def answer(self, request: bytes) -> bytes:
         order = orjson.loads(request)
         try:
-            return b"=" + orjson.dumps(self._render(order))
+            return b"=" + as_answer(*self._render(order))
         except BadChart as error:
             return b"C" + str(error).encode(errors="replace")
         except BadManifest as error:
@@ -143,7 +147,8 @@ class ChartRenderer:
         except orjson.JSONEncodeError as error:  # nested deeper than orjson writes (254 levels)
             return b"R" + f"an object in {order['directory']} cannot be written as JSON: {error}".encode()
 
-    def _render(self, order: dict[str, Any]) -> dict[str, object]:
+    def _render(self, order: dict[str, Any]) -> tuple[Manifests, JSON]:
+        """What was rendered, and what a record keeps of the chart."""
         directory = Path(order["directory"])
         scan = chart_files.scan(directory)
         archive, record = self._load_cached(directory, order["name"], scan.fingerprint)
@@ -157,7 +162,7 @@ class ChartRenderer:
         rendered = render(order["values"])
         if scan.uses_yaml and (plain := harmless(order["values"])) is not None:
             require_same_structure(_all_objects(rendered), _all_objects(render(plain)), order["values"])
-        return {"rendered": rendered, "chart": record}
+        return rendered, record
 
     def _load(self, directory: Path, name: str, fingerprint: str) -> tuple[bytes, dict[str, Any]]:
         files = dict(unpack_subcharts(chart_files.contents(directory)))
@@ -177,6 +182,22 @@ class ChartRenderer:
             raise BadChart(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {cluster}")
         if metadata.get("type") == "library":
             raise BadChart("a library chart cannot be installed: put templates into a chart that depends on it")
+
+
+def as_answer(rendered: Manifests, chart: JSON) -> bytes:
+    """What `read_render` reads. Raises RenderFailed if that is too large."""
+    lines = [orjson.dumps(item) for item in (*rendered.hooks, *rendered.objects)]
+    text, largest = b"\n".join(lines), max(map(len, lines), default=0)
+    if largest > OBJECT.size:
+        raise RenderFailed(f"an object has more than {in_units(OBJECT.size)} as JSON, which no API server takes")
+    try:
+        json_values.check(text, RENDERED)
+    except TooLarge as error:
+        raise RenderFailed(f"its objects are {error}") from None
+    manifest = rendered.manifest.encode()
+    head = {"notes": rendered.notes, "ignored": rendered.ignored, "chart": chart}
+    sizes = {"manifest": len(manifest), "hooks": len(rendered.hooks)}
+    return b"%b\n%b%b" % (orjson.dumps(head | sizes), manifest, text)
 
 
 def _all_objects(rendered: Manifests) -> list[JSON]:

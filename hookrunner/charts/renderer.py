@@ -165,6 +165,8 @@ _CROWDED_AFTER = 1.0
 """Seconds that a render waits for a worker until there is one more."""
 
 _MOST_WORKERS = 3
+STEP = 256 << 10
+"""Bytes of objects that are read at a time."""
 
 _LOG = log.get("charts")
 
@@ -219,7 +221,7 @@ class Renderer:
         answer = await self._ask(order)
         match answer[:1]:
             case b"=":
-                return _rendered(order, **orjson.loads(answer[1:]))
+                return await read_render(order, answer)
             case b"C":
                 raise BadChart(answer[1:].decode())
             case b"M":
@@ -318,16 +320,28 @@ def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:
     }
 
 
-def _rendered(order: RenderRequest, rendered: dict[str, Any], chart: JSON) -> RenderedChart:
-    for hook in rendered["ignored"]:
+async def read_render(order: RenderRequest, answer: bytes) -> RenderedChart:
+    """What a worker has rendered (`as_answer`), read in steps of some milliseconds."""
+    begin = answer.index(b"\n") + 1
+    head = orjson.loads(answer[1:begin])
+    end = begin + head["manifest"]
+    manifest = answer[begin:end].decode()
+    for hook in head["ignored"]:
         _LOG.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
-    return RenderedChart(
-        manifest=rendered["manifest"],
-        objects=tuple(rendered["objects"]),
-        hooks=tuple(_hook(hook) for hook in rendered["hooks"]),
-        notes=rendered["notes"],
-        chart=chart,
-    )
+    await asyncio.sleep(0)
+    values = [value async for value in _read_lines(answer[end:])]
+    hooks, objects = values[: head["hooks"]], values[head["hooks"] :]
+    return RenderedChart(manifest, tuple(objects), tuple(map(_hook, hooks)), head["notes"], head["chart"])
+
+
+async def _read_lines(text: bytes) -> AsyncIterator[JSON]:
+    read = 0
+    for line in text.splitlines():
+        yield orjson.loads(line)
+        read += len(line)
+        if read >= STEP:
+            read = 0
+            await asyncio.sleep(0)
 
 
 def _hook(stored: dict[str, Any]) -> HelmHook:

@@ -1,6 +1,15 @@
 """The record of a chart, as far as files alone decide. `test_cluster.py` compares it with Helm's."""
 
-from hookrunner.charts.render_worker import chart_metadata, missing_subcharts, recorded_chart
+from pathlib import Path
+
+import pytest
+
+from hookrunner.charts.manifests import Manifests
+from hookrunner.charts.render_worker import as_answer, chart_metadata, missing_subcharts, recorded_chart
+from hookrunner.charts.renderer import read_render
+from hookrunner.errors import RenderFailed
+from hookrunner.model.releases import Capabilities, HelmHook, RenderRequest
+from kubetypes.json_values import JSON
 from tests.tables import each
 
 V1 = {"Chart.yaml": b"apiVersion: v1\nname: old\nversion: 1\nappVersion: 2.5\nunknown: x\nkeywords: []\n"}
@@ -27,3 +36,31 @@ def test_subcharts_are_missing_by_the_name_that_they_give_themselves() -> None:
 def test_unreadable_chart_yaml_is_left_for_helm_to_refuse(text: bytes) -> None:
     files = {"Chart.yaml": text}
     assert missing_subcharts(files, chart_metadata(files)) == []
+
+
+async def test_what_was_rendered_arrives_as_it_was() -> None:
+    hook = HelmHook("a", "Job", "chart/a.yaml", "kind: Job\n", {"kind": "Job"}, ("pre-install",), 1, ("hook-failed",))
+    objects = tuple({"kind": "ConfigMap", "data": {"text": f"{number}\n\u2028\r" * 50}} for number in range(9_000))
+    rendered = Manifests("kind: ConfigMap # ü\n\n", objects, (hook,), "notes\n", ())
+    order = RenderRequest(Path(), "a", "b", {}, Capabilities("", ()))
+    chart = await read_render(order, b"=" + as_answer(rendered, {}))
+    assert (chart.manifest, chart.objects, chart.hooks, chart.notes, chart.chart) == (
+        rendered.manifest,
+        objects,
+        (hook,),
+        "notes\n",
+        {},
+    )
+
+
+@each(
+    ("objects", "reason"),
+    [
+        ([{"a": "x" * (3 << 20)}], "an object has more than 3 MiB"),
+        ([{"a": "x" * (2 << 20)}] * 17, "its objects are more than 32 MiB"),
+        ([{"a": [1] * 100_000}] * 6, "its objects are more than 500,000 values"),
+    ],
+)
+def test_what_is_too_large_for_a_release_is_refused(objects: list[JSON], reason: str) -> None:
+    with pytest.raises(RenderFailed, match=reason):
+        as_answer(Manifests("", tuple(objects), (), "", ()), {})
