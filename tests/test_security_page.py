@@ -8,16 +8,32 @@ import pytest
 import yaml
 
 from hookrunner.addons.instance_fields import MOST_PATCH_BYTES, MOST_PATCHES
+from hookrunner.charts.renderer import STEP
 from hookrunner.cloud.provider.wire_answers import ANSWER
 from hookrunner.hooks.documents import AT_ONCE
 from hookrunner.hooks.patches import MOST_VALUE_OPERATIONS
 from hookrunner.manifests import large_texts
 from hookrunner.manifests.patches import IN_PLACE
+from hookrunner.model.json_objects import IN_PLACE as REVIEW_IN_PLACE
+from hookrunner.model.json_objects import OBJECT_WORK
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_PACKAGE
-from hookrunner.releases.records.record import MOST_UNPACKED
+from hookrunner.releases.records import large_records
+from hookrunner.releases.records.record import QUICK_TO_PARSE
 from hookrunner.settings.webhooks import WebhookSettings
 from hookrunner.values.config_sections import READ_IN_PLACE, WRITTEN_IN_PLACE
-from kubetypes.bounds import CONFIG, DOCUMENT, INSTANCE, PACKAGE_TEXT, SECTIONS, DocumentBounds, in_units
+from hookrunner.web.review_documents import VALUE_WORK
+from kubetypes.bounds import (
+    CONFIG,
+    DOCUMENT,
+    INSTANCE,
+    OBJECT,
+    PACKAGE_TEXT,
+    RELEASE_RECORD,
+    RENDERED,
+    SECTIONS,
+    DocumentBounds,
+    in_units,
+)
 from tests.controlplane.cluster import Cluster
 from tests.fakes.chart import ROOT, Render, objects, render
 
@@ -158,11 +174,23 @@ def test_bounds_are_those_of_the_code() -> None:
         in_units(large_texts.IN_PLACE),
     )
     assert bounds["a channel, `package.yaml`"][0] == of(PACKAGE_TEXT)
-    assert bounds["templates of a chart (exception)"][0] == of(DOCUMENT)
-    assert (
-        bounds["an admission review"][0] == f"`--webhook-admission-body`, {in_units(WebhookSettings().admission_body)}"
+    assert bounds["objects that a chart renders"] == (
+        f"{of(RENDERED)}; {in_units(OBJECT.size)} an object",
+        in_units(STEP),
     )
-    assert bounds["a record of a release (exception)"][0] == in_units(MOST_UNPACKED)
+    assert bounds["an admission review"] == (
+        f"`--webhook-admission-body`, {in_units(WebhookSettings().admission_body)}",
+        f"{in_units(REVIEW_IN_PLACE)}, with {VALUE_WORK} bytes for each value",
+    )
+    assert bounds["a conversion review"][0] == (
+        f"`--webhook-conversion-body`, {in_units(WebhookSettings().conversion_body)}; {DOCUMENT.values:,} values"
+    )
+    assert bounds["a hook's answer to it"] == (of(DOCUMENT), in_units(REVIEW_IN_PLACE // 2))
+    assert bounds["its objects, to be checked"][1] == (
+        f"{in_units(REVIEW_IN_PLACE)}, with {OBJECT_WORK} bytes for each object"
+    )
+    assert bounds["a record of a release"] == (of(RELEASE_RECORD), f"{in_units(large_records.QUICK)}, packed")
+    assert bounds["its manifest"][1] == in_units(QUICK_TO_PARSE)
     assert bounds["an answer of a cloud's program"][0] == of(ANSWER)
 
 

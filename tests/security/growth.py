@@ -4,11 +4,12 @@
 that is worked through there: beyond it the document is refused, or the work is done elsewhere (docs/security.md).
 """
 
+import asyncio
 import gc
 import json
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import orjson
 
 from hookrunner.addons.instance_fields import read_instance
+from hookrunner.engine.reviews.conversion_checks import check_answer
 from hookrunner.errors import BadConfig, BadOutput, PackageError, RenderFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
 from hookrunner.hooks.config import hook_config
@@ -26,13 +28,14 @@ from hookrunner.manifests.kustomization_files import check_kustomizations
 from hookrunner.manifests.patches import apply_patches
 from hookrunner.manifests.sourced_object import SourcedObject, read_objects
 from hookrunner.metrics.hooks import HookMetrics
+from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.packages import channels, package_files
 from hookrunner.releases.records import record
 from hookrunner.values import config_sections
 from hookrunner.values.patches import Patches
 from hookrunner.values.schemas import schema_files
-from hookrunner.web import review_bodies
+from hookrunner.web import review_documents
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon, instance_of
 
@@ -80,6 +83,23 @@ def cpu_seconds(work: Callable[[], object]) -> float:
         return time.thread_time() - begin
     finally:
         gc.enable()
+
+
+async def longest_step(work: Awaitable[object]) -> float:
+    """Seconds of CPU time for which the event loop can do nothing else at most."""
+    steps, longest = work.__await__(), 0.0
+    while True:
+        begin = time.thread_time()
+        try:
+            waits_for = next(steps)
+        except StopIteration:
+            return max(longest, time.thread_time() - begin)
+        longest = max(longest, time.thread_time() - begin)
+        if waits_for is None:
+            await asyncio.sleep(0)
+        else:
+            waits_for._asyncio_future_blocking = False  # `wait` blocks on it again
+            await asyncio.wait({waits_for})
 
 
 def unit() -> float:
@@ -193,6 +213,24 @@ def _review(count: int) -> bytearray:
     return bytearray(_text({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}))
 
 
+def _tab(number: int, version: str = "v1", size: int = 10) -> JSON:
+    metadata = {"name": f"tab-{number}", "namespace": "default", "uid": str(number), "labels": {"app": "web"}}
+    return {"apiVersion": f"e/{version}", "kind": "Tab", "metadata": metadata, "spec": {"text": "x" * size}}
+
+
+def _conversion(count: int, size: int = 10) -> bytearray:
+    request = {"uid": "a", "desiredAPIVersion": "e/v2", "objects": [_tab(number, size=size) for number in range(count)]}
+    review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+    return bytearray(_text(review))
+
+
+def _objects(count: int, size: int = 10) -> tuple[JsonObjects, JsonObjects]:
+    sent, returned = (
+        JsonObjects.of(_tab(number, version, size) for number in range(count)) for version in ("v1", "v2")
+    )
+    return sent, returned
+
+
 def _channel(count: int) -> channels.Channel:
     return channels.Channel("stable", tuple(channels.ChannelEntry(f"1.2.{number}") for number in range(count)), ())
 
@@ -261,7 +299,9 @@ ENTRIES = (
     Entry("conditions", lambda n: _lines([_CONDITION] * n), condition_reports.parse, 10, 1_500),
     Entry("--config, missing includes", _bindings, lambda text: hook_config.parse("h", text), 10, 2_500),
     Entry("--config, one group", _group, lambda text: hook_config.parse("h", text), 25, 2_500),
-    Entry("review", _review, review_bodies.admission, 1_000, 100_000),
+    Entry("review", _review, review_documents.parse_admission, 400, 41_000),
+    Entry("conversion review", _conversion, review_documents.parse_conversion, 60, 6_000),
+    Entry("objects of a conversion", _objects, lambda both: check_answer("h", "e/v2", *both), 40, 4_000),
     Entry("channel", _versions, lambda text: channels.parse_channel("stable", text), 10, 900),
     Entry("version of a channel", _channel, _choose_version, 40, 6_000),
     Entry("SHA256SUMS", _checksums, lambda text: package_files.parse_checksums("a 1", text), 10, 1_000),

@@ -8,7 +8,8 @@ step is no such ratio, and is measured on a quiet machine alone.
 
 import pytest
 
-from tests.security.growth import ENTRIES, Entry, unit
+from tests.security.growth import ENTRIES, Entry, longest_step, unit
+from tests.security.large_documents import DOCUMENTS, LargeDocument
 from tests.tables import each
 
 LINEAR = 30
@@ -39,3 +40,13 @@ def test_memory_grows_as_the_document_does(entry: Entry) -> None:
 def test_a_step_of_the_event_loop_is_short_at_the_largest_document(entry: Entry) -> None:
     ratios = (entry.seconds(entry.most) / unit() for _ in range(TRIES))
     assert any(ratio < STEP for ratio in ratios), f"{entry.name}: takes too long for the event loop"
+
+
+@pytest.mark.nightly
+@each("document", DOCUMENTS)
+async def test_a_step_of_the_event_loop_is_short_also_where_it_is_not_the_loop_that_reads(
+    document: LargeDocument,
+) -> None:
+    content = document.make()
+    ratios = [await longest_step(document.work(content)) / unit() for _ in range(TRIES)]
+    assert min(ratios) < STEP, f"{document.name}: takes too long for the event loop"
