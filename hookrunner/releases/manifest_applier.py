@@ -43,7 +43,7 @@ from hookrunner.releases.objects.object_writer import (
     ObjectWriter,
     WriteResult,
 )
-from hookrunner.releases.objects.stage_runner import StageProgress, StageRunner
+from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from hookrunner.releases.pending_objects import changed, without_dependent
 from kubetypes.json_values import JSON
 
@@ -76,7 +76,7 @@ class ManifestApplier:
         self._kinds = kinds
         self._writing = ObjectWriter(client, ReleaseOwners(client))
         self._remover = ObjectRemover(client, kinds)
-        self._stages = StageRunner(kinds)
+        self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
         self._kept: defaultdict[ReleaseId, list[KeptObject]] = defaultdict(list)
 
     async def create_or_update(
@@ -107,11 +107,13 @@ class ManifestApplier:
         self._kinds.learn(objects)
 
         async def write(target: ObjectId) -> WriteResult:
-            return await self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
+            async with self._turn:
+                return await self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
 
         outcomes: list[str] = []
         for stage in stages(pending):
-            outcomes += await self._stages.run(stage, write, StageProgress("applied", len(pending), len(outcomes)))
+            progress = StageProgress("applied", len(pending), len(outcomes))
+            outcomes += await run_stage({target: write(target) for target in stage}, progress, self._kinds)
             await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
@@ -135,11 +137,13 @@ class ManifestApplier:
 
         async def attempt(target: ObjectId) -> WriteResult:
             obj = wanted[target]
-            resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-            order = _order(resource, obj, identity, before.get(target.lasting), options)
-            return await self._write(replace(order, dry_run=True))
+            async with self._turn:
+                resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+                order = _order(resource, obj, identity, before.get(target.lasting), options)
+                return await self._write(replace(order, dry_run=True))
 
-        await self._stages.run(pending, attempt, StageProgress("applied, in a dry run", len(pending), 0))
+        progress = StageProgress("applied, in a dry run", len(pending), 0)
+        await run_stage({target: attempt(target) for target in pending}, progress, self._kinds)
 
     async def remove(
         self,
@@ -159,16 +163,17 @@ class ManifestApplier:
         pending = {target: None for target in ids if target.lasting not in spared}
         removed: list[ObjectId] = []
 
-        async def delete(target: ObjectId) -> str:
-            match await self._remover.remove(target, identity, options, spare):
-                case RemovedObject():
-                    removed.append(target)
-                case KeptObject() as kept if options.of_addon:
-                    self._kept[identity].append(kept)
-            return "done"
+        async def delete(target: ObjectId) -> None:
+            async with self._turn:
+                match await self._remover.remove(target, identity, options, spare):
+                    case RemovedObject():
+                        removed.append(target)
+                    case KeptObject() as kept if options.of_addon:
+                        self._kept[identity].append(kept)
 
         for stage in reversed(stages(pending)):
-            await self._stages.run(stage, delete, StageProgress("deleted", len(pending), len(removed)))
+            progress = StageProgress("deleted", len(pending), len(removed))
+            await run_stage({target: delete(target) for target in stage}, progress, self._kinds)
         return removed
 
     def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:

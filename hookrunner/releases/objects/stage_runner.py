@@ -1,13 +1,13 @@
 """Works on the objects of one stage at the same time, and makes one error of all that failed.
 
-    runner = StageRunner(kinds)                        # at most 24 objects at once, for all who share it
-    results = await runner.run(stage, work, StageProgress("applied", total=7, done=2))
+    stage = {target: write(target) for target in targets}      # coroutines, which bound themselves
+    results = await run_stage(stage, StageProgress("applied", total=7, done=2), kinds)
 
 An object that fails does not keep the others of its stage from being written, only later stages.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
@@ -17,7 +17,9 @@ from hookrunner.kube import refusals
 from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId
 
-_AT_ONCE = 24
+OBJECTS_AT_ONCE = 24
+"""Objects that are worked on at the same time, for all releases."""
+
 _INVALID = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY))
 _WRONG_TYPE = ("failed to create typed patch object", "failed to convert new object")
 """Source: https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go"""
@@ -35,44 +37,30 @@ class StageProgress:
     done: int
 
 
-class StageRunner:
-    """Bounds how many objects are worked on at once. `kinds` knows which failed objects have no namespace."""
+async def run_stage(
+    stage: Mapping[ObjectId, Coroutine[None, None, Result]], progress: StageProgress, kinds: KindResolver
+) -> list[Result]:
+    """Work on the objects of a stage; the result of each. `kinds` knows which failed objects have no namespace. Raises
+    ReleaseFailed, which names those that failed."""
+    results = await asyncio.gather(*stage.values(), return_exceptions=True)
+    outcomes = dict(zip(stage, results, strict=True))
+    failed = {target: error for target, error in outcomes.items() if isinstance(error, KubeError | ReleaseFailed)}
+    for error in results:
+        if isinstance(error, BaseException) and not isinstance(error, KubeError | ReleaseFailed):
+            raise error
+    if failed:
+        beside = [await _in_scope(target, kinds) for target in stage if target not in failed]
+        raise _failure(progress, beside, {await _in_scope(target, kinds): error for target, error in failed.items()})
+    return [result for result in results if not isinstance(result, BaseException)]
 
-    def __init__(self, kinds: KindResolver) -> None:
-        self._turn = asyncio.Semaphore(_AT_ONCE)
-        self._kinds = kinds
 
-    async def run(
-        self, stage: Sequence[ObjectId], work: Callable[[ObjectId], Awaitable[Result]], progress: StageProgress
-    ) -> list[Result]:
-        """Work on the objects of a stage; the result of each. Raises ReleaseFailed, which names those that failed."""
-
-        async def attempt(target: ObjectId) -> Result | KubeError | ReleaseFailed:
-            async with self._turn:
-                try:
-                    return await work(target)
-                except (KubeError, ReleaseFailed) as error:
-                    return error
-
-        results = await asyncio.gather(*map(attempt, stage))
-        done = [result for result in results if not isinstance(result, KubeError | ReleaseFailed)]
-        if len(done) < len(stage):
-            pairs = zip(stage, results, strict=True)
-            failed = {target: error for target, error in pairs if isinstance(error, KubeError | ReleaseFailed)}
-            beside = [await self._in_scope(target) for target in stage if target not in failed]
-            raise _failure(progress, beside, await self._with_scopes(failed))
-        return done
-
-    async def _with_scopes(self, failed: Mapping[ObjectId, Failure]) -> dict[ObjectId, Failure]:
-        """The failures with objects that show no namespace if their kind has none."""
-        return {await self._in_scope(target): error for target, error in failed.items()}
-
-    async def _in_scope(self, target: ObjectId) -> ObjectId:
-        try:
-            resource = await self._kinds.resolve(target.api_version, target.kind)
-        except KubeError:
-            return target
-        return target if resource.namespaced else target._replace(namespace="")
+async def _in_scope(target: ObjectId, kinds: KindResolver) -> ObjectId:
+    """The object without a namespace if its kind has none."""
+    try:
+        resource = await kinds.resolve(target.api_version, target.kind)
+    except KubeError:
+        return target
+    return target if resource.namespaced else target._replace(namespace="")
 
 
 def _failure(progress: StageProgress, done: Sequence[ObjectId], failed: Mapping[ObjectId, Failure]) -> ReleaseFailed:

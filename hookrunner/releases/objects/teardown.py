@@ -29,7 +29,7 @@ from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
 from hookrunner.releases.objects.object_marks import CREATED, has_owner, is_adopted, without_marks, without_release
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
-from hookrunner.releases.objects.stage_runner import StageProgress, StageRunner
+from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")
@@ -96,7 +96,7 @@ class Teardown:
         self._kinds = kinds
         self._contents = contents
         self._remover = ObjectRemover(client, kinds)
-        self._stages = StageRunner(kinds)
+        self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
 
     async def delete(
         self, ids: Collection[ObjectId], identity: ReleaseId, options: ReleaseOptions, patience: float
@@ -106,16 +106,18 @@ class Teardown:
         options = replace(options, kept_kinds=options.kept_kinds - {_NAMESPACE})
 
         async def delete(target: ObjectId) -> KeptObject | None:
-            is_namespace = (target.group, target.kind) == _NAMESPACE
-            kept = await self._keep_namespace(target, identity, options.marks) if is_namespace else None
-            kept = kept or await self._delete(target, identity, options, patience)
-            if kept and kept.adopted:  # a later release of this name must ask again whether it may adopt it
-                await self._patch(target, lambda metadata: without_release(metadata, identity, options.marks))
-            return kept
+            async with self._turn:
+                is_namespace = (target.group, target.kind) == _NAMESPACE
+                kept = await self._keep_namespace(target, identity, options.marks) if is_namespace else None
+                kept = kept or await self._delete(target, identity, options, patience)
+                if kept and kept.adopted:  # a later release of this name must ask again whether it may adopt it
+                    await self._patch(target, lambda metadata: without_release(metadata, identity, options.marks))
+                return kept
 
         results: list[KeptObject | None] = []
         for stage in _reversed_stages(ids):
-            results += await self._stages.run(stage, delete, StageProgress("deleted", len(ids), len(results)))
+            progress = StageProgress("deleted", len(ids), len(results))
+            results += await run_stage({target: delete(target) for target in stage}, progress, self._kinds)
         return tuple(kept for kept in results if kept)
 
     async def abandon(self, ids: Collection[ObjectId], identity: ReleaseId, marks: ObjectMarks) -> int:
@@ -123,10 +125,11 @@ class Teardown:
         which names the objects that could not be changed."""
 
         async def abandon(target: ObjectId) -> bool:
-            return await self._patch(target, lambda metadata: without_marks(metadata, identity, marks))
+            async with self._turn:
+                return await self._patch(target, lambda metadata: without_marks(metadata, identity, marks))
 
-        results = await self._stages.run(list(ids), abandon, StageProgress("left to their users", len(ids), 0))
-        return sum(results)
+        progress = StageProgress("left to their users", len(ids), 0)
+        return sum(await run_stage({target: abandon(target) for target in ids}, progress, self._kinds))
 
     async def has_lost_owner(self, ids: Collection[ObjectId], identity: ReleaseId, marks: ObjectMarks) -> bool:
         """Has someone taken the owner references from all of these objects that had one? The garbage collector does, if
