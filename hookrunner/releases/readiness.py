@@ -21,7 +21,9 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.events import Report, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
-from hookrunner.releases.kstatus import ObjectStatus, fails, may_wait, verdict, waits
+from hookrunner.releases.health.object_health import has_rule
+from hookrunner.releases.health.object_status import CURRENT, NOT_FOUND, ObjectHealth, failed, unknown
+from hookrunner.releases.kstatus import verdict
 from hookrunner.releases.manifest_objects import MANAGED_BY
 from kubetypes.json_values import JSON
 
@@ -33,7 +35,7 @@ _LOG_AFTER = 30.0
 
 _LOG = log.get("releases.readiness")
 
-Rule: TypeAlias = Callable[[JSON], ObjectStatus]
+Rule: TypeAlias = Callable[[JSON], ObjectHealth]
 """Whether an object meets a condition; None stands for an absent object."""
 
 
@@ -52,7 +54,7 @@ class Readiness:
         Raises ReleaseFailed, naming each object that is not ready and why, after `timeout` seconds or as soon as one
         has failed; KubeError if the kinds cannot be resolved.
         """
-        await self.wait_until([obj for obj in objects if may_wait(obj)], namespace, timeout, _is_ready)
+        await self.wait_until([obj for obj in objects if has_rule(obj)], namespace, timeout, _is_ready)
 
     async def wait_until(self, objects: Iterable[JSON], namespace: str, timeout: float, rule: Rule) -> None:
         """Wait until `rule` finds each object ready. Raises as `wait_ready` does."""
@@ -96,7 +98,7 @@ class _Awaited:
 
     def __init__(self, keys: set[ObjectKey], rule: Rule) -> None:
         self._rule = rule
-        self._found = {key: waits("has not been seen yet") for key in keys}
+        self._found = {key: unknown("has not been seen yet") for key in keys}
         self._informer = Informer(self._found)
 
     @property
@@ -106,10 +108,12 @@ class _Awaited:
 
     @property
     def failed(self) -> bool:
-        return any(status.failed for status in self._found.values())
+        return any(health.has_failed for health in self._found.values())
 
-    def not_ready(self) -> list[tuple[ObjectKey, ObjectStatus]]:
-        return [(key, status) for key, status in sorted(self._found.items(), key=itemgetter(0)) if not status.ready]
+    def not_ready(self) -> list[tuple[ObjectKey, ObjectHealth]]:
+        return [
+            (key, health) for key, health in sorted(self._found.items(), key=itemgetter(0)) if not health.is_current
+        ]
 
     def read(self, reports: Iterable[Report]) -> None:
         """Take in a batch of the watch."""
@@ -121,7 +125,7 @@ class _Awaited:
                     self._found[key] = self._rule(None)
                 case WatchLost(reason):
                     for key, _ in self.not_ready():
-                        self._found[key] = waits(f"cannot be watched: {reason}")
+                        self._found[key] = unknown(f"cannot be watched: {reason}")
 
 
 async def _wait_for_results(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
@@ -145,10 +149,10 @@ async def _log_not_ready(awaited: list[_Awaited], timeout: float) -> None:
 def _check(awaited: list[_Awaited], timeout: float) -> None:
     """Raise ReleaseFailed with the objects that failed, or else with those that are not ready."""
     left = [pair for watched in awaited for pair in watched.not_ready()]
-    failed = [pair for pair in left if pair[1].failed]
-    late = "" if failed else f" (waited {timeout:g} s)"
+    hopeless = [pair for pair in left if pair[1].has_failed]
+    late = "" if hopeless else f" (waited {timeout:g} s)"
     if left:
-        raise ReleaseFailed(some([f"{key} {status.message}" for key, status in failed or left], "; ") + late)
+        raise ReleaseFailed(some([f"{key} {health}" for key, health in hopeless or left], "; ") + late)
 
 
 def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:
@@ -158,18 +162,19 @@ def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON])
     return Selection(api_version, kind, namespace, MANAGED)
 
 
-def _is_ready(obj: JSON) -> ObjectStatus:
-    return waits("does not exist") if obj is None else verdict(obj)
+def _is_ready(obj: JSON) -> ObjectHealth:
+    return NOT_FOUND if obj is None else verdict(obj)
 
 
-def is_gone(obj: JSON) -> ObjectStatus:
+def is_gone(obj: JSON) -> ObjectHealth:
     """A rule: the object is deleted, with all finalizers run."""
     if obj is None:
-        return ObjectStatus(ready=True)
+        return CURRENT
     finalizers = ", ".join(obj["metadata"].get("finalizers") or ())
-    return waits(f"still exists, because of its finalizers: {finalizers}" if finalizers else "still exists")
+    message = f"still exists, because of its finalizers: {finalizers}" if finalizers else "still exists"
+    return ObjectHealth("Terminating", message=message)
 
 
 def has(rule: Rule) -> Rule:
     """The same rule, but an object that is deleted meanwhile has failed."""
-    return lambda obj: fails("was deleted while it was awaited") if obj is None else rule(obj)
+    return lambda obj: failed("Deleted", "was deleted while it was awaited") if obj is None else rule(obj)

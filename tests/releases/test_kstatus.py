@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from hookrunner.releases.kstatus import ObjectStatus, ended, may_wait, verdict
+from hookrunner.releases.health.object_health import has_rule
+from hookrunner.releases.health.object_status import ObjectHealth
+from hookrunner.releases.kstatus import ended, verdict
 from tests.releases.watching import condition
 from tests.tables import each
 
@@ -15,10 +17,10 @@ def obj(kind: str, spec: JSON = None, api_version: str = "apps/v1", **status: JS
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec or {}, "status": status}
 
 
-def message_of(found: ObjectStatus) -> str:
+def message_of(found: ObjectHealth) -> str:
     """The message, marked if there is no hope."""
-    assert found.ready is not bool(found.message)
-    return f"!{found.message}" if found.failed else found.message
+    assert found.is_current is not bool(str(found))
+    return f"!{found}" if found.has_failed else str(found)
 
 
 def of_deployment(**status: JSON) -> JSON:
@@ -41,7 +43,7 @@ EXCEEDED = [condition("Progressing", "False", reason="ProgressDeadlineExceeded",
         (of_deployment(), READY),
         (of_deployment(observedGeneration=1), "its controller has not seen its latest change"),
         (of_deployment(updatedReplicas=1), "1 of 3 replicas are updated"),
-        (of_deployment(replicas=4), "1 old replicas are still there"),
+        (of_deployment(replicas=4), "1 old replicas still exist"),
         (of_deployment(availableReplicas=2), "2 of 3 replicas are available"),
         (of_deployment(readyReplicas=None), "0 of 3 replicas are ready"),
         (of_deployment() | {"spec": {"replicas": 5, "paused": True}}, READY),
@@ -54,7 +56,11 @@ def test_deployments_are_judged_as_by_kstatus(found: JSON, message: str) -> None
     assert message_of(verdict(found)) == message
 
 
-DONE: JSON = {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"}
+DONE: JSON = {"replicas": 2, "readyReplicas": 2, "currentReplicas": 2, "updatedReplicas": 1} | {
+    "currentRevision": "a",
+    "updateRevision": "b",
+}
+LABELLED: JSON = {"replicas": 1, "fullyLabeledReplicas": 1}
 ROLLING: JSON = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}, "replicas": 2}
 ON_DELETE: JSON = {"updateStrategy": {"type": "OnDelete"}, "replicas": 2}
 NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberAvailable": 2, "numberReady": 2}
@@ -65,7 +71,7 @@ NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "number
     [
         (obj("StatefulSet", {"replicas": 2}, **DONE), "1 of 2 replicas are updated"),
         (obj("StatefulSet", {"replicas": 2}, **DONE | {"updateRevision": "a"}), READY),
-        (obj("StatefulSet", {"replicas": 1}, **DONE), "1 replicas too many are still there"),
+        (obj("StatefulSet", {"replicas": 1}, **DONE), "1 old replicas still exist"),
         (obj("StatefulSet", {"replicas": 3}, **DONE), "2 of 3 replicas are created"),
         (obj("StatefulSet", ROLLING, **DONE), READY),
         (obj("StatefulSet", ROLLING, **DONE | {"updatedReplicas": 0}), "0 of 1 replicas are updated"),
@@ -75,8 +81,9 @@ NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "number
         (obj("DaemonSet", ON_DELETE, observedGeneration=2, updatedNumberScheduled=1, **NODES), READY),
         (obj("DaemonSet", observedGeneration=2, updatedNumberScheduled=2, **NODES), READY),
         (obj("DaemonSet", observedGeneration=2, desiredNumberScheduled=0), READY),
-        (obj("ReplicaSet", replicas=1, availableReplicas=1, readyReplicas=1), READY),
-        (obj("ReplicaSet", replicas=1), "0 of 1 replicas are available"),
+        (obj("ReplicaSet", **LABELLED, availableReplicas=1, readyReplicas=1), READY),
+        (obj("ReplicaSet", **LABELLED), "0 of 1 replicas are available"),
+        (obj("ReplicaSet", replicas=1), "0 of 1 replicas are labelled"),
         (obj("ReplicaSet", conditions=[condition("ReplicaFailure", message="no quota")]), "no quota"),
     ],
 )
@@ -175,4 +182,4 @@ def test_other_kinds_are_judged_as_by_kstatus(found: JSON, message: str) -> None
     ],
 )
 def test_kubernetes_kinds_without_a_status_are_not_awaited(kind: str, api_version: str, waits: bool) -> None:
-    assert may_wait({"kind": kind, "apiVersion": api_version}) is waits
+    assert has_rule({"kind": kind, "apiVersion": api_version}) is waits

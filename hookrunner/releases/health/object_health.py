@@ -2,8 +2,8 @@
 
     health_of(deployment, now) -> ObjectHealth("InProgress", "LessUpdated", "1 of 3 replicas are updated")
 
-Status and reason are those of the library cli-utils, which Flux, Argo CD and kpt use too; `kstatus.py`, above this
-room, says by similar rules when waiting for a release ends. Objects about which the library says nothing are judged
+Status and reason are those of the library cli-utils, which Flux, Argo CD and kpt use too; by the same rules, with other
+`Patience`, waiting for a release ends (`kstatus.py`). Objects about which the library says nothing are judged
 here: an APIService by its condition `Available`, and custom objects without a condition `Ready` by `Degraded`,
 `Available` and `Progressing`, as cluster operators write them.
 Source: https://github.com/kubernetes-sigs/cli-utils/tree/v0.37.2/pkg/kstatus/status; of suspended Jobs its main branch.
@@ -16,8 +16,11 @@ from types import MappingProxyType
 from hookrunner.releases.health import workload_rules
 from hookrunner.releases.health.object_status import (
     CURRENT,
+    REPORTED,
     MalformedObject,
+    ObjectCondition,
     ObjectHealth,
+    Patience,
     conditions_of,
     failed,
     generation_of,
@@ -25,16 +28,24 @@ from hookrunner.releases.health.object_status import (
     text_of,
     unknown,
 )
-from hookrunner.releases.kstatus import is_built_in
 from kubetypes.json_values import JSON
 
 _LOAD_BALANCER = "LoadBalancer"
 
+_K8S_IO = (
+    *("admissionregistration", "apiextensions", "apiregistration", "authentication", "authorization", "certificates"),
+    *("coordination", "discovery", "events", "flowcontrol.apiserver", "networking", "node", "rbac.authorization"),
+    *("resource", "scheduling", "storage"),
+)
+_SERVED_BY_KUBERNETES = frozenset({"", "apps", "autoscaling", "batch", "extensions", "policy"}) | {
+    f"{group}.k8s.io" for group in _K8S_IO
+}
 
-def health_of(obj: JSON, now: datetime) -> ObjectHealth:
+
+def health_of(obj: JSON, now: datetime, patience: Patience = REPORTED) -> ObjectHealth:
     """The status of a complete object; unknown if a field that matters is malformed. `now` has a time zone."""
     try:
-        return _generic(obj) or _by_kind(obj, now)
+        return _generic(obj) or _by_kind(obj, now, patience)
     except MalformedObject as error:
         return unknown(str(error))
 
@@ -45,6 +56,11 @@ def has_rule(obj: JSON) -> bool:
     if group_kind(obj) == ("", "Service"):
         return text_of(obj, "spec", "type") == _LOAD_BALANCER
     return group_kind(obj) in {*_RULES, ("", "Pod")} or not is_built_in(obj)
+
+
+def is_built_in(obj: JSON) -> bool:
+    """Is the object of a group that the API server itself serves?"""
+    return group_kind(obj)[0] in _SERVED_BY_KUBERNETES
 
 
 def group_kind(obj: JSON) -> tuple[str, str]:
@@ -62,26 +78,30 @@ def _generic(obj: JSON) -> ObjectHealth | None:
         return in_progress("LatestGenerationNotObserved", "its controller has not seen its latest change")
     for condition in conditions_of(obj):
         if condition.type == "Reconciling" and condition.holds:
-            return in_progress(condition.reason, condition.message)
+            return in_progress(condition.reason, condition.message, f"is being reconciled: {condition.words}")
         if condition.type == "Stalled" and condition.holds:
-            return failed(condition.reason, condition.message)
+            return failed(condition.reason, condition.message, f"has stalled: {condition.words}")
     return None
 
 
-def _by_kind(obj: JSON, now: datetime) -> ObjectHealth:
+def _by_kind(obj: JSON, now: datetime, patience: Patience) -> ObjectHealth:
     key = group_kind(obj)
     if key == ("", "Pod"):
-        return workload_rules.pod(obj, now)
-    if rule := _RULES.get(key) or _ALWAYS_CURRENT.get(key):
-        return rule(obj)
-    return _by_ready(obj) or (CURRENT if is_built_in(obj) else _by_operator_conditions(obj))
+        return workload_rules.pod(obj, now, patience)
+    if rule := _RULES.get(key):
+        return rule(obj, patience)
+    if key in _ALWAYS_CURRENT:
+        return CURRENT
+    has_signs = patience.with_signs and not is_built_in(obj)
+    return _by_ready(obj) or (_by_operator_conditions(obj) if has_signs else CURRENT)
 
 
 def _by_ready(obj: JSON) -> ObjectHealth | None:
     """By the first condition `Ready` that has a known status."""
     for condition in conditions_of(obj):
         if condition.type == "Ready" and condition.status in ("True", "False", "Unknown"):
-            return CURRENT if condition.holds else in_progress(condition.reason, condition.message)
+            clause = f"is not ready: {condition.words}"
+            return CURRENT if condition.holds else in_progress(condition.reason, condition.message, clause)
     return None
 
 
@@ -97,39 +117,39 @@ def _by_operator_conditions(obj: JSON) -> ObjectHealth:
     return CURRENT
 
 
-def _api_service(obj: JSON) -> ObjectHealth:
+def _api_service(obj: JSON, _: Patience) -> ObjectHealth:
     """An aggregated API: served when the aggregator finds its server available. An extension."""
-    available = next((condition for condition in conditions_of(obj) if condition.type == "Available"), None)
-    if available and available.holds:
+    missing = ObjectCondition("Available", "False")
+    available = next((condition for condition in conditions_of(obj) if condition.type == "Available"), missing)
+    if available.holds:
         return CURRENT
-    reason, message = (available.reason, available.message) if available else ("", "")
-    return in_progress(reason or "NotAvailable", message or "its API is not available")
+    message = available.message or "its API is not available"
+    return in_progress(available.reason or "NotAvailable", message, f"is not available: {available.words}")
 
 
-def _claim(obj: JSON) -> ObjectHealth:
+def _claim(obj: JSON, _: Patience) -> ObjectHealth:
     phase = text_of(obj, "status", "phase", default="unknown")
     return CURRENT if phase == "Bound" else in_progress("NotBound", f"it is {phase}, not Bound")
 
 
-def _service(obj: JSON) -> ObjectHealth:
+def _service(obj: JSON, _: Patience) -> ObjectHealth:
     lacks_address = text_of(obj, "spec", "type") == _LOAD_BALANCER and not text_of(obj, "spec", "clusterIP")
     return in_progress("NoIPAssigned", "it has no cluster IP") if lacks_address else CURRENT
 
 
-def _definition(obj: JSON) -> ObjectHealth:
+def _definition(obj: JSON, _: Patience) -> ObjectHealth:
     """A CustomResourceDefinition: its conditions in their order."""
+    clause = "is not established: no reason is given"
     for condition in conditions_of(obj):
         if condition.type == "NamesAccepted" and condition.status == "False":
-            return failed(condition.reason, condition.message)
-        if condition.type == "Established" and condition.status == "False" and condition.reason != "Installing":
-            return failed(condition.reason, condition.message)
+            return failed(condition.reason, condition.message, f"its names are not accepted: {condition.words}")
+        if condition.type == "Established" and condition.status == "False":
+            clause = f"is not established: {condition.words}"
+            if condition.reason != "Installing":
+                return failed(condition.reason, condition.message, clause)
         if condition.type == "Established" and condition.holds:
             return CURRENT
-    return in_progress("Installing", "it is not established")
-
-
-def _is_current(_obj: JSON) -> ObjectHealth:
-    return CURRENT
+    return in_progress("Installing", "it is not established", clause)
 
 
 _WORKLOADS = {
@@ -137,7 +157,7 @@ _WORKLOADS = {
     "Deployment": workload_rules.deployment,
     "ReplicaSet": workload_rules.replica_set,
 }
-_RULES: Mapping[tuple[str, str], Callable[[JSON], ObjectHealth]] = MappingProxyType(
+_RULES: Mapping[tuple[str, str], Callable[[JSON, Patience], ObjectHealth]] = MappingProxyType(
     {(group, kind): rule for group in ("apps", "extensions") for kind, rule in _WORKLOADS.items()}
     | {
         ("apps", "StatefulSet"): workload_rules.stateful_set,
@@ -148,6 +168,6 @@ _RULES: Mapping[tuple[str, str], Callable[[JSON], ObjectHealth]] = MappingProxyT
         ("apiregistration.k8s.io", "APIService"): _api_service,
     }
 )
-_ALWAYS_CURRENT = dict.fromkeys(
-    (("", "Secret"), ("", "ConfigMap"), ("batch", "CronJob"), ("policy", "PodDisruptionBudget")), _is_current
+_ALWAYS_CURRENT = frozenset(
+    {("", "Secret"), ("", "ConfigMap"), ("batch", "CronJob"), ("policy", "PodDisruptionBudget")}
 )

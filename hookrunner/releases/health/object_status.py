@@ -9,8 +9,9 @@ Source: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/REA
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from hookrunner.model.addon_status import ObjectStatusWord
 from kubetypes.json_values import JSON
@@ -20,32 +21,56 @@ from kubetypes.json_values import JSON
 class ObjectHealth:
     """The status of one object, with the library's reason and a message for people. `NotFound` and `Unknown` are never
     computed from a well-formed object: it does not exist, or cannot be read. `is_running`: it counts as current and may
-    fail nevertheless, a Job that has begun and not ended."""
+    fail nevertheless, a Job that has begun and not ended. `clause` is the message after the object's name."""
 
     status: ObjectStatusWord
     reason: str = ""
     message: str = ""
     is_running: bool = False
+    clause: str = field(default="", compare=False)
 
     @property
     def is_current(self) -> bool:
         """Is the object as its spec says?"""
         return self.status == "Current"
 
+    @property
+    def has_failed(self) -> bool:
+        """Is waiting pointless?"""
+        return self.status == "Failed"
+
+    def __str__(self) -> str:
+        return self.clause or self.message.removeprefix("it ")
+
+
+class Patience(NamedTuple):
+    """How a status is judged that the library has no last word on. Without `with_signs`, what may pass is no failure: a
+    Pod that crashes or fits no node; nor does what operators report beside `Ready` count. With `with_pauses` a workload
+    that a person holds back is current: a paused Deployment, a suspended Job, a DaemonSet whose Pods a person
+    deletes."""
+
+    with_signs: bool = True
+    with_pauses: bool = False
+
+
+REPORTED = Patience()
+"""For a status that is shown: as the library."""
+AWAITED = Patience(with_signs=False, with_pauses=True)
+"""For a rollout that waits: a verdict ends it, and a person who holds a workload back is not waited for."""
 
 CURRENT = ObjectHealth("Current")
 RUNNING = ObjectHealth("Current", is_running=True)
 NOT_FOUND = ObjectHealth("NotFound", message="does not exist")
 
 
-def in_progress(reason: str, message: str) -> ObjectHealth:
+def in_progress(reason: str, message: str, clause: str = "") -> ObjectHealth:
     """Its controller is at work."""
-    return ObjectHealth("InProgress", reason, message)
+    return ObjectHealth("InProgress", reason, message, clause=clause)
 
 
-def failed(reason: str, message: str) -> ObjectHealth:
+def failed(reason: str, message: str, clause: str = "") -> ObjectHealth:
     """It does not become current by waiting."""
-    return ObjectHealth("Failed", reason, message)
+    return ObjectHealth("Failed", reason, message, clause=clause)
 
 
 def unknown(message: str) -> ObjectHealth:
@@ -71,8 +96,18 @@ class ObjectCondition:
         """Is it true?"""
         return self.status == "True"
 
+    @property
+    def words(self) -> str:
+        """Reason and message."""
+        return words(self.reason, self.message) or "no reason is given"
+
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.reason, self.message))) or f"{self.type} is {self.status}"
+        return words(self.reason, self.message) or f"{self.type} is {self.status}"
+
+
+def words(reason: str, message: str) -> str:
+    """Reason and message of a condition, or of a container's state; empty without both."""
+    return ": ".join(filter(None, (reason, message)))
 
 
 def field_of(obj: JSON, *path: str) -> JSON:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from hookrunner.releases.health.object_status import MalformedObject, conditions_of, field_of, text_of, time_of
+from hookrunner.releases.health.object_status import MalformedObject, conditions_of, field_of, text_of, time_of, words
 from kubetypes.json_values import JSON
 
 _SCHEDULED_WITHIN = timedelta(seconds=15)
@@ -91,6 +91,29 @@ def _obstacles(pod: JSON, now: datetime) -> Iterator[PodObstacle]:
             yield PodObstacle(f"{where}: {reason}: {text_of(container, 'state', 'waiting', 'message')}", is_fatal=False)
     if message := _unscheduled(pod, now):
         yield PodObstacle(f"{name} cannot be scheduled: {message}", is_fatal=True)
+
+
+def describe_end(pod: JSON) -> str:
+    """Which containers of a failed Pod failed with which exit codes, or why the Pod did."""
+    ended = [(text_of(c, "name"), field_of(c, "state", "terminated")) for c in _containers(pod)]
+    codes = [(name, field_of(end, "exitCode"), _words(end)) for name, end in ended]
+    ends = [f"container {name} ended with {code} ({reason})" for name, code, reason in codes if code]
+    return ", ".join(ends) or _words(field_of(pod, "status"))
+
+
+def describe_progress(pod: JSON) -> str:
+    """A Pod's phase, with the containers that cannot start and the scheduler's message."""
+    stuck = [
+        f"container {text_of(container, 'name')}: {_words(field_of(container, 'state', 'waiting'))}"
+        for container in _containers(pod)
+        if text_of(container, "state", "waiting", "reason")
+    ]
+    unscheduled = [c.words for c in conditions_of(pod) if c.type == "PodScheduled" and c.status == "False"]
+    return ", ".join([f"is {text_of(pod, 'status', 'phase', default='Pending')}", *stuck, *unscheduled])
+
+
+def _words(state: JSON) -> str:
+    return words(text_of(state, "reason"), text_of(state, "message")) or "no reason is given"
 
 
 def _containers(pod: JSON) -> Iterator[JSON]:

@@ -10,7 +10,9 @@ from hookrunner.releases.health.object_status import (
     CURRENT,
     RUNNING,
     MalformedObject,
+    ObjectCondition,
     ObjectHealth,
+    Patience,
     conditions_of,
     count_of,
     failed,
@@ -20,6 +22,7 @@ from hookrunner.releases.health.object_status import (
     text_of,
     time_of,
 )
+from hookrunner.releases.health.pod_findings import describe_end, describe_progress
 from kubetypes.json_values import JSON
 
 _NO_DEADLINE = 2**31 - 1
@@ -28,12 +31,14 @@ _NO_DEADLINE = 2**31 - 1
 _SCHEDULED_WITHIN = timedelta(seconds=15)
 
 
-def deployment(obj: JSON) -> ObjectHealth:
+def deployment(obj: JSON, patience: Patience) -> ObjectHealth:
     """All replicas updated, available and ready; failed when its own progress deadline has passed."""
+    if patience.with_pauses and field_of(obj, "spec", "paused"):
+        return CURRENT
     conditions = conditions_of(obj)
     for condition in conditions:
         if condition.type == "Progressing" and condition.reason == "ProgressDeadlineExceeded":
-            return failed(condition.reason, condition.message or "its progress deadline is exceeded")
+            return failed(condition.reason, condition.message or "its progress deadline is exceeded", condition.words)
     wanted, replicas = count_of(obj, "spec", "replicas", default=1), count_of(obj, "status", "replicas")
     updated, ready = count_of(obj, "status", "updatedReplicas"), count_of(obj, "status", "readyReplicas")
     available = count_of(obj, "status", "availableReplicas")
@@ -50,16 +55,18 @@ def deployment(obj: JSON) -> ObjectHealth:
     has_deadline = count_of(obj, "spec", "progressDeadlineSeconds", default=_NO_DEADLINE) != _NO_DEADLINE
     if has_deadline and not progressed:
         return in_progress("ReplicaSetNotAvailable", "its new ReplicaSet is not available")
+    available_words = [condition.words for condition in conditions if condition.type == "Available"]
     if not any(condition.type == "Available" and condition.holds for condition in conditions):
-        return in_progress("DeploymentNotAvailable", "it is not available")
+        clause = f"is not available: {next(iter(available_words), 'no reason is given')}"
+        return in_progress("DeploymentNotAvailable", "it is not available", clause)
     return CURRENT
 
 
-def replica_set(obj: JSON) -> ObjectHealth:
+def replica_set(obj: JSON, _: Patience) -> ObjectHealth:
     """All replicas labelled, available and ready."""
     for condition in conditions_of(obj):
         if condition.type == "ReplicaFailure" and condition.holds:
-            return in_progress("ReplicaFailure", str(condition))
+            return in_progress("ReplicaFailure", str(condition), condition.words)
     wanted, replicas = count_of(obj, "spec", "replicas", default=1), count_of(obj, "status", "replicas")
     return (
         _fewer("LessLabelled", count_of(obj, "status", "fullyLabeledReplicas"), wanted, "labelled")
@@ -70,7 +77,7 @@ def replica_set(obj: JSON) -> ObjectHealth:
     )
 
 
-def stateful_set(obj: JSON) -> ObjectHealth:
+def stateful_set(obj: JSON, _: Patience) -> ObjectHealth:
     """All replicas ready and updated as far as the partition allows; one that a person updates is current."""
     if text_of(obj, "spec", "updateStrategy", "type") == "OnDelete":
         return CURRENT
@@ -91,11 +98,13 @@ def _updated_stateful_set(obj: JSON, wanted: int) -> ObjectHealth:
     if few := _fewer("LessCurrent", count_of(obj, "status", "currentReplicas"), wanted, "current"):
         return few
     if text_of(obj, "status", "currentRevision") != text_of(obj, "status", "updateRevision"):
-        return in_progress("RevisionMismatch", "its replicas are being updated")
+        updated = count_of(obj, "status", "updatedReplicas")
+        clause = f"{updated} of {wanted} replicas are updated"
+        return in_progress("RevisionMismatch", "its replicas are being updated", clause)
     return CURRENT
 
 
-def daemon_set(obj: JSON) -> ObjectHealth:
+def daemon_set(obj: JSON, patience: Patience) -> ObjectHealth:
     """One updated and ready Pod on each node that should have one."""
     if generation_of(obj, "metadata", "generation") is None:
         return in_progress("NoGeneration", "it has no generation")
@@ -104,41 +113,70 @@ def daemon_set(obj: JSON) -> ObjectHealth:
     wanted = count_of(obj, "status", "desiredNumberScheduled", default=-1)
     if wanted == -1:
         return in_progress("NoDesiredNumber", "its controller has not counted its nodes")
+    is_held_back = patience.with_pauses and text_of(obj, "spec", "updateStrategy", "type") == "OnDelete"
+    updated = wanted if is_held_back else count_of(obj, "status", "updatedNumberScheduled")
     return (
         _fewer("LessCurrent", count_of(obj, "status", "currentNumberScheduled"), wanted, "scheduled")
-        or _fewer("LessUpdated", count_of(obj, "status", "updatedNumberScheduled"), wanted, "updated")
+        or _fewer("LessUpdated", updated, wanted, "updated")
         or _fewer("LessAvailable", count_of(obj, "status", "numberAvailable"), wanted, "available")
         or _fewer("LessReady", count_of(obj, "status", "numberReady"), wanted, "ready")
         or CURRENT
     )
 
 
-def job(obj: JSON) -> ObjectHealth:
+def job(obj: JSON, patience: Patience) -> ObjectHealth:
     """Begun, suspended or complete; a Job may run indefinitely."""
+    is_suspended = bool(field_of(obj, "spec", "suspend"))
     for condition in conditions_of(obj):
-        if condition.type == "Complete" and condition.holds:
+        if end := _job_end(condition):
+            return end
+        if condition.type == "Suspended" and condition.holds and is_suspended:
             return CURRENT
-        if condition.type == "Failed" and condition.holds:
-            return failed("JobFailed", str(condition))
-        if condition.type == "Suspended" and condition.holds and field_of(obj, "spec", "suspend"):
-            return CURRENT
+    if patience.with_pauses and is_suspended:
+        return CURRENT
     return RUNNING if text_of(obj, "status", "startTime") else in_progress("JobNotStarted", "it has not started")
 
 
-def pod(obj: JSON, now: datetime) -> ObjectHealth:
-    """Ready or ended. One that cannot be scheduled has 15 s from its creation until it counts as failed."""
-    conditions, phase = conditions_of(obj), text_of(obj, "status", "phase")
+def job_end(obj: JSON) -> ObjectHealth | None:
+    """Current if it is complete, failed if it has failed; None if it has not ended."""
+    return next(filter(None, map(_job_end, conditions_of(obj))), None)
+
+
+def _job_end(condition: ObjectCondition) -> ObjectHealth | None:
+    if condition.type == "Complete" and condition.holds:
+        return CURRENT
+    if condition.type == "Failed" and condition.holds:
+        return failed("JobFailed", str(condition), f"the Job failed: {condition.words}")
+    return None
+
+
+def pod(obj: JSON, now: datetime, patience: Patience) -> ObjectHealth:
+    """Ready or ended. One that cannot be scheduled has 15 s from its creation until it counts as failed. Without signs,
+    it may recover until it has failed."""
+    phase = text_of(obj, "status", "phase")
+    is_ready = any(condition.type == "Ready" and condition.holds for condition in conditions_of(obj))
+    if not patience.with_signs:
+        return CURRENT if is_ready and phase != "Failed" else ended_pod(obj)
     match phase:
         case "Succeeded" | "Failed":
             return CURRENT
         case "Running":
-            is_ready = any(condition.type == "Ready" and condition.holds for condition in conditions)
             return CURRENT if is_ready else _running_pod(obj)
         case "Pending":
             return _pending_pod(obj, now)
         case "":
             return in_progress("PodNotObserved", "no kubelet has seen it")
     raise MalformedObject(f"its phase is {phase!r}")
+
+
+def ended_pod(obj: JSON) -> ObjectHealth:
+    """Current if it has succeeded, failed if it has failed; otherwise in progress with what it waits for."""
+    match text_of(obj, "status", "phase"):
+        case "Succeeded":
+            return CURRENT
+        case "Failed":
+            return failed("PodFailed", f"the Pod failed: {describe_end(obj)}")
+    return in_progress("PodNotEnded", describe_progress(obj))
 
 
 def _running_pod(obj: JSON) -> ObjectHealth:
