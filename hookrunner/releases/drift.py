@@ -28,7 +28,6 @@ from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
-from hookrunner.kube.present_objects import PresentObjects
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import units
@@ -45,6 +44,7 @@ from hookrunner.releases.manifest_objects import (
     object_id,
     owned,
 )
+from hookrunner.releases.object_watches import PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
 from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.objects.tolerant_writes import find_faults

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from hookrunner.kube.present_objects import PresentObjects
 from hookrunner.model.events import Synced
 from hookrunner.model.resources import ObjectKey
+from hookrunner.releases.object_watches import PresentObjects
 from kubetypes.json_values import JSON
 
 pytestmark = pytest.mark.looptime
