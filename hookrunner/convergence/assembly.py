@@ -44,6 +44,7 @@ from hookrunner.modules.scripts import MeteredScripts, Scripts
 from hookrunner.options import Compat
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.drift import Drift
+from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore
@@ -283,7 +284,7 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
     kube = parts.kube
     records = RecordSettings(modules.helm_driver, modules.history_max, namespace)
     releases = Releases(kube.patcher, kube.discovery, kube.watches, records)
-    drift = Drift(kube.patcher, releases.kinds, kube.watches, parts.background)
+    drift = Drift(kube.patcher, releases.kinds, ObjectWatches(kube.watches, parts.background), parts.background)
     return Helm(renderer, releases, drift, ClusterCapabilities(kube.patcher, kube.watches), namespace)
 
 

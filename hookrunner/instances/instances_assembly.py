@@ -103,9 +103,10 @@ class Instances:
 
     def _start_triggers(self, background: Background) -> None:
         states, watches = self._convergence.states, self._parts.kube.watches
-        required = RequirementWatch(self.registry, states, watches, background)
+        required = RequirementWatch(self.registry, states, self._convergence.helm.drift.watches)
         background.keep("modules that addons require", required.follow_modules)
         background.keep("objects that addons require", required.follow_objects)
+        background.keep("watches of objects that addons require", required.follow_facts)
         for location, addons in self._sources.items():
             watch = SourceWatch(location, addons, watches)
             background.keep(f"channels in {location}", partial(watch.follow, 0))
@@ -193,7 +194,7 @@ class _PlannerMaker:
         self._opener = SourceOpener(reader, parts.kube.patcher, addons.fetch_timeout)
         self._unpacked = unpacked
         self._writer = StatusWriter(parts.kube.patcher)
-        tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, parts.kube.watches, parts.background)
+        tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, helm.drift.watches, parts.background)
         self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
         self._reported = ReportedInstances(convergence.states.notices, parts.metrics, time.monotonic)
 

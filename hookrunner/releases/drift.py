@@ -1,15 +1,15 @@
 """Detects at once that an object of a release is missing and, on request, that another client has changed one.
 
-    drift = Drift(client, kinds, watches, background)
+    drift = Drift(client, kinds, object_watches, background)
     drift.track(identity, objects, "missing")           # as they were applied; also after `pause`
     async for finding in drift.findings(): ...
     drift.pause(identity)                               # while the release is being written
 
 One watch of metadata for each kind that any tracked release has, restricted to what Helm manages; all releases share
-it. Live objects are kept by name only (`PresentObjects`). A watch event is only a hint: it may be late, or the
-object may have lost the label by which it is watched. So every suspected object is read before drift is reported.
-Changed objects are read a moment later, so that several changes cost one read; `drift_checks` says when, and which
-changes count.
+it, and health does (`object_watches`). Live objects are kept by name only. A watch event is only a hint: it may be
+late, or the object may have lost the label by which it is watched. So every suspected object is read before drift is
+reported. Changed objects are read a moment later, so that several changes cost one read; `drift_checks` says when, and
+which changes count.
 
 Never tracked: Helm hooks, which come and go; Jobs that delete themselves; certificate requests, which the cluster
 deletes.
@@ -19,7 +19,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeAlias
 
 from hookrunner import log
@@ -28,12 +27,11 @@ from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
-from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import units
 from hookrunner.model.events import ObjectSeen, Synced, WatchLost
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.model.resources import ObjectKey, Selection
+from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import (
     MANAGED_BY,
@@ -41,14 +39,14 @@ from hookrunner.releases.manifest_objects import (
     KindResolver,
     ObjectId,
     ReleaseId,
+    managed,
     object_id,
     owned,
 )
-from hookrunner.releases.object_watches import PresentObjects
+from hookrunner.releases.object_watches import ObjectWatches, PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
 from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.objects.tolerant_writes import find_faults
-from hookrunner.releases.readiness import MANAGED
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
 
@@ -167,18 +165,20 @@ _LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_
 class Drift:
     """Tracks the releases of one cluster. Watches run in `background`; the reader of `findings` reads objects.
 
-    `kinds` are those with which releases are written: they know new definitions before discovery does.
+    `kinds` are those with which releases are written: they know new definitions before discovery does. Others read
+    released objects from the same `watches`.
     """
 
-    def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, watches: ObjectWatches, background: Background) -> None:
         self._client = client
         self._kinds = kinds
-        self._watches = watches
+        self.watches = watches
+        self._live = watches.reader(whole=False)
         self._background = background
+        self._reading: asyncio.Task[None] | None = None
         self._tracked = TrackedReleases()
         self._recheck = RecheckQueue()
         self._backoff = DriftBackoff()
-        self._watched: dict[Kind, tuple[PresentObjects, asyncio.Task[None]]] = {}
 
     def track(
         self, identity: ReleaseId, objects: Iterable[JSON], mode: units.Drift, respect_ignore: bool = False
@@ -188,7 +188,7 @@ class Drift:
         release = self._tracked.put(identity, () if mode == "off" else objects, mode, respect_ignore)
         self._watch()
         for tracked_id in release.objects:
-            present, _ = self._watched[tracked_id.api_version, tracked_id.kind]
+            present = self._live.present(managed(tracked_id.api_version, tracked_id.kind))
             if present.synced and not present.has(tracked_id.namespace, tracked_id.name):
                 self._recheck.add(tracked_id, _WATCH_DELAY)
             elif present.synced and release.changes_matter:
@@ -229,20 +229,18 @@ class Drift:
                 yield finding
 
     def _watch(self) -> None:
-        """Open the watches that are needed and close the others."""
-        for kind in self._watched.keys() - self._tracked.kinds:
-            self._watched.pop(kind)[1].cancel()
-        for kind in self._tracked.kinds - self._watched.keys():
-            present = PresentObjects(kind[1])
-            selection = Selection(*kind, labels=MANAGED, metadata_only=True)
-            task = self._background.keep(f"drift {selection}", partial(self._read, kind, selection, present))
-            self._watched[kind] = (present, task)
+        """Watch the kinds of tracked objects and no others."""
+        self._live.need({managed(*kind) for kind in self._tracked.kinds})
+        if self._reading is None:
+            self._reading = self._background.keep("drift", self._read_facts)
 
-    async def _read(self, kind: Kind, selection: Selection, present: PresentObjects) -> None:
-        async with aclosing(self._watches.open(selection)) as batches:
-            async for reports in batches:
-                for fact in present.facts(reports):
-                    self._handle_fact(kind, fact, present)
+    async def _read_facts(self) -> None:
+        async with aclosing(self._live.facts()) as batches:
+            async for selection, facts in batches:
+                present = self._live.present(selection)
+                for fact in facts:
+                    self._handle_fact((selection.api_version, selection.kind), fact, present)
+                del facts
 
     def _handle_fact(self, kind: Kind, fact: Fact, present: PresentObjects) -> None:
         """Add the objects to recheck because of a fact of the watch."""

@@ -18,7 +18,7 @@ import orjson
 
 from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
-from hookrunner.model.resources import Resource
+from hookrunner.model.resources import Resource, Selection
 from kubetypes.field_sets import union
 from kubetypes.json_values import JSON
 
@@ -168,6 +168,9 @@ MANAGER = "helm"
 RELEASE_NAME = "meta.helm.sh/release-name"
 RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
+MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
+"""A selector of the objects of all releases."""
+
 POLICY = "helm.sh/resource-policy"
 
 ADOPT = "hookrunner.io/adopt"
@@ -176,6 +179,11 @@ record."""
 
 RECREATE = "hookrunner.io/recreate"
 """On an object in a template, "true": delete and create it if an immutable field changes."""
+
+
+def managed(api_version: str, kind: str) -> Selection:
+    """The objects of all releases of a kind, for a watch."""
+    return Selection(api_version, kind, labels=MANAGED)
 
 
 def owned(obj: JSON, resource: Resource, identity: ReleaseId) -> JSON:

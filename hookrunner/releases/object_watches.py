@@ -1,11 +1,25 @@
-"""Which objects of a kind exist, by their keys alone."""
+"""Watches of objects that several readers share: one for each selection that any of them needs.
+
+    watches = ObjectWatches(kube_watches, background)
+    reader = watches.reader(whole=True)         # its objects are whole; others may need metadata only
+    reader.need({Selection("apps/v1", "Deployment", labels=MANAGED)})     # opens and closes watches
+    async for selection, facts in reader.facts(): ...
+
+A watch shows whole objects while any of its readers needs them. It begins again with a list when a reader joins or
+needs more, so that each reader gets a fact about each object; the others take these as objects that are listed again.
+At most one batch waits for a reader, because it may hold many whole objects; a slow reader slows the watch down.
+"""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
+from hookrunner.background import Background
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.events import Report, Synced
-from hookrunner.model.resources import ObjectKey
+from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
 
 _REMEMBERED_FOR = 10.0
@@ -15,7 +29,7 @@ _MOST_REMEMBERED = 300
 
 
 class PresentObjects:
-    """Which objects of one kind a metadata-only watch shows, by their keys, and for a few seconds their metadata.
+    """Which objects of one kind a watch shows, by their keys, and for a few seconds their metadata.
     `synced`: others do not exist.
 
         present = PresentObjects("ConfigMap")
@@ -81,3 +95,104 @@ class PresentObjects:
         self._recent = {key: known for key, known in self._recent.items() if known[0] > loop.time()}
         until = next((until for until, _ in self._recent.values()), None)
         self._timer = None if until is None else loop.call_at(until, self._forget_old)
+
+
+@dataclass(eq=False, slots=True)
+class _SharedWatch:
+    """An open watch and its readers. `has_begun`: it has shown something."""
+
+    selection: Selection
+    present: PresentObjects
+    readers: list["WatchReader"] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+    has_begun: bool = False
+    is_whole: bool = False
+
+    @property
+    def needs_whole(self) -> bool:
+        return any(reader.whole for reader in self.readers)
+
+
+class ObjectWatches:
+    """The shared watches of one cluster."""
+
+    def __init__(self, watches: Opener, background: Background) -> None:
+        self._watches = watches
+        self._background = background
+        self._open: dict[Selection, _SharedWatch] = {}
+
+    def reader(self, whole: bool) -> "WatchReader":
+        """A new reader, which needs nothing yet. `whole`: metadata is not enough for it."""
+        return WatchReader(self, whole)
+
+    def join(self, selection: Selection, reader: "WatchReader") -> _SharedWatch:
+        """Open the watch of a selection for a reader, or show it the one that is open."""
+        watch = self._open.setdefault(selection, _SharedWatch(selection, PresentObjects(selection.kind)))
+        watch.readers.append(reader)
+        self.restart(watch)
+        return watch
+
+    def leave(self, watch: _SharedWatch, reader: "WatchReader") -> None:
+        """Close the watch unless others need it; with metadata alone if that is enough for them."""
+        watch.readers.remove(reader)
+        if not watch.readers and watch.task:
+            watch.task.cancel()
+            del self._open[watch.selection]
+        elif watch.is_whole != watch.needs_whole:
+            self.restart(watch)
+
+    def restart(self, watch: _SharedWatch) -> None:
+        """Begin a watch with a list, unless it is about to."""
+        if watch.task and not watch.has_begun and watch.is_whole == watch.needs_whole:
+            return
+        if watch.task:
+            watch.task.cancel()
+        watch.has_begun, watch.present.synced, watch.is_whole = False, False, watch.needs_whole
+        selection = replace(watch.selection, metadata_only=not watch.is_whole)
+        watch.task = self._background.keep(f"objects {selection}", partial(self._read, watch, selection))
+
+    async def _read(self, watch: _SharedWatch, selection: Selection) -> None:
+        async with aclosing(self._watches.open(selection)) as batches:
+            async for reports in batches:
+                watch.has_begun = True
+                facts = [*watch.present.facts(reports)]
+                for reader in tuple(watch.readers):
+                    await reader.put(watch, facts)
+                del reports, facts  # otherwise the last objects would stay in memory until the next change
+
+
+class WatchReader:
+    """What one reader needs, and the facts about it; `facts` has one consumer."""
+
+    def __init__(self, watches: ObjectWatches, whole: bool) -> None:
+        self.whole = whole
+        self._watches = watches
+        self._needed: dict[Selection, _SharedWatch] = {}
+        self._batches = asyncio.Queue[tuple[_SharedWatch, list[Fact]]](1)
+
+    def need(self, selections: Collection[Selection]) -> None:
+        """Need these selections and no others from now on."""
+        for selection in [known for known in self._needed if known not in selections]:
+            self._watches.leave(self._needed.pop(selection), self)
+        for selection in selections:
+            if selection not in self._needed:
+                self._needed[selection] = self._watches.join(selection, self)
+
+    def present(self, selection: Selection) -> PresentObjects:
+        """Which objects of a needed selection exist."""
+        return self._needed[selection].present
+
+    async def put(self, watch: _SharedWatch, facts: list[Fact]) -> None:
+        """Hand over facts, when those before are taken."""
+        await self._batches.put((watch, facts))
+
+    async def facts(self) -> AsyncGenerator[tuple[Selection, list[Fact]], None]:
+        """Yield facts about needed selections, until cancelled. Called again after a crash of its consumer, it begins
+        with what exists."""
+        for watch in self._needed.values():
+            self._watches.restart(watch)
+        while True:
+            watch, facts = await self._batches.get()
+            if self._needed.get(watch.selection) is watch:  # else it was closed meanwhile
+                yield watch.selection, facts
+            del watch, facts

@@ -24,11 +24,8 @@ from hookrunner.model.status import some
 from hookrunner.releases.health.object_health import has_rule
 from hookrunner.releases.health.object_status import CURRENT, NOT_FOUND, ObjectHealth, failed, unknown
 from hookrunner.releases.kstatus import verdict
-from hookrunner.releases.manifest_objects import MANAGED_BY
+from hookrunner.releases.manifest_objects import MANAGED
 from kubetypes.json_values import JSON
-
-MANAGED = ",".join(f"{name}={value}" for name, value in MANAGED_BY.items())
-"""A selector of the objects of all releases."""
 
 _LOG_AFTER = 30.0
 """Seconds after which the log names the objects that are not ready."""

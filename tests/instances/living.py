@@ -33,6 +33,7 @@ from hookrunner.model.addon_status import AddonObstacle, ObjectReport
 from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
+from hookrunner.releases.object_watches import ObjectWatches
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
 from tests.convergence.planners import FakePlanner
@@ -182,12 +183,14 @@ class Living:
         keep, opener = self.site.background.keep, _Opener(self.cluster)
         keep("edits", self.registry.follow_edits)
         keep("suspensions", self.registry.follow_suspensions)
-        required = RequirementWatch(self.registry, self.site.states, opener, self.site.background)
+        watches = ObjectWatches(opener, self.site.background)
+        required = RequirementWatch(self.registry, self.site.states, watches)
         keep("reports", self.reports.follow)
         keep("statuses", self._writer.post)
         keep("timeouts", self._rollouts.keep)
         keep("modules", required.follow_modules)
         keep("objects", required.follow_objects)
+        keep("facts", required.follow_facts)
         for cache in self.caches.values():
             keep(f"addon {cache.addon.name}", partial(self._follow, opener, cache))
         await self.site.start()

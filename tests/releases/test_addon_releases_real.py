@@ -16,6 +16,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import DesiredRelease, ObjectMarks, OwnerReference, ReleaseOptions
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from hookrunner.releases.releases import Releases
 from tests.controlplane.cluster import Cluster
@@ -74,7 +75,7 @@ async def test_health_is_current_once_the_controllers_are_done(real: Client, nam
     async with asyncio.TaskGroup() as group, asyncio.timeout(60):
         background = Background(group)
         watches = Watches(real, discovery, Metrics(""), 75)
-        tracker = HealthTracker(real, KindResolver(discovery), watches, background)
+        tracker = HealthTracker(real, KindResolver(discovery), ObjectWatches(watches, background), background)
         await started(real).reconcile(desired)
         tracker.track(ReleaseId("demo", namespace), desired.rendered.objects, written=True)
         async for identity in tracker.changes():

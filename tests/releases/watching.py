@@ -20,6 +20,7 @@ from hookrunner.model.releases import HelmHook
 from hookrunner.model.resources import Selection
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.readiness import Readiness
 
 JSON = Any
@@ -115,7 +116,7 @@ async def watching(world: World) -> AsyncIterator[Watched]:
     """Until the end of the block."""
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        watched = Watched(world, Drift(world.client, world.kinds, world.watches, background))
+        watched = Watched(world, Drift(world.client, world.kinds, ObjectWatches(world.watches, background), background))
         listening = group.create_task(watched.listen())
         yield watched
         listening.cancel()

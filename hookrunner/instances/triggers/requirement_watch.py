@@ -1,38 +1,37 @@
 """Watches what addons require, modules and objects, and runs the instances that wait for it when it changes.
 
-    watch = RequirementWatch(registry, states, watches, background)
+    watch = RequirementWatch(registry, states, object_watches)
     await watch.follow_modules()        # each of them until cancelled
     await watch.follow_objects()
+    await watch.follow_facts()
 
 An object is watched only while an instance waits for it: a gate that is open is not closed by time, and there may be
 many instances. The watch begins with a list, so that nothing is missed between a run's look and the watch. Without the
 right to watch, an instance is tried again with the back-off of its run.
 """
 
-import asyncio
 from contextlib import aclosing
-from functools import partial
 
-from hookrunner.background import Background
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
-from hookrunner.kube.informer import ObjectState, Opener, follow_object
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.addon_status import WakeUp
 from hookrunner.model.addons import RequiredObject
+from hookrunner.model.events import Synced
 from hookrunner.model.resources import Selection
+from hookrunner.releases.object_watches import ObjectWatches
 
 
 class RequirementWatch:
     """The requirements of all addons of `registry`."""
 
-    def __init__(self, registry: InstanceRegistry, states: UnitStates, watches: Opener, background: Background) -> None:
+    def __init__(self, registry: InstanceRegistry, states: UnitStates, watches: ObjectWatches) -> None:
         self._registry = registry
         self._states = states
-        self._watches = watches
-        self._background = background
+        self._objects = watches.reader(whole=True)
         self._waiting: dict[str, frozenset[RequiredObject]] = {}
-        self._open: dict[RequiredObject, asyncio.Task[None]] = {}
+        self._problems: dict[Selection, str] = {}
 
     async def follow_modules(self) -> None:
         """Wake instances when a module that they wait for becomes ready, or another version of it does."""
@@ -67,28 +66,45 @@ class RequirementWatch:
             self._waiting.pop(unit, None)
 
     def _adjust(self) -> None:
-        """Open the watches that are needed and close the others."""
-        wanted = frozenset[RequiredObject]().union(*self._waiting.values())
-        for required in self._open.keys() - wanted:
-            self._open.pop(required).cancel()
-        for required in wanted - self._open.keys():
-            self._open[required] = self._background.keep(f"required {required}", partial(self._follow, required))
+        """Watch the objects for which an instance waits and no others."""
+        wanted = {_selection(required) for required in frozenset[RequiredObject]().union(*self._waiting.values())}
+        for selection in self._problems.keys() - wanted:
+            del self._problems[selection]
+        self._objects.need(wanted)
 
-    async def _follow(self, required: RequiredObject) -> None:
-        """Wake the instances that wait for an object, whenever it is in another state."""
-        selection = Selection(
-            required.api_version, required.kind, required.namespace, fields=f"metadata.name={required.name}"
-        )
-        last: str | None = None
-        async with aclosing(follow_object(self._watches, selection)) as states:
-            async for state in states:
-                if not isinstance(state, ObjectState):
-                    continue
-                problem = MISSING if state.obj is None else problem_of_object(state.obj)
-                if problem != last and not (last is None and problem):  # the run that looked has seen the first problem
-                    self._wake(required)
-                last = problem
+    async def follow_facts(self) -> None:
+        """Wake the instances that wait for an object when it is in another state, until cancelled."""
+        async with aclosing(self._objects.facts()) as batches:
+            async for selection, facts in batches:
+                for fact in facts:
+                    if (problem := self._problem(selection, fact)) is not None:
+                        self._take_in(selection, problem)
 
-    def _wake(self, required: RequiredObject) -> None:
-        waiting = {addon.name for addon in self._registry.addons.values() if required in addon.requires.objects}
-        self._registry.wake(WakeUp.OBJECTS, waiting, "Required-Object-Changed")
+    def _problem(self, selection: Selection, fact: Fact) -> str | None:
+        """What is wrong with a required object by a fact, empty if it is ready; None if the fact does not say so."""
+        match fact:
+            case Added(seen) | Modified(seen):
+                return problem_of_object(seen.obj)
+            case Deleted():
+                return MISSING
+            case Synced() if not self._objects.present(selection).has(selection.namespace, _name(selection)):
+                return MISSING
+        return None
+
+    def _take_in(self, selection: Selection, problem: str) -> None:
+        last, self._problems[selection] = self._problems.get(selection), problem
+        if problem != last and not (last is None and problem):  # the run that looked has seen the first problem
+            addons = self._registry.addons.values()
+            waiting = {addon.name for addon in addons if selection in map(_selection, addon.requires.objects)}
+            self._registry.wake(WakeUp.OBJECTS, waiting, "Required-Object-Changed")
+
+
+_BY_NAME = "metadata.name="
+
+
+def _selection(required: RequiredObject) -> Selection:
+    return Selection(required.api_version, required.kind, required.namespace, fields=f"{_BY_NAME}{required.name}")
+
+
+def _name(selection: Selection) -> str:
+    return selection.fields.removeprefix(_BY_NAME)

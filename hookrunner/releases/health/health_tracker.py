@@ -1,12 +1,13 @@
 """Tracks the health of all objects of addons' releases, each by its kstatus.
 
-    tracker = HealthTracker(client, kinds, watches, background)
+    tracker = HealthTracker(client, kinds, object_watches, background)
     tracker.track(identity, objects, written=True)      # as in the manifest; after each rollout, and after a start
     async for identity in tracker.changes(): ...        # whose health has changed
     tracker.reports(identity)                           # None while it is not known yet
     tracker.forget(identity)
 
-One watch for each kind with a rule, for all releases, selected by the addons' mark; it keeps verdicts, not objects.
+One watch for each kind with a rule, for all releases, shared with drift (`object_watches`); of the objects with the
+addons' mark, verdicts are kept, not objects.
 After a rollout each object is read once: the watch may be behind, and would show the health of the earlier state.
 A health is unknown, and so never current, if its kind cannot be watched or nothing was heard for 75 s.
 
@@ -16,27 +17,27 @@ pointless. Drift tells of missing objects without a rule; here they count as cur
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import TypeAlias
 
 from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.watch import Watches
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import ObjectReport
-from hookrunner.model.resources import ObjectKey, Selection, key_of
+from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.releases.drift_checks import RecheckQueue
 from hookrunner.releases.health.kind_health import VISIBLE_FOR, Clock, KindHealth
 from hookrunner.releases.health.object_health import has_rule, health_of
 from hookrunner.releases.health.object_status import CURRENT, ObjectHealth, unknown
 from hookrunner.releases.health.pod_watchdog import PodWatchdog
-from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, managed, object_id
+from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from kubetypes.json_values import JSON
 
@@ -62,23 +63,22 @@ class _TrackedRelease:
 
 
 @dataclass(slots=True)
-class _OpenWatch:
+class _WatchedKind:
     shown: KindHealth
-    task: asyncio.Task[None]
     expiry: asyncio.TimerHandle
 
 
 class HealthTracker:
     """The health of the releases of one cluster. `changes` has one reader."""
 
-    def __init__(self, client: Client, kinds: KindResolver, watches: Watches, background: Background) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, watches: ObjectWatches, background: Background) -> None:
         self._client = client
         self._kinds = kinds
-        self._watches = watches
+        self._live = watches.reader(whole=True)
         self._background = background
         self._releases: dict[ReleaseId, _TrackedRelease] = {}
         self._owners: defaultdict[_Kind, dict[ObjectId, ReleaseId]] = defaultdict(dict)
-        self._open: dict[_Kind, _OpenWatch] = {}
+        self._open: dict[_Kind, _WatchedKind] = {}
         self._reads = RecheckQueue()
         self._pods = PodWatchdog(client, kinds)
         self._changed: dict[ReleaseId, None] = {}
@@ -163,31 +163,28 @@ class HealthTracker:
         self._news.set()
 
     def _adjust_watches(self) -> None:
-        """Open the watches that are needed and close the others."""
+        """Watch the kinds of tracked objects and no others."""
         for kind in self._open.keys() - self._owners.keys():
-            closed = self._open.pop(kind)
-            closed.task.cancel()
-            closed.expiry.cancel()
+            self._open.pop(kind).expiry.cancel()
         for kind in self._owners.keys() - self._open.keys():
-            shown = KindHealth(kind[1], _now().monotonic)
-            selection = Selection(*kind, labels=ADDON)
-            task = self._background.keep(f"health {selection}", partial(self._watch, kind, selection, shown))
-            self._open[kind] = _OpenWatch(shown, task, self._expire_later(kind))
+            self._open[kind] = _WatchedKind(KindHealth(kind[1], _now().monotonic), self._expire_later(kind))
+        self._live.need({managed(*kind) for kind in self._open})
 
     def _start_readers(self) -> None:
         if not self._readers:
-            keep = self._background.keep
-            self._readers = [keep("health of objects", self._read_objects), keep("health of Pods", self._look_at_pods)]
+            reads = (("facts", self._read_facts), ("objects", self._read_objects), ("Pods", self._look_at_pods))
+            self._readers = [self._background.keep(f"health of {what}", read) for what, read in reads]
 
-    async def _watch(self, kind: _Kind, selection: Selection, shown: KindHealth) -> None:
-        async with aclosing(self._watches.open(selection)) as batches:
-            async for reports in batches:
-                keys = shown.read(reports, _now())
+    async def _read_facts(self) -> None:
+        async with aclosing(self._live.facts()) as batches:
+            async for selection, facts in batches:
+                kind = selection.api_version, selection.kind
+                keys = self._open[kind].shown.read(_of_addons(facts), _now())
                 if keys is None:
                     self._open[kind].expiry.cancel()
                     self._open[kind].expiry = self._expire_later(kind)
                 self._check_owners(kind, self._targets(kind, keys))
-                del reports
+                del facts
 
     def _expire_later(self, kind: _Kind) -> asyncio.TimerHandle:
         """Check all objects of a kind when what is known of them may have become too old."""
@@ -254,6 +251,16 @@ class HealthTracker:
             kind = target.api_version, target.kind
             if identity := self._owners.get(kind, {}).get(target):
                 self._check(identity)
+
+
+def _of_addons(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts as a watch of the addons' mark has them: objects without it do not exist."""
+    for fact in facts:
+        match fact:
+            case Added(seen) | Modified(seen) if ADDON not in (seen.obj["metadata"].get("labels") or {}):
+                yield Deleted(seen.key)
+            case _:
+                yield fact
 
 
 def _show(shown: KindHealth, target: ObjectId, obj: JSON) -> None:

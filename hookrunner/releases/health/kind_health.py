@@ -1,7 +1,7 @@
 """What one watch shows of the health of all objects of its kind: verdicts by key, no objects.
 
     shown = KindHealth("Deployment", opened=loop.time())
-    changed = shown.read(reports, Clock(loop.time(), datetime.now(UTC)))
+    changed = shown.read(facts, Clock(loop.time(), datetime.now(UTC)))
     shown.health(key, now)                 # None while nothing is known yet
 
 A verdict is as old as the watch: while the connection is lost, the last one counts for 75 s, and then the object's
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
-from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
+from hookrunner.kube.informer import Added, Deleted, Fact, Modified
+from hookrunner.model.events import ObjectSeen, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.health.object_status import NOT_FOUND, ObjectHealth, unknown
@@ -46,13 +46,12 @@ class KindHealth:
         self._reason = "it has not been listed yet"
         self._synced = self._needs_help = False
         self._verdicts: dict[ObjectKey, _Verdict] = {}
-        self._informer = Informer(self._verdicts)
 
-    def read(self, reports: Iterable[Report], clock: Clock) -> set[ObjectKey] | None:
+    def read(self, facts: Iterable[Fact], clock: Clock) -> set[ObjectKey] | None:
         """Take in a batch of the watch; the keys whose health may have changed, None if all may have."""
         changed: set[ObjectKey] = set()
         everything = False
-        for fact in self._informer.facts(reports):
+        for fact in facts:
             everything |= self._take_in(fact, clock, changed)
         return None if everything else changed
 

@@ -9,17 +9,19 @@ import pytest
 from hookrunner.background import Background
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import ObjectMarks
+from hookrunner.releases.drift import Drift
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
+from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.objects.object_marks import with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.releases.wants import configmap, deployment
-from tests.releases.watching import World, condition, made
+from tests.releases.watching import LABELS, World, condition, made
 
 pytestmark = pytest.mark.looptime
 
-MARKS = ObjectMarks({"hookrunner.io/addon": "demo"})
+MARKS = ObjectMarks({"hookrunner.io/addon": "demo"} | LABELS)
 RELEASE = ReleaseId("demo", "default")
 READY = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyReplicas": 1}
 PROGRESSED = condition("Progressing", reason="NewReplicaSetAvailable")
@@ -32,7 +34,9 @@ class Tracked:
 
     def __init__(self, client: Client, background: Background) -> None:
         self.world = World(client)
-        self.tracker = HealthTracker(client, self.world.kinds, self.world.watches, background)
+        self.background = background
+        self.watches = ObjectWatches(self.world.watches, background)
+        self.tracker = HealthTracker(client, self.world.kinds, self.watches, background)
         self.changes: list[str] = []
 
     async def listen(self) -> None:
@@ -116,6 +120,23 @@ async def test_restart_reads_nothing_but_the_watch(tracked: Tracked, sandbox: Sa
     tracked.track(WEB, written=False)
     assert await tracked.after(1) == ["Deployment default/web Current"]
     assert not [line for line in sandbox.faults.requests if "/deployments/web" in line]
+
+
+async def test_drift_and_health_share_one_watch_of_a_kind(tracked: Tracked, sandbox: Sandbox) -> None:
+    drift = Drift(tracked.world.client, tracked.world.kinds, tracked.watches, tracked.background)
+    await tracked.apply(WEB)
+    await tracked.ready()
+    drift.track(RELEASE, [WEB], "missing")
+    tracked.track(WEB, written=False)
+    assert await tracked.after(1) == ["Deployment default/web Current"]
+    assert len([line for line in sandbox.faults.requests if "watch=true" in line]) == 1
+
+
+async def test_objects_of_other_releases_have_no_health(tracked: Tracked) -> None:
+    """The shared watch shows what all releases have, this one without the mark of an addon."""
+    await tracked.world.apply(WEB | {"metadata": WEB["metadata"] | {"labels": LABELS}})
+    tracked.track(WEB, written=False)
+    assert await tracked.after(1) == ["Deployment default/web NotFound does not exist"]
 
 
 async def test_forbidden_kind_is_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
@@ -237,6 +258,6 @@ async def test_a_thousand_releases_leave_nothing_behind(tracked: Tracked) -> Non
         tracked.tracker.forget(identity)
     tracked.tracker.forget(RELEASE)
     await tracked.after(1)
-    names = sorted(task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("health"))
-    assert names == ["health of Pods", "health of objects"]
+    names = sorted(task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith(("health", "objects")))
+    assert names == ["health of Pods", "health of facts", "health of objects"]
     assert tracked.tracker.reports(RELEASE) is None

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from hookrunner.kube.informer import Fact, Informer
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
@@ -24,9 +25,13 @@ def seen(version: int, ready: str = "True", change: Change | None = None) -> Obj
     return ObjectSeen(change, KEY, obj, str(version))
 
 
+def facts(*reports: Report) -> list[Fact]:
+    return [*Informer([KEY]).facts(reports)]
+
+
 def shown(*reports: Report, at: float = 0.0) -> KindHealth:
     health = KindHealth("Widget", opened=0.0)
-    health.read(reports, Clock(at, NOW))
+    health.read(facts(*reports), Clock(at, NOW))
     return health
 
 
@@ -56,29 +61,29 @@ def test_kind_that_needs_help_is_unknown_at_once() -> None:
 
 def test_last_verdict_counts_for_a_while_after_the_connection_is_lost() -> None:
     health = shown(*LISTED)
-    health.read([WatchLost("refused", brief=True)], Clock(100, NOW))
-    health.read([WatchLost("refused again", brief=True)], Clock(150, NOW))
+    health.read(facts(WatchLost("refused", brief=True)), Clock(100, NOW))
+    health.read(facts(WatchLost("refused again", brief=True)), Clock(150, NOW))
     assert (status(health, 174), status(health, 175)) == ("Current", "Unknown")
-    health.read([WatchRestored()], Clock(180, NOW))
+    health.read(facts(WatchRestored()), Clock(180, NOW))
     assert status(health, 1000) == "Current"
 
 
 def test_deleted_object_is_not_found() -> None:
     health = shown(*LISTED)
-    assert health.read([seen(8, change=Change.DELETED)], Clock(1, NOW)) == {KEY}
+    assert health.read(facts(seen(8, change=Change.DELETED)), Clock(1, NOW)) == {KEY}
     assert status(health) == "NotFound"
 
 
 def test_event_that_is_older_than_a_read_is_ignored() -> None:
     health = shown(*LISTED)
     assert health.put(KEY, "20", in_progress("Starting", ""))
-    assert health.read([seen(10, change=Change.MODIFIED)], Clock(1, NOW)) == set()
+    assert health.read(facts(seen(10, change=Change.MODIFIED)), Clock(1, NOW)) == set()
     assert status(health) == "InProgress"
-    assert health.read([seen(21, change=Change.MODIFIED)], Clock(1, NOW)) == {KEY}
+    assert health.read(facts(seen(21, change=Change.MODIFIED)), Clock(1, NOW)) == {KEY}
     assert status(health) == "Current"
 
 
 def test_equal_health_is_no_change() -> None:
     health = shown(*LISTED)
-    assert health.read([seen(9, change=Change.MODIFIED)], Clock(1, NOW)) == set()
+    assert health.read(facts(seen(9, change=Change.MODIFIED)), Clock(1, NOW)) == set()
     assert not health.put(KEY, "9", CURRENT)
