@@ -81,7 +81,7 @@ def test_the_rights_are_to_what_the_program_reads(said: str, render: Render) -> 
     found = settings(manifests)
     assert named_in_rules == {("configmaps", found.config_map), ("secrets", found.config_secret)}
     assert {"verbs": ["get", "list", "watch", "create", "update", "delete"], **RECORDS} in rules
-    assert {"verbs": ["get", "list", "delete"], **FORMER} in rules
+    assert {"verbs": ["list"], **FORMER} in rules
 
 
 def test_definitions_are_only_read_unless_a_switch_says_otherwise(render: Render) -> None:

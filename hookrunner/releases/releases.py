@@ -94,7 +94,7 @@ class Releases:
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         """Read the latest revision of each release there, by name: one request, of metadata only, and the first time
-        another one, for records of the other kind."""
+        another one, which looks for records of the other kind."""
         return await self._store.list_heads(namespace)
 
     async def list_strays(self) -> dict[str, Head]:
@@ -114,15 +114,6 @@ class Releases:
         """All revisions of one release, the latest last, from memory if the records were listed before."""
         history = (await self._store.get_for_reading(name, namespace)).history
         return tuple(revision.head for revision in history)
-
-    async def migrate_records(self, name: str, namespace: str) -> Head | None:
-        """Move our records of the other kind, written by an earlier process with another driver, to this one; the
-        latest revision of the release."""
-        head = await self.read_head(name, namespace)
-        if head and head.owned and await self._store.has_other_kind(name, namespace):
-            async with self._store.hold(name, namespace) as release:
-                return release.head
-        return head
 
     async def reconcile(self, desired: DesiredRelease) -> ReleaseResult:
         """Install or upgrade the release, or do nothing if it is in sync.

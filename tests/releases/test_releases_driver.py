@@ -1,17 +1,12 @@
-"""Another `--helm-driver` than before: releases are read where they are, and their records are migrated."""
+"""Another `--helm-driver` than before: releases are refused until their records are moved."""
 
 import pytest
 
+from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
-from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import RecordStorage
-from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
-from kubesandbox.sandbox import Sandbox
-from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import MAPS, World, started
 
@@ -33,72 +28,60 @@ async def elsewhere(client: Client) -> list[str]:
     return sorted(f"{one.number} {one.status}" for one in found)
 
 
-async def test_reading_does_not_migrate_records(client: Client, world: World, before: list[str]) -> None:
+async def test_our_release_with_records_of_another_driver_is_neither_read_nor_written(
+    client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
     releases = started(client)
-    head = await releases.read_head("demo", "default")
-    assert head
-    assert (head.revision, head.digest, head.owned) == (2, "d2", True)
-    assert [obj["data"]["x"] for obj in await releases.read_manifest(head)] == ["2", "1"]
     assert await releases.list_heads("default") == {}
+    assert "start with --helm-driver configmap" in capfd.readouterr().err
+    refused = "release default/demo: its records are ConfigMaps, not Secrets: start with --helm-driver configmap"
+    with pytest.raises(ReleaseFailed, match=refused):
+        await releases.read_head("demo", "default")
+    with pytest.raises(ReleaseFailed, match=refused):
+        await releases.reconcile(wanted("d3", A))
     assert (world.writes(), await elsewhere(client)) == ([], before)
+    assert await releases.read_names("default") == {"demo"}
 
 
-async def test_own_release_is_migrated_with_its_whole_history(client: Client, world: World, before: list[str]) -> None:
+async def test_release_is_taken_up_where_it_was_when_its_records_were_moved(
+    client: Client, world: World, before: list[str]
+) -> None:
     releases = started(client)
-    head = await releases.migrate_records("demo", "default")
-    assert head
-    assert (head.revision, head.digest) == (2, "d2")
-    assert (await world.history(), await elsewhere(client)) == (before, [])
-    assert (await releases.reconcile(wanted("d2", A))).changed == 0
-    await releases.rollback("demo", "default", 1, "d2")
-    assert (await world.maps())["a"] == {"x": "1"}
-
-
-async def test_next_upgrade_prunes_objects_of_migrated_records(client: Client, world: World, before: list[str]) -> None:
-    assert (await started(client).reconcile(wanted("d3", A))).head.revision == 3
+    with pytest.raises(ReleaseFailed):
+        await releases.reconcile(wanted("d3", A))
+    revisions, _ = await RecordStorage(client, "configmap").list_revisions("default")
+    for revision in revisions:
+        with pytest.raises(ReleaseFailed):
+            await releases.reconcile(wanted("d3", A))
+        await world.records.create(await RecordStorage(client, "configmap").read(revision))
+    for revision in revisions:
+        await RecordStorage(client, "configmap").delete(revision)
+    assert (await releases.reconcile(wanted("d3", A))).head.revision == 3
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.history() == ["1 superseded", "2 superseded", "3 deployed"]
-    assert await elsewhere(client) == []
 
 
-async def test_release_of_helm_is_migrated_only_when_it_is_reconciled(client: Client, world: World) -> None:
+async def test_release_of_helm_with_another_driver_is_refused_only_when_it_is_written(
+    client: Client, world: World
+) -> None:
     await started(client, driver="configmap").reconcile(wanted("d1", A, B))
     (revision,), _ = await RecordStorage(client, "configmap").list_revisions("default")
     record = await RecordStorage(client, "configmap").read(revision)
     await RecordStorage(client, "configmap").update(ReleaseRecord(record.document), revision)
     releases = started(client)
-    head = await releases.migrate_records("demo", "default")
-    assert (head and head.owned, await world.history()) == (False, [])
-    assert (await releases.reconcile(wanted("d1", A))).head.revision == 2
-    assert (sorted(await world.maps()), await elsewhere(client)) == (["a"], [])
+    assert await releases.read_head("demo", "default") is None
+    with pytest.raises(ReleaseFailed, match="its records are ConfigMaps"):
+        await releases.reconcile(wanted("d1", A))
+    assert (sorted(await world.maps())[:2], await world.history()) == (["a", "b"], [])
 
 
-@pytest.mark.parametrize("writes", range(4))
-async def test_interrupted_migration_continues_where_it_ended(
-    client: Client, world: World, sandbox: Sandbox, before: list[str], writes: int
-) -> None:
-    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
-    async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
-        with pytest.raises(Died):
-            await started(mortal).reconcile(wanted("d3", A))
-    releases = started(client)
-    head = await releases.read_head("demo", "default")
-    assert head
-    assert (head.revision, head.digest) == (2, "d2")
-    await releases.migrate_records("demo", "default")
-    assert (await world.history(), await elsewhere(client)) == (before, [])
-
-
-async def test_second_history_is_ignored_and_reported(
-    client: Client, world: World, before: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_second_history_that_ended_earlier_is_ignored(client: Client, world: World, before: list[str]) -> None:
     await world.foreign(new_record(wanted("", B), 7, RevisionStatus.DEPLOYED))
     head = await started(client).read_head("demo", "default")
     assert head
     assert head.revision == 7
     assert (await started(client).reconcile(wanted("d1", A))).head.revision == 8
     assert await elsewhere(client) == before
-    assert "kubectl delete configmap -n default -l owner=helm,name=demo" in capfd.readouterr().err
 
 
 async def test_missing_right_for_the_other_kind_is_reported_unless_releases_are_ours(
@@ -106,6 +89,6 @@ async def test_missing_right_for_the_other_kind_is_reported_unless_releases_are_
 ) -> None:
     world.sandbox.faults.add(Fault("answer", f"GET {MAPS}?labelSelector", status=403))
     assert (await started(client).reconcile(wanted("d1", A))).head.revision == 1
-    assert "grant get, list and delete of ConfigMaps" in capfd.readouterr().err
+    assert "grant list of ConfigMaps" in capfd.readouterr().err
     await started(client).read_head("demo", "default")
     assert capfd.readouterr().err == ""

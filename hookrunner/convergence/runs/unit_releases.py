@@ -27,7 +27,8 @@ _purge_log = log.get("converge")
 
 class ReleaseLocator:
     """Where releases of units are: in our namespace (`usual`), in the one that `module.yaml` names, or in one that it
-    named before. Every method that looks into the cluster raises KubeError."""
+    named before. Every method that looks into the cluster raises KubeError, or ReleaseFailed for a release with records
+    of another `--helm-driver`."""
 
     def __init__(self, releases: Releases, usual: str) -> None:
         self._releases = releases
@@ -54,10 +55,6 @@ class ReleaseLocator:
     async def head(self, unit: Unit) -> Head | None:
         """The latest revision of a unit's release, from memory if it is known, wherever it is."""
         return await self._releases.read_head(*self.identity(unit)) or await self._find_elsewhere(unit)
-
-    async def inherit(self, unit: Unit) -> Head | None:
-        """The same, in the first look at what an earlier process has left. Also raises ReleaseFailed."""
-        return await self._releases.migrate_records(*self.identity(unit)) or await self._find_elsewhere(unit)
 
     async def _find_elsewhere(self, unit: Unit) -> Head | None:
         """One that is known is looked up again: it may have been deleted. Units that start together share one list."""
@@ -192,7 +189,7 @@ class Leftovers:
         if self._looked:
             return True
         try:
-            heads = [await self._locator.inherit(state.unit) for state in self._states]
+            heads = [await self._locator.head(state.unit) for state in self._states]
         except (KubeError, ReleaseFailed) as error:
             _purge_log.error("releases of an earlier process cannot be looked up", error=str(error))
             return False

@@ -5,8 +5,8 @@
         await release.read_previous()        # whole records, as few as needed
         await release.create(record)
 
-No other task of this process touches a release that is held. A release whose records are of the other kind, because an
-earlier process had another `--helm-driver`, is read from there; holding it moves its records to our kind.
+No other task of this process touches a release that is held. A release with later records of the other kind, because an
+earlier process had another `--helm-driver`, is refused: its objects would be installed again, and some forgotten.
 
 A record that cannot be read is reported once, and remembered for as long as it stays in the cluster unchanged.
 """
@@ -15,7 +15,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -27,6 +27,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.events import ObjectSeen, Report, Synced
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
+from hookrunner.model.status import some
 from hookrunner.releases.records.record import (
     ReleaseRecord,
     ReleaseRevision,
@@ -174,34 +175,10 @@ class ReleaseHistory:
         await self._records.delete(revision)
         self._cache.remove(self.name, revision.number)
 
-    def is_part_of(self, other: "ReleaseHistory") -> bool:
-        """Is each of its revisions also in the other history?"""
-        others = [replace(revision, version=0) for revision in other.history]
-        return all(replace(revision, version=0) in others for revision in self.history)
-
-    async def migrate_from(self, other: "ReleaseHistory") -> None:
-        """Copy the records of the other kind to ours, the latest last, then delete them: wherever the process dies, one
-        history is a part of the other. If neither is, both were written independently, and ours counts."""
-        kind, release = other.kind, f"{self.namespace}/{self.name}"
-        if not (self.is_part_of(other) or other.is_part_of(self)):
-            hint = f"kubectl delete {kind.lower()} -n {self.namespace} -l owner=helm,name={self.name}"
-            _LOG.warn(f"a release has a second history, of {kind}s, which is ignored", release=release, hint=hint)
-            return
-        _LOG.info(f"release records are moved from {kind}s to {self.kind}s", release=release)
-        present = {revision.number for revision in self.history}
-        readable = [
-            (revision, record) for revision in other.history if (record := await other.read_or_report(revision))
-        ]
-        for revision, record in readable:
-            if revision.number not in present:
-                await self.create(record)
-        for revision, _ in readable:
-            await other.delete(revision)
-
 
 class ReleaseStore:
-    """The records of one cluster, and `others`, those of the other kind; `unreadable` are of both. Every method
-    raises KubeError if the API server refuses a request."""
+    """The records of one cluster; `others` are those of the other kind, which are only looked for. Every method raises
+    KubeError if the API server refuses a request."""
 
     def __init__(self, records: RecordStorage, others: RecordStorage, watches: Watches) -> None:
         self._records = records
@@ -214,13 +191,14 @@ class ReleaseStore:
         self._fresh: set[str] = set()
         self._listed_once: set[str] = set()
         self.unreadable = UnreadableRecords()
-        self._of_other_kind: dict[str, dict[str, ReleaseHistory]] = {}
+        self._elsewhere: dict[str, dict[str, Head]] = {}
+        """The releases of a namespace whose latest record is of the other kind."""
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         """List the records; the latest revision of each release, by name."""
         self._caches[namespace].replace(*await self._records.list_revisions(namespace))
-        if namespace not in self._of_other_kind:
-            self._of_other_kind[namespace] = await self._list_other_kind(namespace)
+        if namespace not in self._elsewhere:
+            self._elsewhere[namespace] = await self._find_elsewhere(namespace)
         self._fresh.add(namespace)
         self._listed_once.add(namespace)
         return self._caches[namespace].heads()
@@ -236,34 +214,31 @@ class ReleaseStore:
     @asynccontextmanager
     async def hold(self, name: str, namespace: str) -> AsyncIterator[ReleaseHistory]:
         """Hold a release: no other task here touches it meanwhile. After an error the records are listed again, because
-        the cache may have caused it."""
+        the cache may have caused it. Raises ReleaseFailed if its records are of the other kind."""
         async with self._locks.setdefault((namespace, name), asyncio.Lock()):
             await self._ensure_fresh(namespace)
+            if name in self._elsewhere[namespace]:
+                raise self._refuse(name, namespace)
             release = self._release(name, namespace)
             try:
-                if other := self._of_other_kind[namespace].get(name):
-                    await release.migrate_from(other)
-                    del self._of_other_kind[namespace][name]
                 yield release
             except BaseException:
                 self._fresh.discard(namespace)
                 raise
 
     async def get_for_reading(self, name: str, namespace: str) -> ReleaseHistory:
-        """A release for reading; another task may hold it."""
+        """A release for reading; another task may hold it. Raises ReleaseFailed if it is ours, with records of the
+        other kind."""
         await self._ensure_fresh(namespace)
-        release, other = self._release(name, namespace), self._of_other_kind[namespace].get(name)
-        return other if other and release.is_part_of(other) else release
+        head = self._elsewhere[namespace].get(name)
+        if head and head.owned:
+            raise self._refuse(name, namespace)
+        return self._release(name, namespace)
 
     async def read_names(self, namespace: str) -> Collection[str]:
         """The releases that have records of either kind."""
         await self._ensure_fresh(namespace)
-        return {*self._caches[namespace].names, *self._of_other_kind[namespace]}
-
-    async def has_other_kind(self, name: str, namespace: str) -> bool:
-        """Does the release have records of the other kind?"""
-        await self._ensure_fresh(namespace)
-        return name in self._of_other_kind[namespace]
+        return {*self._caches[namespace].names, *self._elsewhere[namespace]}
 
     def get_cached(self, name: str, namespace: str) -> ReleaseHistory:
         """A release as it is cached, without a request."""
@@ -284,15 +259,35 @@ class ReleaseStore:
             if namespace not in self._fresh:
                 await self.list_heads(namespace)
 
-    async def _list_other_kind(self, namespace: str) -> dict[str, ReleaseHistory]:
+    async def _find_elsewhere(self, namespace: str) -> dict[str, Head]:
         cache, kind = RevisionCache(), self._others.kind
+        heads = self._caches[namespace].heads()
         try:
             cache.replace(*await self._others.list_revisions(namespace))
         except Denied:
-            if not any(head.owned for head in self._caches[namespace].heads().values()):
-                hint = f"if an earlier process had another --helm-driver, grant get, list and delete of {kind}s"
+            if not any(head.owned for head in heads.values()):
+                hint = f"if an earlier process had another --helm-driver, grant list of {kind}s"
                 _LOG.info(f"release records in {kind}s are not read: no right to list them", hint=hint)
-        return {name: ReleaseHistory(name, namespace, cache, self._others, self.unreadable) for name in cache.heads()}
+        later = {
+            name: head
+            for name, head in cache.heads().items()
+            if name not in heads or heads[name].revision < head.revision
+        }
+        ours = [name for name, head in later.items() if head.owned]
+        if ours and namespace not in self._listed_once:
+            _LOG.error("releases have records of another --helm-driver", releases=some(ours), hint=self._way_out())
+        return later
+
+    def _refuse(self, name: str, namespace: str) -> ReleaseFailed:
+        """The error about a release with records of the other kind; they are looked for again the next time."""
+        self._fresh.discard(namespace)
+        self._elsewhere.pop(namespace, None)
+        kinds = f"its records are {self._others.kind}s, not {self._records.kind}s"
+        return ReleaseFailed(f"release {namespace}/{name}: {kinds}: {self._way_out()}")
+
+    def _way_out(self) -> str:
+        before = f"start with --helm-driver {self._others.kind.lower()} as before"
+        return f"{before}, or move them (docs/operations.md, Another --helm-driver)"
 
     def _release(self, name: str, namespace: str) -> ReleaseHistory:
         return ReleaseHistory(name, namespace, self._caches[namespace], self._records, self.unreadable)

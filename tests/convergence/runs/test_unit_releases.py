@@ -64,9 +64,6 @@ class Records(Releases):
     async def read_head(self, name: str, namespace: str) -> Head | None:
         return (await self.list_heads(namespace)).get(name)
 
-    async def migrate_records(self, name: str, namespace: str) -> Head | None:
-        return await self.read_head(name, namespace)
-
     async def read_chart(self, head: Head) -> JSON:
         if self.chart_error:
             raise self.chart_error

@@ -1,18 +1,21 @@
-"""Records of releases as ConfigMaps (`--helm-driver configmap`), and how they are copied when the driver changes."""
+"""Records of releases as ConfigMaps (`--helm-driver configmap`), and what a change of the driver asks for."""
 
 import asyncio
 import json
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hookrunner.cli.debug import ask
 from tests.controlplane.cluster import Cluster
+from tests.controlplane.tools import find_tool
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 
 RECORD = "sh.helm.release.v1."
+PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 async def said(program: Path, cluster: Cluster, world: World, driver: str, *words: str) -> Any:
@@ -70,13 +73,39 @@ async def test_a_release_lives_in_configmap_records(real: World, cluster: Cluste
     assert await alpha(real) is None
 
 
-async def test_a_change_of_driver_copies_the_records(real: World, cluster: Cluster, helm: Path) -> None:
-    """Also of what was turned off meanwhile; nothing else is written, and the next upgrade goes on from there."""
+def moving_commands(namespace: str) -> str:
+    """Those of docs/operations.md, from ConfigMaps to Secrets."""
+    section = PAGE.read_text().partition("### Another --helm-driver\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("    ")]
+    return "\n".join(lines).replace("NAMESPACE", namespace)
+
+
+async def move_records(world: World, cluster: Cluster) -> None:
+    path = f"{find_tool('kubectl').parent}:{os.environ['PATH']}"
+    environ = os.environ | {"KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
+    command = ["bash", "-euo", "pipefail", "-c", moving_commands(world.namespace)]
+    run = partial(subprocess.run, command, env=environ, cwd=world.directory, check=True)
+    await asyncio.to_thread(run)
+
+
+async def test_a_change_of_driver_is_refused_until_the_records_are_moved(
+    real: World, cluster: Cluster, helm: Path
+) -> None:
+    """Also of what was turned off meanwhile; then nothing else is written, and the next upgrade goes on from there."""
     await begun(real)
     await real.stop()
     real.writes()
     await real.configure(betaEnabled="false")
     real.operator.flags = tuple(flag for flag in real.operator.flags if "helm-driver" not in flag)
+    await real.again(ready=False)
+    await real.operator.wait_log("its records are ConfigMaps, not Secrets")
+    await real.module_is("alpha", ready=False, reason="start with --helm-driver configmap as before")
+    assert await records(real, "configmaps") == ["alpha.v1", "alpha.v2", "beta.v1"]
+    assert await real.ask("GET", real.path("beta"), None) is not None
+    assert [line for line in real.writes() if "hookrunner" not in line] == []
+    await real.stop()
+    await move_records(real, cluster)
+    real.writes()
     await real.again()
     assert await records(real, "secrets") == ["alpha.v1", "alpha.v2"]
     assert await records(real, "configmaps") == []
