@@ -156,9 +156,6 @@ _LOG = log.get("releases.drift")
 _WATCH_DELAY = 1.0
 """Seconds that a watch may be behind our own writes."""
 
-_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
-"""Seconds until an object is read again after a failure: while the API server is unreachable, or without a right."""
-
 _LABELS = tuple(pointers.text(("metadata", "labels", name)) for name in MANAGED_BY)
 
 
@@ -174,6 +171,7 @@ class Drift:
         self._kinds = kinds
         self.watches = watches
         self._live = watches.reader(whole=False)
+        self._present: dict[Kind, PresentObjects] = {}
         self._background = background
         self._reading: asyncio.Task[None] | None = None
         self._tracked = TrackedReleases()
@@ -188,7 +186,7 @@ class Drift:
         release = self._tracked.put(identity, () if mode == "off" else objects, mode, respect_ignore)
         self._watch()
         for tracked_id in release.objects:
-            present = self._live.present(managed(tracked_id.api_version, tracked_id.kind))
+            present = self._present[tracked_id.api_version, tracked_id.kind]
             if present.synced and not present.has(tracked_id.namespace, tracked_id.name):
                 self._recheck.add(tracked_id, _WATCH_DELAY)
             elif present.synced and release.changes_matter:
@@ -230,16 +228,18 @@ class Drift:
 
     def _watch(self) -> None:
         """Watch the kinds of tracked objects and no others."""
-        self._live.need({managed(*kind) for kind in self._tracked.kinds})
+        if self._present.keys() != self._tracked.kinds:
+            self._live.need({managed(*kind) for kind in self._tracked.kinds})
+            self._present = {kind: self._live.present(managed(*kind)) for kind in self._tracked.kinds}
         if self._reading is None:
             self._reading = self._background.keep("drift", self._read_facts)
 
     async def _read_facts(self) -> None:
         async with aclosing(self._live.facts()) as batches:
             async for selection, facts in batches:
-                present = self._live.present(selection)
+                kind = selection.api_version, selection.kind
                 for fact in facts:
-                    self._handle_fact((selection.api_version, selection.kind), fact, present)
+                    self._handle_fact(kind, fact, self._present[kind])
                 del facts
 
     def _handle_fact(self, kind: Kind, fact: Fact, present: PresentObjects) -> None:
@@ -291,7 +291,7 @@ class Drift:
         try:
             fields = await self._read_changed_fields(tracked_id, release)
         except KubeError as error:
-            self._recheck.add(tracked_id, _RETRY_SOON if error.brief else _RETRY_LATER)
+            self._recheck.retry(tracked_id, error)
             _LOG.log("debug" if error.brief else "warn", "object cannot be read", object=str(tracked_id), error=error)
             return None
         finding = None if fields == () else await self._to_finding(tracked_id, release, fields or ())

@@ -28,6 +28,7 @@ from typing import Final
 
 import orjson
 
+from hookrunner.errors import KubeError
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, plain
 from hookrunner.values import pointers
 from kubetypes.field_sets import Fields, union
@@ -40,6 +41,10 @@ each time that it was found changed before; and the longest delay."""
 
 _QUIET = 3 * _LONGEST
 """Seconds after which an object that was not found changed starts with the first delay again."""
+
+
+_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
+"""Seconds."""
 
 
 class DriftBackoff:
@@ -79,6 +84,10 @@ class RecheckQueue:
             self._due[object_id] = due
             heapq.heappush(self._heap, (due, next(self._sequence), object_id))
             self._changed.set()
+
+    def retry(self, object_id: ObjectId, error: KubeError) -> None:
+        """Read the object again after a failure: soon while the API server is unreachable, later without a right."""
+        self.add(object_id, _RETRY_SOON if error.brief else _RETRY_LATER)
 
     def discard(self, object_ids: Iterable[ObjectId]) -> None:
         """Do not read these objects."""

@@ -1,4 +1,4 @@
-"""Is an object ready, for a rollout that waits? By the rules of `health/object_health.py`, with more patience.
+"""Is an object ready, for a rollout that waits? By the rules of `health/object_health.py`, judged for one that waits.
 
     verdict(deployment) -> ObjectHealth("InProgress", "LessUpdated", "1 of 3 replicas are updated")
 

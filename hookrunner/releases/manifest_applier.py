@@ -80,12 +80,13 @@ class ManifestApplier:
         self._kept: defaultdict[ReleaseId, list[KeptObject]] = defaultdict(list)
 
     async def create_or_update(
-        self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
+        self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions, dry_run: bool = False
     ) -> WriteResult:
         """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
         do."""
-        resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-        return await self._write(_order(resource, obj, identity, last, options))
+        async with self._turn:
+            resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+            return await self._write(replace(_order(resource, obj, identity, last, options), dry_run=dry_run))
 
     async def apply(
         self,
@@ -106,14 +107,13 @@ class ManifestApplier:
         pending = changed(wanted, before, repair)
         self._kinds.learn(objects)
 
-        async def write(target: ObjectId) -> WriteResult:
-            async with self._turn:
-                return await self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
-
         outcomes: list[str] = []
         for stage in stages(pending):
-            progress = StageProgress("applied", len(pending), len(outcomes))
-            outcomes += await run_stage({target: write(target) for target in stage}, progress, self._kinds)
+            work = {
+                target: self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
+                for target in stage
+            }
+            outcomes += await run_stage(work, StageProgress("applied", len(pending), len(outcomes)), self._kinds)
             await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
@@ -135,15 +135,11 @@ class ManifestApplier:
         wanted = {object_id(obj, identity): obj for obj in objects}
         pending = without_dependent(changed(wanted, before, repair), wanted, before, repair)
 
-        async def attempt(target: ObjectId) -> WriteResult:
-            obj = wanted[target]
-            async with self._turn:
-                resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-                order = _order(resource, obj, identity, before.get(target.lasting), options)
-                return await self._write(replace(order, dry_run=True))
-
-        progress = StageProgress("applied, in a dry run", len(pending), 0)
-        await run_stage({target: attempt(target) for target in pending}, progress, self._kinds)
+        work = {
+            target: self.create_or_update(wanted[target], identity, before.get(target.lasting), options, dry_run=True)
+            for target in pending
+        }
+        await run_stage(work, StageProgress("applied, in a dry run", len(pending), 0), self._kinds)
 
     async def remove(
         self,

@@ -32,30 +32,30 @@ class Opened:
 
 @dataclass
 class Shared:
-    """A cluster, its shared watches, and what each reader was told."""
+    """A cluster, its shared watches, and what each reader was shown."""
 
     cluster: FakeCluster
     watches: ObjectWatches
     background: Background
-    told: dict[WatchReader, list[str]] = field(default_factory=dict)
+    shown: dict[WatchReader, list[str]] = field(default_factory=dict)
 
     def reader(self, whole: bool) -> WatchReader:
         reader = self.watches.reader(whole)
-        self.told[reader] = []
+        self.shown[reader] = []
         self.background.keep("reader", partial(self._read, reader))
         return reader
 
     async def after(self, reader: WatchReader) -> list[str]:
         """The facts since the last call."""
         await asyncio.sleep(1)
-        told, self.told[reader] = self.told[reader], []
-        return told
+        shown, self.shown[reader] = self.shown[reader], []
+        return shown
 
     async def _read(self, reader: WatchReader) -> None:
         async for selection, facts in reader.facts():
-            self.told[reader] += [f"{selection.kind} {_word(fact)}" for fact in facts]
-            if "crash" in str(self.told[reader]):
-                self.told[reader].clear()
+            self.shown[reader] += [f"{selection.kind} {_word(fact)}" for fact in facts]
+            if "crash" in str(self.shown[reader]):
+                self.shown[reader].clear()
                 raise ValueError
 
 
@@ -91,7 +91,7 @@ async def test_a_reader_is_shown_what_it_needs_and_no_more(shared: Shared) -> No
     reader.need({SECRETS})
     shared.cluster.delete(configmap("a"))
     assert await shared.after(reader) == []
-    assert (opened(shared), shared.cluster.open_watches) == (["ConfigMap metadata", "Secret metadata"], 1)
+    assert (sorted(opened(shared)), shared.cluster.open_watches) == (["ConfigMap metadata", "Secret metadata"], 1)
 
 
 async def test_readers_of_one_selection_share_a_watch_that_shows_each_of_them_everything(shared: Shared) -> None:

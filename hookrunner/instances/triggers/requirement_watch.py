@@ -31,6 +31,7 @@ class RequirementWatch:
         self._states = states
         self._objects = watches.reader(whole=True)
         self._waiting: dict[str, frozenset[RequiredObject]] = {}
+        self._watched: set[Selection] = set()
         self._problems: dict[Selection, str] = {}
 
     async def follow_modules(self) -> None:
@@ -68,17 +69,17 @@ class RequirementWatch:
     def _adjust(self) -> None:
         """Watch the objects for which an instance waits and no others."""
         wanted = {_selection(required) for required in frozenset[RequiredObject]().union(*self._waiting.values())}
-        for selection in self._problems.keys() - wanted:
-            del self._problems[selection]
-        self._objects.need(wanted)
+        if wanted != self._watched:
+            self._watched = wanted
+            self._problems = {selection: text for selection, text in self._problems.items() if selection in wanted}
+            self._objects.need(wanted)
 
     async def follow_facts(self) -> None:
         """Wake the instances that wait for an object when it is in another state, until cancelled."""
         async with aclosing(self._objects.facts()) as batches:
             async for selection, facts in batches:
                 for fact in facts:
-                    if (problem := self._problem(selection, fact)) is not None:
-                        self._take_in(selection, problem)
+                    self._take_in(selection, self._problem(selection, fact))
 
     def _problem(self, selection: Selection, fact: Fact) -> str | None:
         """What is wrong with a required object by a fact, empty if it is ready; None if the fact does not say so."""
@@ -91,7 +92,9 @@ class RequirementWatch:
                 return MISSING
         return None
 
-    def _take_in(self, selection: Selection, problem: str) -> None:
+    def _take_in(self, selection: Selection, problem: str | None) -> None:
+        if problem is None:
+            return
         last, self._problems[selection] = self._problems.get(selection), problem
         if problem != last and not (last is None and problem):  # the run that looked has seen the first problem
             addons = self._registry.addons.values()

@@ -41,9 +41,6 @@ from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from kubetypes.json_values import JSON
 
-_RETRY_SOON, _RETRY_LATER = 5.0, 60.0
-"""Seconds until an object is read again: while the API server is unreachable, or without a right."""
-
 _SCHEDULING = 15.0
 """Seconds after which a Pod that is not scheduled counts as failed, though nothing changes."""
 
@@ -164,6 +161,8 @@ class HealthTracker:
 
     def _adjust_watches(self) -> None:
         """Watch the kinds of tracked objects and no others."""
+        if self._open.keys() == self._owners.keys():
+            return
         for kind in self._open.keys() - self._owners.keys():
             self._open.pop(kind).expiry.cancel()
         for kind in self._owners.keys() - self._open.keys():
@@ -229,7 +228,7 @@ class HealthTracker:
         except (NotFound, UnknownKind):
             obj = None
         except KubeError as error:
-            self._reads.add(target, _RETRY_SOON if error.brief else _RETRY_LATER)
+            self._reads.retry(target, error)
             if error.brief:
                 return
             problem = str(error)

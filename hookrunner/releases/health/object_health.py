@@ -3,7 +3,7 @@
     health_of(deployment, now) -> ObjectHealth("InProgress", "LessUpdated", "1 of 3 replicas are updated")
 
 Status and reason are those of the library cli-utils, which Flux, Argo CD and kpt use too; by the same rules, with other
-`Patience`, waiting for a release ends (`kstatus.py`). Objects about which the library says nothing are judged
+`Judgement`, waiting for a release ends (`kstatus.py`). Objects about which the library says nothing are judged
 here: an APIService by its condition `Available`, and custom objects without a condition `Ready` by `Degraded`,
 `Available` and `Progressing`, as cluster operators write them.
 Source: https://github.com/kubernetes-sigs/cli-utils/tree/v0.37.2/pkg/kstatus/status; of suspended Jobs its main branch.
@@ -17,10 +17,10 @@ from hookrunner.releases.health import workload_rules
 from hookrunner.releases.health.object_status import (
     CURRENT,
     REPORTED,
+    Judgement,
     MalformedObject,
     ObjectCondition,
     ObjectHealth,
-    Patience,
     conditions_of,
     failed,
     generation_of,
@@ -42,10 +42,10 @@ _SERVED_BY_KUBERNETES = frozenset({"", "apps", "autoscaling", "batch", "extensio
 }
 
 
-def health_of(obj: JSON, now: datetime, patience: Patience = REPORTED) -> ObjectHealth:
+def health_of(obj: JSON, now: datetime, judgement: Judgement = REPORTED) -> ObjectHealth:
     """The status of a complete object; unknown if a field that matters is malformed. `now` has a time zone."""
     try:
-        return _generic(obj) or _by_kind(obj, now, patience)
+        return _generic(obj) or _by_kind(obj, now, judgement)
     except MalformedObject as error:
         return unknown(str(error))
 
@@ -84,15 +84,15 @@ def _generic(obj: JSON) -> ObjectHealth | None:
     return None
 
 
-def _by_kind(obj: JSON, now: datetime, patience: Patience) -> ObjectHealth:
+def _by_kind(obj: JSON, now: datetime, judgement: Judgement) -> ObjectHealth:
     key = group_kind(obj)
     if key == ("", "Pod"):
-        return workload_rules.pod(obj, now, patience)
+        return workload_rules.pod(obj, now, judgement)
     if rule := _RULES.get(key):
-        return rule(obj, patience)
+        return rule(obj, judgement)
     if key in _ALWAYS_CURRENT:
         return CURRENT
-    has_signs = patience.with_signs and not is_built_in(obj)
+    has_signs = judgement.with_signs and not is_built_in(obj)
     return _by_ready(obj) or (_by_operator_conditions(obj) if has_signs else CURRENT)
 
 
@@ -117,7 +117,7 @@ def _by_operator_conditions(obj: JSON) -> ObjectHealth:
     return CURRENT
 
 
-def _api_service(obj: JSON, _: Patience) -> ObjectHealth:
+def _api_service(obj: JSON, _: Judgement) -> ObjectHealth:
     """An aggregated API: served when the aggregator finds its server available. An extension."""
     missing = ObjectCondition("Available", "False")
     available = next((condition for condition in conditions_of(obj) if condition.type == "Available"), missing)
@@ -127,17 +127,17 @@ def _api_service(obj: JSON, _: Patience) -> ObjectHealth:
     return in_progress(available.reason or "NotAvailable", message, f"is not available: {available.words}")
 
 
-def _claim(obj: JSON, _: Patience) -> ObjectHealth:
+def _claim(obj: JSON, _: Judgement) -> ObjectHealth:
     phase = text_of(obj, "status", "phase", default="unknown")
     return CURRENT if phase == "Bound" else in_progress("NotBound", f"it is {phase}, not Bound")
 
 
-def _service(obj: JSON, _: Patience) -> ObjectHealth:
+def _service(obj: JSON, _: Judgement) -> ObjectHealth:
     lacks_address = text_of(obj, "spec", "type") == _LOAD_BALANCER and not text_of(obj, "spec", "clusterIP")
     return in_progress("NoIPAssigned", "it has no cluster IP") if lacks_address else CURRENT
 
 
-def _definition(obj: JSON, _: Patience) -> ObjectHealth:
+def _definition(obj: JSON, _: Judgement) -> ObjectHealth:
     """A CustomResourceDefinition: its conditions in their order."""
     clause = "is not established: no reason is given"
     for condition in conditions_of(obj):
@@ -157,7 +157,7 @@ _WORKLOADS = {
     "Deployment": workload_rules.deployment,
     "ReplicaSet": workload_rules.replica_set,
 }
-_RULES: Mapping[tuple[str, str], Callable[[JSON, Patience], ObjectHealth]] = MappingProxyType(
+_RULES: Mapping[tuple[str, str], Callable[[JSON, Judgement], ObjectHealth]] = MappingProxyType(
     {(group, kind): rule for group in ("apps", "extensions") for kind, rule in _WORKLOADS.items()}
     | {
         ("apps", "StatefulSet"): workload_rules.stateful_set,

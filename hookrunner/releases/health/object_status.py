@@ -43,7 +43,7 @@ class ObjectHealth:
         return self.clause or self.message.removeprefix("it ")
 
 
-class Patience(NamedTuple):
+class Judgement(NamedTuple):
     """How a status is judged that the library has no last word on. Without `with_signs`, what may pass is no failure: a
     Pod that crashes or fits no node; nor does what operators report beside `Ready` count. With `with_pauses` a workload
     that a person holds back is current: a paused Deployment, a suspended Job, a DaemonSet whose Pods a person
@@ -53,9 +53,9 @@ class Patience(NamedTuple):
     with_pauses: bool = False
 
 
-REPORTED = Patience()
+REPORTED = Judgement()
 """For a status that is shown: as the library."""
-AWAITED = Patience(with_signs=False, with_pauses=True)
+AWAITED = Judgement(with_signs=False, with_pauses=True)
 """For a rollout that waits: a verdict ends it, and a person who holds a workload back is not waited for."""
 
 CURRENT = ObjectHealth("Current")

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from hookrunner.releases.health.object_status import (
     CURRENT,
     RUNNING,
+    Judgement,
     MalformedObject,
     ObjectCondition,
     ObjectHealth,
-    Patience,
     conditions_of,
     count_of,
     failed,
@@ -31,9 +31,9 @@ _NO_DEADLINE = 2**31 - 1
 _SCHEDULED_WITHIN = timedelta(seconds=15)
 
 
-def deployment(obj: JSON, patience: Patience) -> ObjectHealth:
+def deployment(obj: JSON, judgement: Judgement) -> ObjectHealth:
     """All replicas updated, available and ready; failed when its own progress deadline has passed."""
-    if patience.with_pauses and field_of(obj, "spec", "paused"):
+    if judgement.with_pauses and field_of(obj, "spec", "paused"):
         return CURRENT
     conditions = conditions_of(obj)
     for condition in conditions:
@@ -62,7 +62,7 @@ def deployment(obj: JSON, patience: Patience) -> ObjectHealth:
     return CURRENT
 
 
-def replica_set(obj: JSON, _: Patience) -> ObjectHealth:
+def replica_set(obj: JSON, _: Judgement) -> ObjectHealth:
     """All replicas labelled, available and ready."""
     for condition in conditions_of(obj):
         if condition.type == "ReplicaFailure" and condition.holds:
@@ -77,7 +77,7 @@ def replica_set(obj: JSON, _: Patience) -> ObjectHealth:
     )
 
 
-def stateful_set(obj: JSON, _: Patience) -> ObjectHealth:
+def stateful_set(obj: JSON, _: Judgement) -> ObjectHealth:
     """All replicas ready and updated as far as the partition allows; one that a person updates is current."""
     if text_of(obj, "spec", "updateStrategy", "type") == "OnDelete":
         return CURRENT
@@ -104,7 +104,7 @@ def _updated_stateful_set(obj: JSON, wanted: int) -> ObjectHealth:
     return CURRENT
 
 
-def daemon_set(obj: JSON, patience: Patience) -> ObjectHealth:
+def daemon_set(obj: JSON, judgement: Judgement) -> ObjectHealth:
     """One updated and ready Pod on each node that should have one."""
     if generation_of(obj, "metadata", "generation") is None:
         return in_progress("NoGeneration", "it has no generation")
@@ -113,7 +113,7 @@ def daemon_set(obj: JSON, patience: Patience) -> ObjectHealth:
     wanted = count_of(obj, "status", "desiredNumberScheduled", default=-1)
     if wanted == -1:
         return in_progress("NoDesiredNumber", "its controller has not counted its nodes")
-    is_held_back = patience.with_pauses and text_of(obj, "spec", "updateStrategy", "type") == "OnDelete"
+    is_held_back = judgement.with_pauses and text_of(obj, "spec", "updateStrategy", "type") == "OnDelete"
     updated = wanted if is_held_back else count_of(obj, "status", "updatedNumberScheduled")
     return (
         _fewer("LessCurrent", count_of(obj, "status", "currentNumberScheduled"), wanted, "scheduled")
@@ -124,7 +124,7 @@ def daemon_set(obj: JSON, patience: Patience) -> ObjectHealth:
     )
 
 
-def job(obj: JSON, patience: Patience) -> ObjectHealth:
+def job(obj: JSON, judgement: Judgement) -> ObjectHealth:
     """Begun, suspended or complete; a Job may run indefinitely."""
     is_suspended = bool(field_of(obj, "spec", "suspend"))
     for condition in conditions_of(obj):
@@ -132,7 +132,7 @@ def job(obj: JSON, patience: Patience) -> ObjectHealth:
             return end
         if condition.type == "Suspended" and condition.holds and is_suspended:
             return CURRENT
-    if patience.with_pauses and is_suspended:
+    if judgement.with_pauses and is_suspended:
         return CURRENT
     return RUNNING if text_of(obj, "status", "startTime") else in_progress("JobNotStarted", "it has not started")
 
@@ -150,12 +150,12 @@ def _job_end(condition: ObjectCondition) -> ObjectHealth | None:
     return None
 
 
-def pod(obj: JSON, now: datetime, patience: Patience) -> ObjectHealth:
+def pod(obj: JSON, now: datetime, judgement: Judgement) -> ObjectHealth:
     """Ready or ended. One that cannot be scheduled has 15 s from its creation until it counts as failed. Without signs,
     it may recover until it has failed."""
     phase = text_of(obj, "status", "phase")
     is_ready = any(condition.type == "Ready" and condition.holds for condition in conditions_of(obj))
-    if not patience.with_signs:
+    if not judgement.with_signs:
         return CURRENT if is_ready and phase != "Failed" else ended_pod(obj)
     match phase:
         case "Succeeded" | "Failed":

@@ -217,9 +217,8 @@ class ReleaseStore:
         the cache may have caused it. Raises ReleaseFailed if its records are of the other kind."""
         async with self._locks.setdefault((namespace, name), asyncio.Lock()):
             await self._ensure_fresh(namespace)
-            if name in self._elsewhere[namespace]:
-                raise self._refuse(name, namespace)
-            release = self._release(name, namespace)
+            self._refuse_elsewhere(name, namespace, foreign=True)
+            release = self.get_cached(name, namespace)
             try:
                 yield release
             except BaseException:
@@ -230,10 +229,8 @@ class ReleaseStore:
         """A release for reading; another task may hold it. Raises ReleaseFailed if it is ours, with records of the
         other kind."""
         await self._ensure_fresh(namespace)
-        head = self._elsewhere[namespace].get(name)
-        if head and head.owned:
-            raise self._refuse(name, namespace)
-        return self._release(name, namespace)
+        self._refuse_elsewhere(name, namespace, foreign=False)
+        return self.get_cached(name, namespace)
 
     async def read_names(self, namespace: str) -> Collection[str]:
         """The releases that have records of either kind."""
@@ -242,7 +239,7 @@ class ReleaseStore:
 
     def get_cached(self, name: str, namespace: str) -> ReleaseHistory:
         """A release as it is cached, without a request."""
-        return self._release(name, namespace)
+        return ReleaseHistory(name, namespace, self._caches[namespace], self._records, self.unreadable)
 
     async def watch_changes(self, namespace: str) -> AsyncGenerator[str, None]:
         """Yield the name of each release whose latest revision another client has changed, when that change has ended.
@@ -260,37 +257,34 @@ class ReleaseStore:
                 await self.list_heads(namespace)
 
     async def _find_elsewhere(self, namespace: str) -> dict[str, Head]:
-        cache, kind = RevisionCache(), self._others.kind
-        heads = self._caches[namespace].heads()
+        cache, heads = RevisionCache(), self._caches[namespace].heads()
         try:
             cache.replace(*await self._others.list_revisions(namespace))
         except Denied:
             if not any(head.owned for head in heads.values()):
-                hint = f"if an earlier process had another --helm-driver, grant list of {kind}s"
-                _LOG.info(f"release records in {kind}s are not read: no right to list them", hint=hint)
-        later = {
-            name: head
-            for name, head in cache.heads().items()
-            if name not in heads or heads[name].revision < head.revision
-        }
+                kinds = f"{self._others.kind}s"
+                hint = f"if an earlier process had another --helm-driver, grant list of {kinds}"
+                _LOG.info(f"release records in {kinds} are not read: no right to list them", hint=hint)
+        others = cache.heads().items()
+        later = {name: head for name, head in others if name not in heads or heads[name].revision < head.revision}
         ours = [name for name, head in later.items() if head.owned]
         if ours and namespace not in self._listed_once:
             _LOG.error("releases have records of another --helm-driver", releases=some(ours), hint=self._way_out())
         return later
 
-    def _refuse(self, name: str, namespace: str) -> ReleaseFailed:
-        """The error about a release with records of the other kind; they are looked for again the next time."""
-        self._fresh.discard(namespace)
-        self._elsewhere.pop(namespace, None)
-        kinds = f"its records are {self._others.kind}s, not {self._records.kind}s"
-        return ReleaseFailed(f"release {namespace}/{name}: {kinds}: {self._way_out()}")
+    def _refuse_elsewhere(self, name: str, namespace: str, foreign: bool) -> None:
+        """Raise ReleaseFailed if the release has records of the other kind, which are looked for again the next time;
+        of `foreign` ones too, or of ours only."""
+        head = self._elsewhere[namespace].get(name)
+        if head and (head.owned or foreign):
+            self._fresh.discard(namespace)
+            del self._elsewhere[namespace]
+            kinds = f"its records are {self._others.kind}s, not {self._records.kind}s"
+            raise ReleaseFailed(f"release {namespace}/{name}: {kinds}: {self._way_out()}")
 
     def _way_out(self) -> str:
         before = f"start with --helm-driver {self._others.kind.lower()} as before"
         return f"{before}, or move them (docs/operations.md, Another --helm-driver)"
-
-    def _release(self, name: str, namespace: str) -> ReleaseHistory:
-        return ReleaseHistory(name, namespace, self._caches[namespace], self._records, self.unreadable)
 
 
 class _Reader:
