@@ -21,6 +21,7 @@ from hookrunner.releases.records.large_records import work_on
 from hookrunner.releases.records.record import (
     APPLY_METHOD,
     OURS,
+    PreviousRevisions,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -29,7 +30,6 @@ from hookrunner.releases.records.record import (
     release_labels,
     version_of,
 )
-from hookrunner.releases.records.release_store import PreviousRevisions
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

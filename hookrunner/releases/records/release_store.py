@@ -29,9 +29,9 @@ from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import some
 from hookrunner.releases.records.record import (
+    PreviousRevisions,
     ReleaseRecord,
     ReleaseRevision,
-    RevisionStatus,
     live_revisions,
     revision_of,
 )
@@ -71,35 +71,6 @@ class UnreadableRecords:
 
 def _key(revision: ReleaseRevision) -> _Key:
     return revision.namespace, revision.name, revision.number, revision.version
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousRevisions:
-    """The labels of all revisions, the latest last, and the readable records of those that `live_revisions` names."""
-
-    history: tuple[ReleaseRevision, ...] = ()
-    records: tuple[ReleaseRecord, ...] = ()
-
-    @property
-    def latest(self) -> ReleaseRecord | None:
-        """The head's record, None if it cannot be read."""
-        record = self.records[-1] if self.records else None
-        return record if record and record.revision == self.history[-1].number else None
-
-    @property
-    def deployed(self) -> ReleaseRecord | None:
-        """The record of the last deployed revision."""
-        return next((record for record in reversed(self.records) if record.status == RevisionStatus.DEPLOYED), None)
-
-    @property
-    def is_consistent(self) -> bool:
-        """Does the head's record say what is in the cluster?"""
-        return self.latest is not None and self.latest.status == RevisionStatus.DEPLOYED
-
-    @property
-    def next_number(self) -> int:
-        """The number of a new revision."""
-        return self.history[-1].number + 1 if self.history else 1
 
 
 @dataclass(frozen=True, slots=True)
