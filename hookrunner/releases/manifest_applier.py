@@ -100,8 +100,8 @@ class ManifestApplier:
 
         Raises ReleaseFailed, which names the objects that could not be written; of many only some.
         """
-        before = {target.lasting: obj for target, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
+        before = _as_wanted(last, wanted)
         if len(wanted) < len(objects):
             _LOG.warn("duplicate objects in manifest, the last one is used", release=str(identity))
         pending = changed(wanted, before, repair)
@@ -110,8 +110,7 @@ class ManifestApplier:
         outcomes: list[str] = []
         for stage in stages(pending):
             work = {
-                target: self.create_or_update(wanted[target], identity, before.get(target.lasting), options)
-                for target in stage
+                target: self.create_or_update(wanted[target], identity, before.get(target), options) for target in stage
             }
             outcomes += await run_stage(work, StageProgress("applied", len(pending), len(outcomes)), self._kinds)
             await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
@@ -131,12 +130,12 @@ class ManifestApplier:
 
         Raises ReleaseFailed, which names the objects that would be refused; `invalid` are those whose content is.
         """
-        before = {target.lasting: obj for target, obj in last.items()}
         wanted = {object_id(obj, identity): obj for obj in objects}
+        before = _as_wanted(last, wanted)
         pending = without_dependent(changed(wanted, before, repair), wanted, before, repair)
 
         work = {
-            target: self.create_or_update(wanted[target], identity, before.get(target.lasting), options, dry_run=True)
+            target: self.create_or_update(wanted[target], identity, before.get(target), options, dry_run=True)
             for target in pending
         }
         await run_stage(work, StageProgress("applied, in a dry run", len(pending), 0), self._kinds)
@@ -195,6 +194,12 @@ class ManifestApplier:
 
     async def _wait_for_serving(self, crds: Sequence[JSON]) -> None:
         await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
+
+
+def _as_wanted(last: Mapping[ObjectId, JSON], wanted: Collection[ObjectId]) -> dict[ObjectId, JSON]:
+    """Objects of the last manifest by the wanted ids: the API version of an object may have changed."""
+    before = {target.lasting: obj for target, obj in last.items()}
+    return {target: before[target.lasting] for target in wanted if target.lasting in before}
 
 
 def _order(

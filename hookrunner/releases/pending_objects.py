@@ -1,7 +1,6 @@
 """Which objects of a manifest are written, and which of them can be tried out before in a dry run."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TypeAlias
 
 from hookrunner.releases.manifest_objects import CRD, ObjectId
 from kubetypes import json_values
@@ -12,26 +11,22 @@ _ROLES = ("Role", "ClusterRole")
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 
-Lasting: TypeAlias = tuple[str, str, str, str]
-"""`ObjectId.lasting`: by it an object is recognized whose API version has changed."""
-
-
 def changed(
-    desired: Mapping[ObjectId, JSON], last: Mapping[Lasting, JSON], repair: Collection[ObjectId]
+    desired: Mapping[ObjectId, JSON], last: Mapping[ObjectId, JSON], repair: Collection[ObjectId]
 ) -> list[ObjectId]:
     """The objects that differ from those of the last manifest, and those to repair."""
-    return [target for target, obj in desired.items() if target in repair or not _same(last.get(target.lasting), obj)]
+    return [target for target, obj in desired.items() if target in repair or not _same(last.get(target), obj)]
 
 
 def without_dependent(
     pending: Iterable[ObjectId],
     desired: Mapping[ObjectId, JSON],
-    last: Mapping[Lasting, JSON],
+    last: Mapping[ObjectId, JSON],
     repair: Collection[ObjectId],
 ) -> list[ObjectId]:
     """The pending objects without those that need another object of the manifest that may not exist yet. Those of
     the last manifest exist, unless they need a repair."""
-    uncertain = (target for target in desired if target in repair or target.lasting not in last)
+    uncertain = (target for target in desired if target in repair or target not in last)
     new = NewObjects(desired[target] for target in uncertain)
     return [target for target in pending if not new.are_needed_by(target, desired[target])]
 

@@ -14,10 +14,6 @@ def by_id(*objects: Any) -> Any:
     return {object_id(obj, RELEASE): obj for obj in objects}
 
 
-def lasting(*objects: Any) -> Any:
-    return {target.lasting: obj for target, obj in by_id(*objects).items()}
-
-
 def names(targets: Any) -> list[str]:
     return [f"{target.kind}/{target.name}" for target in targets]
 
@@ -30,11 +26,11 @@ def obj(kind: str, name: str, namespace: str = "", api_version: str = "v1", **mo
 def test_changed_objects_and_those_to_repair_are_written() -> None:
     a, b, c = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
     desired = by_id(a, b, configmap("c", x="2"))
-    assert names(changed(desired, lasting(a, b, c), by_id(b))) == ["ConfigMap/b", "ConfigMap/c"]
+    assert names(changed(desired, by_id(a, b, c), by_id(b))) == ["ConfigMap/b", "ConfigMap/c"]
 
 
 def test_true_is_not_one() -> None:
-    assert names(changed(by_id(configmap("a") | {"data": 1}), lasting(configmap("a") | {"data": True}), ())) != []
+    assert names(changed(by_id(configmap("a") | {"data": 1}), by_id(configmap("a") | {"data": True}), ())) != []
 
 
 SPACE, INSIDE = obj("Namespace", "ours"), obj("ConfigMap", "inside", "ours")
@@ -50,7 +46,7 @@ ALL = [SPACE, INSIDE, DEFINITION, WIDGET, GADGET, ROLE, BINDING, FOREIGN]
 
 def triable(last: Any, repair: Any = ()) -> list[str]:
     desired = by_id(*ALL)
-    return names(without_dependent(desired, desired, lasting(*last), repair))
+    return names(without_dependent(desired, desired, by_id(*last), repair))
 
 
 def test_objects_that_need_a_new_one_are_not_tried() -> None:
