@@ -244,8 +244,8 @@ class ReleaseStore:
         return later
 
     def _refuse_elsewhere(self, name: str, namespace: str, foreign: bool) -> None:
-        """Raise ReleaseFailed if the release has records of the other kind, which are looked for again the next time;
-        of `foreign` ones too, or of ours only."""
+        """Raise ReleaseFailed if the release has records of the other kind, which are looked for again the next time.
+        `foreign`: also if another tool wrote them."""
         head = self._elsewhere[namespace].get(name)
         if head and (head.owned or foreign):
             self._fresh.discard(namespace)
