@@ -40,6 +40,7 @@ from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.large_records import work_on
 from hookrunner.releases.records.record import (
     PENDING,
+    PreviousRevisions,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -47,7 +48,6 @@ from hookrunner.releases.records.record import (
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import (
-    PreviousRevisions,
     ReleaseHistory,
     ReleaseStore,
     naming_release,
