@@ -59,6 +59,26 @@ def canonical(value: JSON) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
+def equal_in_value(one: JSON, other: JSON) -> bool:
+    """As `equal`, but `1` is also `1.0`: as JSON Schema and people compare."""
+    if one != other:
+        return False
+    if isinstance(one, dict):
+        return all(equal_in_value(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return all(map(equal_in_value, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
+
+
+def with_integers(value: JSON, below: float = 2.0**63) -> JSON:
+    """A value with `1.0` and `1e6` as integers, up to a bound."""
+    if isinstance(value, dict):
+        return {key: with_integers(item, below) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_integers(item, below) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < below else value
+
+
 def _checked_shape(text: bytes | bytearray, bounds: DocumentBounds) -> bytes:
     """The brackets and commas of a text, those in strings perhaps included. Raises TooLarge."""
     Tally(bounds).add(len(text), 0)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hookrunner import redaction
 from hookrunner.errors import BadManifest
 from kubetypes.bounds import DOCUMENT, Tally
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, with_integers
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 # fmt: off
@@ -33,7 +33,6 @@ INSTALL_ORDER = (
 HOOK = "helm.sh/hook"
 
 _BETWEEN = re.compile(r"(?:\A|\n)---[\t\n\f\r ]*")
-_INTEGERS = 2.0**63
 _RANK = {kind: rank for rank, kind in enumerate(INSTALL_ORDER)}
 
 
@@ -137,18 +136,10 @@ def _documents(path: str, text: str, tally: Tally) -> Iterator[SourcedObject]:
             values = list(documents(part.encode(errors="replace"), YAML_1_1, tally))
         except BadDocument as error:
             raise BadManifest(f"{position}: {error} (counted from the start of the document)") from None
+        # Helm writes large numbers as `1e+06`: the API server accepts only 1000000 as an integer.
         yield from (
-            SourcedObject(path, _checked(position, _with_integers(value))) for value in values if value is not None
+            SourcedObject(path, _checked(position, with_integers(value))) for value in values if value is not None
         )
-
-
-def _with_integers(value: JSON) -> JSON:
-    """Turns `1e+06`, as Helm writes large numbers, into 1000000: the API server accepts only that as an integer."""
-    if isinstance(value, dict):
-        return {key: _with_integers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_integers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGERS else value
 
 
 def _checked(position: str, value: JSON) -> dict[str, JSON]:

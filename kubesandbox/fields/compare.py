@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kubesandbox.fields.elements import element
 from kubesandbox.fields.shapes import Shape, deduced
 from kubetypes.field_sets import LEAF, SELF, Fields, union
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, equal_in_value
 
 
 class Changes(NamedTuple):
@@ -39,7 +39,7 @@ def changes(old: JSON, new: JSON, shape: Shape) -> Changes:
 
 
 def _compared(old: JSON, new: JSON, shape: Shape) -> ComparedNode:
-    if old is new or (old == new and (shape.go or same(old, new))):
+    if old is new or (old == new and (shape.go or equal_in_value(old, new))):
         return SAME
     if isinstance(old, dict | None) and isinstance(new, dict | None):
         return _maps(old or {}, new or {}, shape) if (old or new) and not shape.atomic else _leaf(old, new)
@@ -49,16 +49,7 @@ def _compared(old: JSON, new: JSON, shape: Shape) -> ComparedNode:
 
 
 def _leaf(old: JSON, new: JSON) -> ComparedNode:
-    return SAME if same(old, new) else MODIFIED
-
-
-def same(old: JSON, new: JSON) -> bool:
-    """Equality as JSON has it: `1` is not `true`, `1` is `1.0`."""
-    if old != new:
-        return False
-    if isinstance(old, dict):
-        return all(same(value, new[key]) for key, value in old.items())
-    return all(map(same, old, new)) if isinstance(old, list) else isinstance(old, bool) == isinstance(new, bool)
+    return SAME if equal_in_value(old, new) else MODIFIED
 
 
 def _retyped(old: JSON, new: JSON, shape: Shape) -> ComparedNode:

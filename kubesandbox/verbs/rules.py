@@ -27,14 +27,14 @@ from kubesandbox.structural import defaults, prune, scaling, validate
 from kubesandbox.structural.definitions import definition, definition_status
 from kubetypes import cel, match_conditions
 from kubetypes.cel import WrongExpression
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, with_integers
 
 __all__ = ["admitted", "created_by_update", "default_propagation", "ending", "grace", "unconditional"]
 
 Object = dict[str, Any]
 
 LARGEST = 1e21
-"""From here on Go writes an exponent."""
+"""From here on Go writes an exponent. It writes 1.0 as 1, and so do we where a schema has no type for a number."""
 MOST_CAUSES = 1000
 """Of one refusal. They may have a hundred times as many bytes as the object."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -85,7 +85,7 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
     if kind.custom:
         _check_custom_type(kind, body)
-        obj, unknown = prune.pruned(_whole(body), kind.schema)
+        obj, unknown = prune.pruned(with_integers(body, LARGEST), kind.schema)
         return obj, decode.judged(kind.api_version, kind.kind, unknown, duplicates, strictness)
     wanted = {"kind": kind.kind, "apiVersion": kind.api_version}
     typed = {key: wanted[key] if body.get(key) in (None, "") else body[key] for key in wanted}
@@ -96,15 +96,6 @@ def decoded(kind: Kind, body: JSON, strictness: str, duplicates: Sequence[str] =
     if isinstance(body.get("metadata"), dict) and body["metadata"].get("managedFields") == []:
         obj["metadata"]["managedFields"] = []  # which is a wish: forget who owns what
     return obj, warnings
-
-
-def _whole(value: JSON) -> JSON:
-    """Go writes 1.0 as 1, and so do we where a schema does not say of which type a number is."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST:
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _whole(one) for key, one in value.items()}
-    return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
 def _check_custom_type(kind: Kind, body: Object) -> None:

@@ -21,9 +21,9 @@ from hookrunner.model.releases import Capabilities
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import AddonBench
 from hookrunner.testing.cases.case_runner import CaseReport, results_in_order
-from hookrunner.testing.cases.expectations import Difference, same
+from hookrunner.testing.cases.expectations import Difference
 from hookrunner.testing.display import as_yaml, yaml_diff
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, equal_in_value
 
 TESTS = "tests"
 """The directory in an addon for its cases."""
@@ -122,7 +122,7 @@ def object_differences(before: Sequence[JSON], after: Sequence[JSON]) -> Iterato
     first, second = _by_id(before), _by_id(after)
     for object_id in sorted({*first, *second}):
         old, new = first.get(object_id), second.get(object_id)
-        if old is None or new is None or not same(old, new):
+        if old is None or new is None or not equal_in_value(old, new):
             title = shown(object_id)
             lines = yaml_diff(old, new, title if old else "(nothing)", title if new else "(nothing)")
             yield Difference(title, tuple(lines))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hookrunner.testing.display import yaml_diff
 from hookrunner.testing.results import NO_EFFECTS, Effects, Patched, Result
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, equal_in_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _all_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterato
 def _some_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
     """Each expected item is among the actual ones; a missing one is compared with the most similar."""
     for item in expected:
-        if not any(same(projected(value, item), item) for value in actual_value):
+        if not any(equal_in_value(projected(value, item), item) for value in actual_value):
             yield from _shown(key, item, nearest(item, actual_value))
 
 
@@ -171,7 +171,7 @@ def of_objects(key: str, expected: JSON, actual_value: Sequence[JSON]) -> Iterat
     """How objects, in any order, differ from those under `contain`, `exactly` and `absent`."""
     yield from _listed(key, expected, list(actual_value), _some_of)
     for item in expected.get("absent", []) if isinstance(expected, dict) else []:
-        if any(same(projected(value, item), item) for value in actual_value):
+        if any(equal_in_value(projected(value, item), item) for value in actual_value):
             yield Difference(key, (f"expected to be absent, but it is there: {item}",))
 
 
@@ -187,7 +187,7 @@ def of_text(key: str, expected: str, actual_value: str) -> Iterator[Difference]:
 
 
 def _shown(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]:
-    if not same(expected, actual_value):
+    if not equal_in_value(expected, actual_value):
         yield Difference(key, tuple(yaml_diff(expected, actual_value, f"{key}: expected", f"{key}: actual")))
 
 
@@ -201,17 +201,8 @@ def projected(actual_value: JSON, expected: JSON) -> JSON:
     return actual_value
 
 
-def same(one: JSON, other: JSON) -> bool:
-    """Equal as JSON: 1 is 1.0, but not true."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
-
-
 def _likeness(actual_value: JSON, expected: JSON) -> int:
     """How many of the expected values, at any depth, are actual_value."""
     if isinstance(expected, dict) and isinstance(actual_value, dict):
         return sum(_likeness(actual_value[key], expected[key]) for key in expected if key in actual_value)
-    return int(same(actual_value, expected))
+    return int(equal_in_value(actual_value, expected))

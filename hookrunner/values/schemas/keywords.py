@@ -16,7 +16,7 @@ import orjson
 from hookrunner.values.schemas.node import KINDS, Test
 from kubetypes import patterns
 from kubetypes.formats import FORMATS, Format
-from kubetypes.json_values import JSON
+from kubetypes.json_values import JSON, canonical, with_integers
 
 _NOT_TESTED = frozenset(("type", "default", "description", "properties", "additionalProperties", "items", "required"))
 _SINGLE = 3.4028234663852886e38
@@ -47,7 +47,7 @@ def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
 
 def same(value: JSON) -> bytes:
     """A text that is equal for equal values: 1 equals 1.0 and not true, the order of keys does not count."""
-    return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
+    return canonical(with_integers(value))
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
@@ -70,14 +70,6 @@ def text_format(name: str) -> Format | None:
     if name in _ADDRESSES:
         return lambda text: _LEADING_ZERO.search(text) is None and has_format(text)
     return (lambda text: not text or has_format(text)) if name == "byte" else has_format
-
-
-def _whole(value: JSON) -> JSON:
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
 def _enumeration(raw: Mapping[str, JSON]) -> Iterator[Test]:

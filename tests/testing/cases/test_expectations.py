@@ -3,7 +3,7 @@
 from typing import Any
 
 from hookrunner.model.operations import ValuesOperation
-from hookrunner.testing.cases.expectations import differences, same
+from hookrunner.testing.cases.expectations import differences
 from hookrunner.testing.results import Effects, Patched, Result
 from tests.tables import each
 
@@ -111,11 +111,3 @@ def test_difference_shows_only_expected_keys() -> None:
     found = [OBJECTS[1], {"kind": "Secret", "metadata": {"name": "a", "labels": {"x": "2"}}, "data": {"long": "…"}}]
     (wrong,) = differences({"objects": OBJECTS[:1]}, RAN, Effects(found))
     assert wrong.lines[3:] == (" metadata:", "   name: a", "   labels:", "-    x: '1'", "+    x: '2'")
-
-
-@each(
-    ("one", "other", "equal"),
-    [(1, 1.0, True), (1, True, False), (0, False, False), ([1], [1, 2], False), ({}, [], False)],
-)
-def test_values_are_compared_as_json(one: Any, other: Any, equal: bool) -> None:
-    assert same(one, other) is equal
