@@ -1,4 +1,4 @@
-"""Rows of `tests/mutations.py` about faults that no test noticed, or only a story: the file, the text in it, what
+"""Rows of `mutation_runner.py` about faults that no test noticed, or only a story: the file, the text in it, what
 replaces it, the tests that notice."""
 
 UNNOTICED_MUTATIONS = (
