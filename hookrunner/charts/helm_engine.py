@@ -1,6 +1,6 @@
 """What the render worker gives Helm and gets from it: the packed chart and options, and Helm's messages, shortened.
 
-The engine is Helm's library (`helm_library.py`) or the `helm` program (`helm_program.py`).
+The engine is Helm's library (`helm_library.py`).
 
 Helm's library knows a cluster's API versions only in addition to those that it was built with, so that a template would
 see `policy/v1beta1` on every cluster. In the packed templates `X.Capabilities.APIVersions` therefore becomes `(slice

@@ -18,7 +18,6 @@ import gc
 import os
 import re
 import resource
-import shutil
 import signal
 import socket
 import struct
@@ -60,14 +59,14 @@ LENGTH = struct.Struct("!I")  # as in process/worker.py, which would load asynci
 
 
 def main() -> None:
-    """The arguments are the socket's descriptor, the bytes of memory, the program, the seconds of the deadline. The
-    garbage collector is off until all is imported."""
-    channel, memory, program = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
-    longest = float(sys.argv[4]) and float(sys.argv[4]) + _GRACE
+    """The arguments are the socket's descriptor, the bytes of memory, the seconds of the deadline. The collector is off
+    until all is imported."""
+    channel, memory, deadline = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), float(sys.argv[3])
+    longest = deadline and deadline + _GRACE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which still needs this process
     with channel, channel.makefile("rb") as requests:
         try:
-            engine = _choose_engine(program)
+            engine = _load_engine()
             charts = ChartRenderer(engine, built_in(engine))
         except (BadChart, RenderFailed) as error:
             _send(channel, b"!" + str(error).encode())
@@ -75,7 +74,7 @@ def main() -> None:
         gc.freeze()  # imported modules stay until the end
         gc.enable()
         _limit_memory(memory)
-        _send(channel, b"=" + type(engine).__name__.encode())
+        _send(channel, b"=")
         while head := requests.read(LENGTH.size):
             os.ftruncate(sys.stderr.fileno(), 0)
             signal.setitimer(signal.ITIMER_REAL, longest)
@@ -88,33 +87,18 @@ def _send(channel: socket.socket, answer: bytes) -> None:
     channel.sendall(LENGTH.pack(len(answer)) + answer)
 
 
-def _choose_engine(program: str) -> HelmEngine:
-    """The program if one is named, else the library, else `helm` from PATH. Raises RenderFailed if both are missing."""
-    if program:
-        return _program(program)
+def _load_engine() -> HelmEngine:
+    """Helm's library. Raises RenderFailed if it does not load on this system."""
     try:
-        # Imported here: it may not be installed, or not load on this system.
+        # Imported here, so that the reason is reported.
         from hookrunner.charts.helm_library import HelmLibrary
 
         return HelmLibrary()
     except Exception as error:  # its own error class is not available when it does not load
-        if path := shutil.which("helm"):
-            return _program(path)
         raise RenderFailed(
-            f"charts cannot be rendered: helm-python-sdk does not load ({error}), and there is no helm on PATH: "
-            "install one of them"
+            f"charts cannot be rendered: helm-python-sdk does not load ({error}); it has wheels for Linux with glibc "
+            "(x86_64, aarch64) and macOS (arm64), install hookrunner there"
         ) from None
-
-
-def _program(path: str) -> HelmEngine:
-    """Signals must end the program, too. The library needs no handlers: Python's handlers would wait until Go returns,
-    and without them a signal ends the process at once."""
-    # Imported here: with the library, nothing that starts processes is needed.
-    from hookrunner.charts.helm_program import HelmProgram
-
-    for number in (signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, lambda *_: sys.exit(1))
-    return HelmProgram(path)
 
 
 def _limit_memory(memory: int) -> None:

@@ -55,8 +55,6 @@ def worker_environment(environ: Mapping[str, str], lookup: bool) -> dict[str, st
 
 _READY_WITHIN = 60.0
 """Seconds within which a worker must report that it is ready: its library has 85 MB, and disks can be slow."""
-_KILL_AFTER = 5.0
-"""Seconds between asking a worker to end and killing it; killing leaves behind a `helm` that it runs."""
 
 _ROOT = str(Path(__file__).parents[2])
 _LAST_WORDS = re.compile(rb"^(?:fatal error|panic|SIG[A-Z]+|[\w.]*Error): .*", re.MULTILINE)
@@ -142,10 +140,9 @@ class RenderProcess:
         self._last_words.close()
 
     async def end(self) -> None:
-        """Kill the worker, whatever it does, and wait until it has ended. It is asked to end first, because it may have
-        started a program, which is not a child of this process."""
+        """Kill the worker, whatever it does, and wait until it has ended."""
         self._last_words.close()
-        await self._worker.kill(_KILL_AFTER)
+        await self._worker.kill()
 
 
 def explain_end(last_words: bytes, code: int) -> str:
@@ -187,15 +184,12 @@ class Renderer:
     """Renders charts. An async context manager: at its end all workers are killed.
 
     `environ` leads templates that look things up to a cluster; without it they find nothing. Workers get only the part
-    that they need (`worker_environment`). `program` is a `helm` that is used instead of the library.
+    that they need (`worker_environment`).
     """
 
-    def __init__(
-        self, limits: RenderLimits = RenderLimits(), environ: Mapping[str, str] | None = None, program: str = ""
-    ) -> None:
+    def __init__(self, limits: RenderLimits = RenderLimits(), environ: Mapping[str, str] | None = None) -> None:
         self._limits = limits
         self._environ = environ
-        self._program = program
         self._slots: asyncio.Queue[RenderProcess | None] = asyncio.Queue()
         self._slots.put_nowait(None)
         self._workers = 1
@@ -280,7 +274,7 @@ class Renderer:
                 return child
 
     async def _start_worker(self) -> RenderProcess:
-        settings = (str(self._limits.memory), self._program, str(self._limits.deadline))
+        settings = (str(self._limits.memory), str(self._limits.deadline))
         child = await RenderProcess.start(settings, self._environ)
         self._children = {other for other in self._children if not other.is_gone} | {child}
         try:

@@ -5,6 +5,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -80,14 +81,9 @@ class Worker:
         """Hang up: an idle worker then ends by itself."""
         self._writer.close()
 
-    async def kill(self, patience: float = 0.0) -> None:
-        """Kill it, whatever it does, and wait until it is gone. With patience (seconds), SIGTERM comes first."""
+    async def kill(self) -> None:
+        """Kill it, whatever it does, and wait until it has ended."""
         self.hang_up()
-        steps = [(self.process.terminate, patience)] * bool(patience) + [(self.process.kill, None)]
-        for end, seconds in steps:
-            try:
-                end()
-                async with asyncio.timeout(seconds):
-                    await self.process.wait()
-            except (ProcessLookupError, TimeoutError):
-                continue
+        with suppress(ProcessLookupError):
+            self.process.kill()
+            await self.process.wait()

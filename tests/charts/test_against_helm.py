@@ -151,12 +151,6 @@ async def renderer() -> AsyncIterator[Renderer]:
         yield renderer
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stand_in(helm: Path) -> AsyncIterator[Renderer]:
-    async with Renderer(program=str(helm)) as renderer:
-        yield renderer
-
-
 def template(helm: Path, directory: Path) -> str:
     values = directory.with_name("values.json")
     values.write_text(json.dumps(VALUES))
@@ -188,15 +182,6 @@ async def test_rendered_objects_equal_those_of_helm_template(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["values", "documents", "subchart", "hooks", "capabilities", "needs a version"])
-async def test_program_renders_the_same_objects(
-    stand_in: Renderer, renderer: Renderer, write: Write, name: str
-) -> None:
-    wanted = order(write({"Chart.yaml": CHART} | CHARTS[name]), VALUES, labels={"heritage": "h"})
-    assert await stand_in.render(wanted) == await renderer.render(wanted)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 async def test_charts_that_helm_refuses_are_refused(renderer: Renderer, helm: Path, write: Write, name: str) -> None:
     files, message = REFUSED[name]
@@ -204,12 +189,3 @@ async def test_charts_that_helm_refuses_are_refused(renderer: Renderer, helm: Pa
     assert message in template(helm, directory)
     with pytest.raises((RenderFailed, BadChart), match=re.escape(message)):
         await renderer.render(order(directory, VALUES))
-
-
-@pytest.mark.slow
-async def test_program_refuses_with_the_same_message(stand_in: Renderer, renderer: Renderer, write: Write) -> None:
-    directory = write({"Chart.yaml": CHART, "templates/a.yaml": "{{ .Values.no.such }}"})
-    with pytest.raises(RenderFailed) as expected:
-        await renderer.render(order(directory))
-    with pytest.raises(RenderFailed, match=re.escape(str(expected.value))):
-        await stand_in.render(order(directory))

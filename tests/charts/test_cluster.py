@@ -67,14 +67,11 @@ def untimed(chart: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in chart.items() if not key.endswith("modtime")}
 
 
-@pytest.mark.parametrize("program", [False, True])
-async def test_lookup_answers_from_the_cluster(
-    cluster: Cluster, namespace: str, helm: Path, write: Write, program: bool
-) -> None:
+async def test_lookup_answers_from_the_cluster(cluster: Cluster, namespace: str, write: Write) -> None:
     directory = write({"templates/a.yaml": configmap("a", f"  uid: {LOOKUP}\n")})
     wanted = RenderRequest(directory, "demo", namespace, {}, Capabilities("v1.31.0", ()))
     environ = with_kubeconfig(os.environ, str(cluster.kubeconfig))
-    async with Renderer(environ=environ, program=str(helm) if program else "") as renderer:
+    async with Renderer(environ=environ) as renderer:
         [found] = (await renderer.render(wanted)).objects
     assert found["data"] == {"uid": cluster.kubectl("get", "ns", namespace, "-o", "jsonpath={.metadata.uid}")}
 

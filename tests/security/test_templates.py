@@ -74,15 +74,14 @@ async def test_values_find_nothing_outside_the_chart(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [False, True])
 async def test_template_functions_that_read_variables_and_files_are_missing(
-    tmp_path: Path, helm: Path, monkeypatch: pytest.MonkeyPatch, program: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKEN", SECRET)
     (tmp_path / "precious").write_text(SECRET)
     (tmp_path / "a" / "b" / "templates").mkdir(parents=True)
     (tmp_path / "a" / "b" / "templates" / "a.yaml").write_text("a: {{ tpl .Values.text . }}")
-    async with Renderer(environ=dict(os.environ), program=str(helm) if program else "") as renderer:
+    async with Renderer(environ=dict(os.environ)) as renderer:
         for text in FAILING:
             with pytest.raises(RenderFailed, match=r"not defined|no template") as raised:
                 await renderer.render(order(tmp_path / "a" / "b", {"text": text}))
