@@ -6,7 +6,6 @@ with the file BINDING_CONTEXT_PATH or fed by `cat`.
 
 import ast
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,8 +20,7 @@ class ContextReads:
 
     `first_only`: where element 0 of the array is taken, if no other ever is. `change`: a read of what only an Event
     has, of `watchEvent` if that is ever read, and `name` of that key. `aware`: something in it knows that there is a
-    Synchronization. `guarded`: it copes with keys that are missing. `closed`: the contexts go to no other program.
-    `objects` and `filtered`: where `object` and `filterResult` are first read.
+    Synchronization. `guarded`: it copes with keys that are missing.
     """
 
     first_only: int | None = None
@@ -30,9 +28,6 @@ class ContextReads:
     name: str = ""
     aware: bool = False
     guarded: bool = False
-    closed: bool = False
-    objects: int | None = None
-    filtered: int | None = None
 
 
 _LOADS = ("load", "loads", "safe_load")
@@ -41,8 +36,6 @@ _PYTHON_AWARE = re.compile(
     r"\bSynchronization\b|[\"'](type|objects|snapshots)[\"']|\.(type|objects|snapshots)\b"
     r"|\.get\(\s*[\"'](object|filterResult)|[\"'](object|filterResult)[\"']\s+(not\s+)?in\b"
 )
-_KNOWN = {*sys.stdlib_module_names, "kubernetes", "orjson", "requests", "yaml"}
-"""Modules that do not read contexts on a hook's behalf."""
 
 
 def read_python(source: Source) -> ContextReads | None:
@@ -52,16 +45,12 @@ def read_python(source: Source) -> ContextReads | None:
     parents = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
     reads = sorted(_reads(source.tree), key=lambda node: (_key(node) != "watchEvent", node.lineno))
     first = _first_in_python(parents)
-    places = {_key(node): source.offset(node) for node in reversed(reads)}
     return ContextReads(
         first_only=None if first is None else source.offset(first),
         change=source.offset(reads[0]) if reads else None,
         name=_key(reads[0]) if reads else "",
         aware=bool(_PYTHON_AWARE.search(source.code)),
         guarded=any(isinstance(node, ast.ExceptHandler) for node in parents),
-        closed={name.partition(".")[0] for name in _imported(source.tree)} <= _KNOWN,
-        objects=places.get("object"),
-        filtered=places.get("filterResult"),
     )
 
 
@@ -103,21 +92,12 @@ def _called(call: ast.Call) -> str:
             return ""
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or "." if not node.level else "."
-
-
 _USE = re.compile(r"\$\{?BINDING_CONTEXT_PATH\b")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PIPED = re.compile(r"[}\")]*[ \t]*\|[ \t]*jq\b((?:[^'\"\n|;]|'[^']*'|\"(?:\\.|[^\"\\])*\")*)")
 _FIRST = re.compile(r"(?<![\w\])])\.\[0]")
 _OTHERS = re.compile(r"(?<![\w\])])\.\[(?!0])")
 _NEUTRAL = re.compile(r"jq(\s+-\w+)*\s+(?:(\.|'\.'|\"\.\")\s*)?(?:[\"'$({<]+\s*)?$")
-_FROM_FILE = re.compile(r"\bjq\b[^\n|]{0,200} (-f|--from-file)\b")
 _SHELL_AWARE = re.compile(r"\bSynchronization\b|\.type\b|[\"']type[\"']|\bobjects\b|\bsnapshots\b|context::")
 _GUARD = re.compile(
     r"select\([^)]*\.(?:type|watchEvent|object|binding)\b|\.object\?|has\([^)]*object|[!=]=\s*[\"']?null\b"
@@ -134,16 +114,12 @@ def read_shell(code: str) -> ContextReads | None:
     programs = [_program(code, use) for use in uses]
     known = [(place, text) for place, text in programs if text]
     change = max(_CHANGE.finditer(code), key=lambda match: match[1] == "watchEvent", default=None)
-    first = {match[1]: match.start() for match in reversed(list(_CHANGE.finditer(code)))}
     return ContextReads(
         first_only=_first_in_shell(known) if len(known) == len(uses) else None,
         change=change.start() if change else None,
         name=change[1] if change else "",
         aware=bool(_SHELL_AWARE.search(code)),
         guarded=bool(_GUARD.search(code)),
-        closed=len(known) == len(uses) and not _FROM_FILE.search(code),
-        objects=first.get("object"),
-        filtered=first.get("filterResult"),
     )
 
 

@@ -19,7 +19,7 @@ from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import without_cluster
 from hookrunner.linting.binding_checks import check_bindings, check_filters, check_handlers
-from hookrunner.linting.context_checks import check_contexts, check_snapshots
+from hookrunner.linting.context_checks import check_contexts
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
 from hookrunner.linting.findings import Finding, Remark, without_ignored
 from hookrunner.linting.hook_source import Source
@@ -105,7 +105,6 @@ class Linter:
             *check_contexts(source, config),
             *check_handlers(source, config),
             *check_webhooks(source, config),
-            *check_snapshots(source, config),
             *check_bindings(source, config, self.now),
             *check_kinds(source, config),
             *await check_filters(source, config, self.jq),

@@ -1,10 +1,9 @@
-"""Checks of hooks for reviews: missing answers, failure policies that block more than intended, rules that nothing
-fulfils, conditions that the API server would refuse."""
+"""Checks of hooks for reviews: failure policies that block more than intended, rules that nothing fulfils, conditions
+that the API server would refuse."""
 
 import re
 from collections.abc import Iterator
 
-from hookrunner.linting.context_checks import read_script
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import Admission, HookConfig
@@ -12,11 +11,7 @@ from kubetypes import cel, match_conditions
 from kubetypes.cel import WrongExpression
 from kubetypes.json_values import JSON
 
-_ADMISSION = re.compile(r"\b(?:VALIDATING|ADMISSION)_RESPONSE_PATH\b")
-_CONVERSION = re.compile(r"\bCONVERSION_RESPONSE_PATH\b")
-_PATCH = re.compile(r"\bpatch\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\bKUBERNETES_PATCH_PATH\b")
-_OTHERS = re.compile(r"\b(?:subprocess|os\.(?:system|exec\w*|spawn\w*|popen))\b")
 # What our library lacks and the API server has looks like this.
 _UNSURE = ("undeclared reference", "found no matching overload")
 _MEND = "leave its namespace out by namespace.labelSelector or matchConditions, or set failurePolicy: Ignore"
@@ -24,38 +19,11 @@ _MEND = "leave its namespace out by namespace.labelSelector or matchConditions, 
 
 def check_webhooks(source: Source, config: HookConfig) -> Iterator[Remark]:
     """Remarks on a text and what it declares."""
-    if _is_whole(source):
-        yield from _answers(source, config)
     yield from _changes(source, config)
     for binding in (*config.validating, *config.mutating):
         yield from _blocks(source, binding)
         yield from _unasked(source, binding)
         yield from _conditions(source, binding)
-
-
-def _is_whole(source: Source) -> bool:
-    """Whether all that the hook does is in this text, as far as that is known."""
-    if source.framework:
-        return not source.sources_others
-    reading = read_script(source)
-    return reading is not None and reading.closed and not source.sources_others and not _OTHERS.search(source.code)
-
-
-def _answers(source: Source, config: HookConfig) -> Iterator[Remark]:
-    text = source.code
-    if (config.validating or config.mutating) and not _ADMISSION.search(text):
-        yield _unanswered("VALIDATING_RESPONSE_PATH", source, [*config.validating, *config.mutating][0].name)
-    elif config.mutating and not _PATCH.search(text):
-        name = config.mutating[0].name
-        why = f"the binding '{name}' is asked how to change objects, and the hook never answers with a `patch`"
-        yield Remark("patch-missing", source.find(name), f"{why}; add it, or declare kubernetesValidating")
-    if config.conversions and not _CONVERSION.search(text):
-        yield _unanswered("CONVERSION_RESPONSE_PATH", source, config.conversions[0].name)
-
-
-def _unanswered(variable: str, source: Source, name: str) -> Remark:
-    text = f"the binding '{name}' is asked for an answer, and the hook never writes to ${variable}: every review fails"
-    return Remark("answer-missing", source.find(name), text)
 
 
 def _changes(source: Source, config: HookConfig) -> Iterator[Remark]:

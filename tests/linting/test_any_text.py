@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrunner.linting.binding_checks import check_bindings, check_handlers
-from hookrunner.linting.context_checks import check_contexts, check_snapshots
+from hookrunner.linting.context_checks import check_contexts
 from hookrunner.linting.file_checks import check_file
 from hookrunner.linting.hook_source import Source
 from hookrunner.model.bindings import HookConfig, Kubernetes, Schedule
@@ -58,7 +58,7 @@ PIECES = st.sampled_from(
 def looked_at(text: str, name: str = "hook") -> Source:
     """All checks that read texts, each remark in its place."""
     source = Source(Path(name), text.encode(errors="surrogatepass"))
-    for check in (check_contexts, check_handlers, check_snapshots):
+    for check in (check_contexts, check_handlers):
         for remark in check(source, CONFIG):
             assert source.place(remark.offset) >= (1, 1)
             assert remark.offset <= len(source.text)

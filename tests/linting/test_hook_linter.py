@@ -166,7 +166,6 @@ async def test_compiled_program_is_run_but_not_read(linter: Linter, tmp_path: Pa
 @pytest.mark.parametrize(
     ("sample", "text"),
     [
-        ("snapshot-unknown/bad.sh", "reads the snapshot 'node', which is never there; did you mean 'nodes'?"),
         ("handler-unknown/bad.sh", "no binding is named 'namespace'; did you mean 'namespaces'?"),
         (
             "handler-missing/bad-schedule.sh",
@@ -178,7 +177,6 @@ async def test_compiled_program_is_run_but_not_read(linter: Linter, tmp_path: Pa
         ("filter-noisy/bad-lease.sh", "lets spec.renewTime through"),
         ("filter-noisy/bad-4.sh", "lets metadata.resourceVersion through"),
         ("object-unguarded/bad.py", "reads `.filterResult`, which the Synchronization of 'namespaces' does not have"),
-        ("never-there/bad-filter.py", "reads `.filterResult`, but no binding has a jqFilter"),
         ("shebang/bad-relative.py", "its first line names 'python3' where an absolute path is needed"),
         ("shebang/bad-two-words.sh", "write #!/usr/bin/env -S bash -e"),
         ("cron-busy/bad-every.sh", "('@every 1s': 2026-01-01T12:00:01+00:00, 2026-01-01T12:00:02+00:00, "),
