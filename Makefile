@@ -39,7 +39,7 @@ ci: ## what CI runs, in a fresh virtual environment
 nightly: ## what CI runs at night: every live test, all examples, full scale, and the soaks
 	@.ci/run --nightly
 
-docs: ## write the generated pages: docs/settings.md and docs/metrics.md
+docs: ## write the generated pages and tables of docs/
 	@python -m tests.reference_pages
 
 release: ## build sdist and wheel, check both in fresh environments, tag (DRY=1: no tag)

@@ -1,15 +1,20 @@
 """The pages of `docs/` that are made from tables in the code. `python -m tests.reference_pages` writes them anew."""
 
 import html
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
 from hookrunner.cloud.provider.wire_answers import ANSWER
+from hookrunner.file_schemas import FileSchema
 from hookrunner.metrics.names import rows
+from hookrunner.modules.traits import MODULE_SCHEMA
 from hookrunner.options import PREDECESSORS, TEXT, Option
 from hookrunner.settings import options
 from hookrunner.settings.upstream_flags import UPSTREAM_FLAGS
 from kubetypes import bounds
+from kubetypes.json_values import JSON
 from tests.provider_reference import providers_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -124,11 +129,51 @@ def metrics_page() -> str:
     )
 
 
+KEYS = "| key | otherwise | |\n|---|---|---|\n"
+_OTHERWISE = re.compile(r" ?Otherwise: (.+?)\.(?= |$)")
+
+
+def _keys_page(name: str, schema: FileSchema) -> str:
+    """A page about a file, with the table of its keys from the schema."""
+    head, mark, rest = (DOCS / name).read_text().partition(KEYS)
+    _, blank, tail = rest.partition("\n\n")
+    return f"{head}{mark}{_table(_key_rows(schema.document, '', name))}{blank[1:]}{tail}"
+
+
+def _key_rows(schema: JSON, path: str, page: str) -> Iterator[tuple[str, ...]]:
+    for key, rule in schema["properties"].items():
+        if "properties" in rule:
+            yield from _key_rows(rule, f"{path}{key}.", page)
+            continue
+        stated = _OTHERWISE.search(rule["description"])
+        is_required = key in schema.get("required", ())
+        otherwise = stated[1] if stated else "required" if is_required else _shown(rule.get("default"))
+        yield f"`{path}{key}`", otherwise, _OTHERWISE.sub("", rule["description"]) + _link(rule.get("x-see", ""), page)
+
+
+def _shown(default: JSON) -> str:
+    """A default as it is written in the file."""
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f"`{default}`" if default else "empty" if default == "" else "none"
+
+
+def _link(target: str, page: str) -> str:
+    file, _, anchor = target.partition("#")
+    return f" See [{anchor.replace('-', ' ') or file}]({target.removeprefix(page)})." if target else ""
+
+
 def _table(rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
 
 
-PAGES = {"settings.md": settings_page, "metrics.md": metrics_page, "providers.md": providers_page}
+PAGES = {
+    "settings.md": settings_page,
+    "metrics.md": metrics_page,
+    "providers.md": providers_page,
+    "addon-yaml.md": lambda: _keys_page("addon-yaml.md", ADDON_SCHEMA),
+    "module-yaml.md": lambda: _keys_page("module-yaml.md", MODULE_SCHEMA),
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

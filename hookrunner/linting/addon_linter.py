@@ -12,7 +12,7 @@ from hookrunner import safe_files
 from hookrunner.addons.addon_discovery import AddonCatalog, find_addons
 from hookrunner.addons.addon_values import AddonValues, instance_values, read_addon_values
 from hookrunner.addons.files.addon_file import ADDON_FILE, parse_document
-from hookrunner.addons.files.addon_file_rules import FILE
+from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.errors import BadAddon, BadValues
@@ -33,7 +33,6 @@ from hookrunner.linting.modules.module_linter import to_findings
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
 from hookrunner.linting.modules.schema_checks import check_schemas
 from hookrunner.model.addons import Addon
-from hookrunner.shapes import unknown_keys
 from hookrunner.values.schemas.schema_files import SPEC
 from kubetypes.json_values import JSON
 
@@ -96,7 +95,7 @@ def refusal(path: Path, problem: str) -> ModuleRemark:
 def _strange_keys(addon: Addon) -> Iterator[ModuleRemark]:
     """Remarks on unknown keys of addon.yaml; other mistakes in it keep the addon from being offered."""
     path = addon.directory / ADDON_FILE
-    for unknown in unknown_keys(parse_document(safe_files.read(path), str(path)), FILE):
+    for unknown in ADDON_SCHEMA.unknown_keys(parse_document(safe_files.read(path), str(path))):
         key, _, hint = unknown.partition(";")
         text = f"`{key}` means nothing here and is ignored;{hint or ' docs/addon-yaml.md has all keys'}"
         yield ModuleRemark(ADDON_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)

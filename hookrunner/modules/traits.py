@@ -5,44 +5,24 @@ prevents that the module is loaded: a guess might install it at the wrong time o
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
 
 from hookrunner import log, ranges, safe_files
 from hookrunner.errors import BadModule
+from hookrunner.file_schemas import FileSchema, as_fields
 from hookrunner.model.modules import Traits
-from hookrunner.model.units import Drift
-from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, Text, check, unknown_keys
+from hookrunner.shapes import Problem
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 MODULE_FILE = "module.yaml"
-HIGHEST_WEIGHT = 2**31 - 1
 
-REQUIRES = Table({"modules": Many(TEXT, at_least=0), "kubernetes": TEXT}, open=True)
-_FILE = Table(
-    {
-        "name": TEXT,
-        "weight": Integer(0, HIGHEST_WEIGHT),
-        "description": TEXT,
-        "version": TEXT,
-        "critical": FLAG,
-        "gate": FLAG,
-        "requires": REQUIRES,
-        "namespace": TEXT,
-        "adopt": FLAG,
-        "wait": FLAG,
-        "rollbackOnFailure": FLAG,
-        "driftDetection": Text(get_args(Drift)),
-    },
-    open=True,
-)
+MODULE_SCHEMA = FileSchema.load("hookrunner.modules", "module.schema.json")
+HIGHEST_WEIGHT: int = MODULE_SCHEMA.properties["weight"]["maximum"]
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?|")
-"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names"""
 _REQUIREMENT = re.compile(r"([^\s<>=!~^,|]+)\s*(.*)")
 
 _log = log.get("modules.traits")
@@ -76,47 +56,31 @@ def parse(text: bytes, path: str, chart_version: str = "") -> Description:
     except BadDocument as error:
         raise BadModule(f"{path}: {error}") from None
     document = {} if document is None else document
-    problems = [*check(document, _FILE), *(_wrong_values(document) if isinstance(document, dict) else ())]
+    problems = list(MODULE_SCHEMA.problems(document))
+    if isinstance(document, dict):
+        problems += requires_problems(document.get("requires"))
     if problems:
         raise BadModule(f"{path}: " + "; ".join(map(str, problems)))
-    return Description(
-        document.get("name", ""),
-        document.get("weight"),
-        _traits(document, chart_version),
-        tuple(unknown_keys(document, _FILE)),
-    )
+    values = MODULE_SCHEMA.with_defaults(document)
+    name, weight = values.pop("name", ""), values.pop("weight", None)
+    return Description(name, weight, _traits(values, chart_version), tuple(MODULE_SCHEMA.unknown_keys(document)))
 
 
-def _traits(document: Mapping[str, JSON], chart_version: str) -> Traits:
-    requires = document.get("requires", {})
-    default = Traits()
-    return Traits(
-        description=document.get("description", default.description),
-        version=document.get("version", chart_version),
-        critical=document.get("critical", default.critical),
-        gate=document.get("gate", default.gate),
-        modules=tuple(parse_requirement(line) for line in requires.get("modules", ())),
-        kubernetes=requires.get("kubernetes", default.kubernetes).strip(),
-        namespace=document.get("namespace", default.namespace),
-        adopt=document.get("adopt", default.adopt),
-        wait=document.get("wait", default.wait),
-        rollback_on_failure=document.get("rollbackOnFailure", default.rollback_on_failure),
-        drift=document.get("driftDetection", default.drift),
-    )
+def _traits(values: dict[str, JSON], chart_version: str) -> Traits:
+    requires = values.pop("requires")
+    fields = {
+        "version": chart_version,
+        "modules": tuple(map(parse_requirement, requires["modules"])),
+        "kubernetes": requires["kubernetes"].strip(),
+        "drift": values.pop("driftDetection"),
+    }
+    return Traits(**fields | as_fields(values))
 
 
 def parse_requirement(line: str) -> tuple[str, str]:
     """`b >=1.2` is a module's name and a range of its versions. The space may be missing."""
     match = _REQUIREMENT.fullmatch(line.strip())
     return (match[1], match[2]) if match else ("", line.strip())
-
-
-def _wrong_values(document: Mapping[str, JSON]) -> Iterator[Problem]:
-    """Values of the right type that are wrong nevertheless."""
-    namespace = document.get("namespace")
-    if isinstance(namespace, str) and not _NAMESPACE.fullmatch(namespace):
-        yield Problem("namespace", f"cannot be '{namespace}'; use lowercase letters, digits and '-', at most 63")
-    yield from requires_problems(document.get("requires"))
 
 
 def requires_problems(requires: JSON) -> Iterator[Problem]:

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-import hookrunner.addons
 from hookrunner.addons.files.addon_file import parse_document, to_addon
-from hookrunner.addons.files.addon_file_rules import FILE, OBJECT, REQUIREMENTS
+from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
 from hookrunner.addons.gates import GateWorld, closed_gate
 from hookrunner.addons.instance_fields import SHAPES, read_instance
 from hookrunner.errors import BadAddon
@@ -18,9 +17,8 @@ from kubetypes.json_values import JSON
 from tests.addons.conftest import addon, instance_of
 from tests.examples import several
 
-VALIDATOR = Draft202012Validator(
-    orjson.loads((Path(hookrunner.addons.__file__).parent / "addon.schema.json").read_bytes())
-)
+VALIDATOR = Draft202012Validator(ADDON_SCHEMA.document)
+KEYS = ADDON_SCHEMA.properties
 WORDS = st.sampled_from(
     [
         "",
@@ -55,9 +53,9 @@ def table(*keys: str) -> st.SearchStrategy[JSON]:
 
 
 FILES = st.fixed_dictionaries(
-    {"object": st.one_of(st.just({"kind": "A"}), table(*OBJECT.keys))},
-    optional={key: VALUES for key in FILE.keys if key not in ("object", "requires")}
-    | {"requires": table(*REQUIREMENTS.keys)},
+    {"object": st.one_of(st.just({"kind": "A"}), table(*KEYS["object"]["properties"]))},
+    optional={key: VALUES for key in KEYS if key not in ("object", "requires")}
+    | {"requires": table(*KEYS["requires"]["properties"])},
 )
 
 

@@ -3,23 +3,24 @@
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import orjson
 import yaml
 from jsonschema import Draft202012Validator
 
-import hookrunner.modules
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Traits
+from hookrunner.model.units import Drift
 from hookrunner.modules import traits
 from hookrunner.ranges import parse
 from kubetypes.json_values import JSON
 from tests.tables import each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "module-yaml.md").read_text()
-SCHEMA: JSON = orjson.loads((Path(hookrunner.modules.__file__).parent / "module.schema.json").read_bytes())
+SCHEMA: JSON = traits.MODULE_SCHEMA.document
 VALIDATOR = Draft202012Validator(SCHEMA)
-KEYS = SCHEMA["properties"]
+KEYS = traits.MODULE_SCHEMA.properties
 
 
 def camel(field: str) -> str:
@@ -29,6 +30,8 @@ def camel(field: str) -> str:
 
 def test_the_schema_is_one_and_the_pages_example_fits_it_and_has_every_key() -> None:
     Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"].endswith("/module.schema.json")
+    assert tuple(KEYS["driftDetection"]["enum"]) == get_args(Drift)
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     document = yaml.safe_load(example)
     VALIDATOR.validate(document)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookrunner import log, safe_files
-from hookrunner.addons.files.addon_file_rules import FILE, NEVER, file_problems
-from hookrunner.addons.instance_fields import parse_fields
+from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA, NEVER, file_problems
+from hookrunner.addons.instance_fields import WITH_DEFAULT_IN_FILE, parse_fields
 from hookrunner.errors import BadAddon
+from hookrunner.file_schemas import as_fields
 from hookrunner.model.addons import (
     Addon,
     AddonObject,
@@ -22,14 +23,14 @@ from hookrunner.model.addons import (
 )
 from hookrunner.model.modules import camel
 from hookrunner.modules.traits import parse_requirement
-from hookrunner.shapes import unknown_keys
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
 ADDON_FILE = "addon.yaml"
 
-_DEFAULTS = CommonFields(channel="stable")
+_DEFAULTS = CommonFields(channel=ADDON_SCHEMA.properties["channel"]["default"])
+"""For texts that are empty."""
 _PLURAL_ENDINGS = (("y", 1, "ies"), ("s", 0, "es"))
 
 _log = log.get("addons.file")
@@ -46,7 +47,7 @@ def read_addon(directory: Path, root: Path) -> Addon:
     except OSError as error:
         raise BadAddon(f"{path}: cannot be read: {error.strerror}") from None
     document = parse_document(text, str(path))
-    if unknown := tuple(unknown_keys(document, FILE)):
+    if unknown := tuple(ADDON_SCHEMA.unknown_keys(document)):
         _log.warn("unknown keys in addon.yaml are ignored", path=path, keys="; ".join(unknown))
     return to_addon(document, directory, root)
 
@@ -67,32 +68,19 @@ def parse_document(text: bytes, path: str) -> dict[str, JSON]:
 
 def to_addon(document: Mapping[str, JSON], directory: Path, root: Path) -> Addon:
     """The addon of a checked document, with every default filled in."""
-    default = Addon(directory.name, camel(directory.name), directory, root, _object(document["object"]))
-    return Addon(
-        default.name,
-        default.key,
-        directory,
-        root,
-        default.object,
-        description=document.get("description", default.description),
-        component=document.get("component", default.name),
-        source=document.get("source", default.source),
-        instances=document.get("instances", default.instances),
-        exclusive=document.get("exclusive", default.exclusive),
-        requires=_requirements(document.get("requires", {})),
-        text=tuple(_placeholders(document.get("text", {}))),
-        labels=document.get("labels", default.labels),
-        post_render=tuple(document.get("postRender", default.post_render)),
-        application=document.get("application", default.application),
-        patches=tuple(
-            PatchRule(rule["kind"], tuple(rule["paths"]), rule.get("name", "")) for rule in document.get("patches", ())
-        ),
-        unmatched_patches=document.get("unmatchedPatches", default.unmatched_patches),
-        downgrade=document.get("downgrade", default.downgrade),
-        drift=document.get("driftDetection", default.drift),
-        never_adopts=document.get("adopt") == NEVER,
-        defaults=parse_fields({**document, "adopt": document.get("adopt") is True}, _DEFAULTS),
-    )
+    values = ADDON_SCHEMA.with_defaults(document)
+    common = {name: values.pop(name) for name in WITH_DEFAULT_IN_FILE}
+    fields = {
+        "component": directory.name,
+        "object": _object(values.pop("object")),
+        "requires": _requirements(values.pop("requires")),
+        "text": tuple(_placeholders(values.pop("text"))),
+        "patches": tuple(PatchRule(rule["kind"], tuple(rule["paths"]), rule["name"]) for rule in values.pop("patches")),
+        "drift": values.pop("driftDetection"),
+        "never_adopts": common["adopt"] == NEVER,
+        "defaults": parse_fields(common | {"adopt": common["adopt"] is True}, _DEFAULTS),
+    }
+    return Addon(directory.name, camel(directory.name), directory, root, **fields | as_fields(values))
 
 
 def default_plural(kind: str) -> str:
@@ -104,30 +92,18 @@ def default_plural(kind: str) -> str:
     return f"{word}s"
 
 
-def _object(document: Mapping[str, JSON]) -> AddonObject:
-    default = AddonObject(document["kind"], default_plural(document["kind"]))
-    return AddonObject(
-        default.kind,
-        document.get("plural", default.plural),
-        group=document.get("group", default.group),
-        version=document.get("version", default.version),
-        scope=document.get("scope", default.scope),
-        short_names=tuple(document.get("shortNames", default.short_names)),
-        crd=document.get("crd", default.crd),
-    )
+def _object(values: Mapping[str, JSON]) -> AddonObject:
+    fields: dict[str, JSON] = {"plural": default_plural(values["kind"])}
+    return AddonObject(**fields | as_fields(values))
 
 
-def _requirements(document: Mapping[str, JSON]) -> Requirements:
-    return Requirements(
-        kubernetes=document.get("kubernetes", "").strip(),
-        kinds=tuple(document.get("kinds", ())),
-        modules=tuple(parse_requirement(line) for line in document.get("modules", ())),
-        addons=tuple(document.get("addons", ())),
-        objects=tuple(
-            RequiredObject(entry["apiVersion"], entry["kind"], entry.get("namespace", ""), entry["name"])
-            for entry in document.get("objects", ())
-        ),
-    )
+def _requirements(values: Mapping[str, JSON]) -> Requirements:
+    fields = {
+        "kubernetes": values["kubernetes"].strip(),
+        "modules": tuple(map(parse_requirement, values["modules"])),
+        "objects": tuple(RequiredObject(**as_fields(required)) for required in values["objects"]),
+    }
+    return Requirements(**as_fields(values) | fields)
 
 
 def _placeholders(document: Mapping[str, JSON]) -> Iterator[Placeholder]:

@@ -2,22 +2,27 @@
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import orjson
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-import hookrunner.addons
 from hookrunner.addons.files import addon_file
-from hookrunner.addons.files.addon_file_rules import FILE, OBJECT, PLACEHOLDER, REQUIREMENTS
+from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
+from hookrunner.addons.instance_fields import TIMEOUT, WITH_DEFAULT_IN_FILE
 from hookrunner.errors import BadAddon
-from hookrunner.model.addons import Addon, CommonFields, Placeholder, RequiredObject
+from hookrunner.file_schemas import as_fields
+from hookrunner.model.addons import Addon, AddonObject, CommonFields, Placeholder, RequiredObject
+from hookrunner.packages.names import CHANNEL_PATTERN, COMPONENT_PATTERN, LONGEST_NAME
 from kubetypes.json_values import JSON
 from tests.addons.conftest import MakeTree
 from tests.tables import each
 
-SCHEMA: JSON = orjson.loads((Path(hookrunner.addons.__file__).parent / "addon.schema.json").read_bytes())
+SCHEMA: JSON = ADDON_SCHEMA.document
+KEYS = ADDON_SCHEMA.properties
+OBJECT, REQUIRES = KEYS["object"]["properties"], KEYS["requires"]["properties"]
 PAGE = (Path(__file__).parents[3] / "docs" / "addon-yaml.md").read_text()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
@@ -187,22 +192,34 @@ def test_a_missing_or_unreadable_file_is_refused(tmp_path: Path, files: dict[str
         (tmp_path / name).rmdir()
 
 
-def test_the_schema_is_one_and_has_every_key() -> None:
+def test_the_schema_is_one_and_the_model_has_its_defaults_and_words() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     VALIDATOR.validate(orjson.loads(orjson.dumps(addon_file.parse_document(WHOLE.encode(), ""))))
-    keys = SCHEMA["properties"]
-    assert keys.keys() == FILE.keys.keys()
-    assert keys["object"]["properties"].keys() == OBJECT.keys.keys()
-    assert keys["requires"]["properties"].keys() == REQUIREMENTS.keys.keys()
-    assert keys["text"]["additionalProperties"]["anyOf"][1]["properties"].keys() == PLACEHOLDER.keys.keys()
+    assert SCHEMA["$id"].endswith("/addon.schema.json")
+    plain = parse("object: {kind: MetricsServer}")
+    assert plain == Addon("coredns", "coredns", plain.directory, plain.root, plain.object, component="coredns")
+    assert plain.object == AddonObject("MetricsServer", "metricsservers")
+    fields = {**get_type_hints(Addon), **get_type_hints(AddonObject), **get_type_hints(CommonFields)}
+    choices = {key: rule["enum"] for key, rule in {**KEYS, **OBJECT}.items() if "enum" in rule and key != "adopt"}
+    typed = as_fields({"drift" if key == "driftDetection" else key: words for key, words in choices.items()})
+    assert {name: get_args(fields[name]) for name in typed} == typed
+
+
+def test_the_schema_has_the_patterns_of_names_that_code_judges_too() -> None:
+    spoken = (name for name, rule in KEYS.items() if rule["description"].startswith("Default of `spec."))
+    assert tuple(spoken) == WITH_DEFAULT_IN_FILE
+    assert KEYS["channel"]["pattern"] == f"^({CHANNEL_PATTERN})?$"
+    assert KEYS["component"]["pattern"].endswith(f"{COMPONENT_PATTERN}$")
+    assert KEYS["timeout"]["pattern"] == f"^({TIMEOUT})?$"
+    assert {KEYS[name]["maxLength"] for name in ("channel", "component")} == {LONGEST_NAME}
 
 
 def test_the_pages_example_has_every_key_and_shows_the_defaults() -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     document = yaml.safe_load(example)
-    assert document.keys() == FILE.keys.keys()
-    assert document["object"].keys() == OBJECT.keys.keys()
-    assert document["requires"].keys() == REQUIREMENTS.keys.keys()
+    assert document.keys() == KEYS.keys()
+    assert document["object"].keys() == OBJECT.keys()
+    assert document["requires"].keys() == REQUIRES.keys()
     defaults = {key: rule["default"] for key, rule in SCHEMA["properties"].items() if "default" in rule}
     shown = defaults.keys() - {"description", "requires", "text", "labels", "postRender", "patches"}
     assert {key: document[key] for key in shown} == {key: defaults[key] for key in shown}
@@ -210,10 +227,10 @@ def test_the_pages_example_has_every_key_and_shows_the_defaults() -> None:
 
 def test_every_key_has_a_row_on_the_page() -> None:
     cells = re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE)
-    nested = {"object": OBJECT, "requires": REQUIREMENTS}
-    keys = [f"{key}.{inner}" for key, table in nested.items() for inner in table.keys]
+    nested = {"object": OBJECT, "requires": REQUIRES}
+    keys = [f"{key}.{inner}" for key, table in nested.items() for inner in table]
     rows = [name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
-    assert sorted(rows) == sorted([*keys, *(key for key in FILE.keys if key not in nested)])
+    assert sorted(rows) == sorted([*keys, *(key for key in KEYS if key not in nested)])
 
 
 @each(
