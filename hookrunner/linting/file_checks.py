@@ -8,20 +8,14 @@ for in the here-documents of shell scripts, where configurations stand.
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeGuard
-
-import yaml
 
 from hookrunner.hooks import writable
 from hookrunner.hooks.discovery import Skip, Skipped
 from hookrunner.linting.findings import Finding, Remark
 from hookrunner.linting.hook_source import Language, Source
+from hookrunner.manifests.yaml_positions import readable_positions
 from hookrunner.safe_files import User
-from kubetypes import yaml_values
-from kubetypes.bounds import TooLarge
 
 _COMPILED = "is a hook that is compiled into a program, addon-operator or a batch hook"
 _REWRITE = "write it as an executable in bash, Python or any language, or take it away if it is not needed"
@@ -108,43 +102,8 @@ def _start(text: str, offset: int, lines: int) -> int:
 
 
 def _again(text: str) -> Iterator[tuple[str, int]]:
-    """Keys that their mapping has already, and their lines from 0."""
-    around = [_Around(mapping=False)]
-    for event in _events(text):
-        if isinstance(event, yaml.CollectionEndEvent):
-            around.pop()
-            continue
-        if around[-1].has(event):
-            yield event.value, event.start_mark.line if event.start_mark else 0
-        if isinstance(event, yaml.CollectionStartEvent):
-            around.append(_Around(isinstance(event, yaml.MappingStartEvent)))
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    """YAML events with their positions; for a text that is not YAML, those up to the error."""
-    with suppress(yaml.YAMLError, TooLarge):
-        for event in yaml_values.events(text):
-            if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
-                yield event
-
-
-@dataclass(slots=True)
-class _Around:
-    """A list or mapping around the values that come, with the keys of the mapping so far."""
-
-    mapping: bool
-    keys: set[str] = field(default_factory=set)
-    key_is_next: bool = True
-
-    def has(self, node: yaml.Event) -> TypeGuard[yaml.ScalarEvent]:
-        """Take the next node; whether it is a key that is there already. `<<` may be."""
-        is_key = self.mapping and self.key_is_next
-        self.key_is_next = not self.key_is_next
-        if not is_key or not isinstance(node, yaml.ScalarEvent) or node.value == "<<":
-            return False
-        before = len(self.keys)
-        self.keys.add(node.value)
-        return len(self.keys) == before
+    """Keys that their mapping has already with their lines from 0; those up to the error in a text that is not YAML."""
+    return ((position.name, position.first[0]) for _, position in readable_positions(text) if position.again)
 
 
 def check_writers(path: Path) -> Iterator[Finding]:

@@ -5,12 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import yaml
-
 from hookrunner.errors import BadInput
 from hookrunner.hooks import documents
-from kubetypes import yaml_values
-from kubetypes.bounds import TooLarge
+from hookrunner.manifests.yaml_positions import readable_positions
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -109,13 +106,5 @@ def _listed(document: JSON) -> list[JSON]:
 
 def _line(text: bytes, number: int) -> int:
     """The line in which a document begins; 1 for JSON that YAML does not understand."""
-    starts: list[int] = []
-    try:
-        events = yaml_values.events(text)
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                mark = next(events).start_mark
-                starts.append(mark.line + 1 if mark else 1)
-    except (yaml.YAMLError, TooLarge):
-        pass
+    starts = [position.start[0] + 1 for path, position in readable_positions(text) if not path]
     return starts[number] if number < len(starts) else 1

@@ -1,15 +1,14 @@
 """Remarks on files of a module, and their positions, which are taken from messages of other rooms."""
 
 import re
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 from hookrunner import safe_files
+from hookrunner.manifests.yaml_positions import find_positions
 from hookrunner.values import pointers
-from kubetypes import yaml_values
 from kubetypes.bounds import TooLarge
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
@@ -67,28 +66,16 @@ def of_file(message: str, directory: Path) -> tuple[str, Position]:
 def in_yaml(path: Path, pointer: str) -> Position:
     """The position of the key of the value at a JSON pointer, or of the nearest existing value around it."""
     try:
-        text = safe_files.read(path)
-        deque(yaml_values.events(text), maxlen=0)  # the composer recurses in C: too deep a text would end the process
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+        positions = find_positions(safe_files.read(path))
     except (OSError, yaml.YAMLError, TooLarge):
         return START
-    position = START
+    at, (line, column) = "", (0, 0)
     for step in pointers.tokens(pointer):
-        entry = _inside(node, step)
-        if entry is None:
+        at = item if (item := f"{at}[{step}]") in positions else f"{at}.{step}".removeprefix(".")
+        if at not in positions:
             break
-        mark, node = entry[0].start_mark, entry[1]
-        position = (mark.line + 1, mark.column + 1) if mark else position
-    return position
-
-
-def _inside(node: yaml.Node | None, step: str) -> tuple[yaml.Node, yaml.Node] | None:
-    """The key and the value, or an item twice."""
-    if isinstance(node, yaml.MappingNode):
-        return next(((key, value) for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and step.isdecimal() and int(step) < len(node.value):
-        return node.value[int(step)], node.value[int(step)]
-    return None
+        line, column = positions[at].first
+    return line + 1, column + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hookrunner import safe_files
 from hookrunner.errors import BadInput
+from hookrunner.manifests.yaml_positions import Positions, find_positions, line_of
 from hookrunner.shapes import Problem
 from hookrunner.testing import manifests
-from hookrunner.testing.cases.case_format import SUFFIX, Positions, find_positions, line_of, problems, spelled_out
+from hookrunner.testing.cases.case_format import SUFFIX, problems, spelled_out
 from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON

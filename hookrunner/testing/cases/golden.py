@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import orjson
 
 from hookrunner.errors import BadInput
+from hookrunner.manifests.yaml_positions import Position, Positions
 from hookrunner.testing.cases.case_files import CaseSheet, overwrite
-from hookrunner.testing.cases.case_format import Position, Positions
 from hookrunner.testing.cases.expectations import Difference, actual
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.results import Effects, Result

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrunner.errors import BadInput
+from hookrunner.manifests.yaml_positions import Positions, line_of
 from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
 from hookrunner.testing.cases.case_files import CaseSheet, loaded
 from hookrunner.testing.cases.case_format import (
     OBJECTS,
     SUFFIX,
-    Positions,
     as_written,
     duplicate_keys,
-    line_of,
     twice_named,
 )
 from kubetypes.json_values import JSON

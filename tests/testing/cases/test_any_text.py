@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hookrunner.errors import BadInput
+from hookrunner.manifests.yaml_positions import find_positions
 from hookrunner.testing.cases.case_files import read
-from hookrunner.testing.cases.case_format import find_positions
 from hookrunner.testing.cases.golden import rewritten
 from kubetypes import yaml_values
 from tests.examples import several

@@ -3,8 +3,8 @@
 import pytest
 
 from hookrunner.errors import BadInput
+from hookrunner.manifests.yaml_positions import find_positions
 from hookrunner.model.operations import ObjectOperation, Verb
-from hookrunner.testing.cases.case_format import find_positions
 from hookrunner.testing.cases.expectations import differences
 from hookrunner.testing.cases.golden import expectation, rewritten
 from hookrunner.testing.results import Effects, Result

@@ -1,0 +1,32 @@
+"""The position of a value of a file that a JSON pointer names."""
+
+from pathlib import Path
+
+from hookrunner.linting.modules.module_remarks import in_yaml
+from tests.tables import each
+
+TEXT = """\
+a:
+  b: [1, {c: 2}]
+  k8s.io/x: y
+d:
+- e
+"""
+
+
+@each(
+    ("pointer", "position"),
+    [
+        ("/a/b/1/c", (2, 11)),
+        ("/a/k8s.io~1x", (3, 3)),
+        ("/d/0", (5, 3)),
+        ("/d/1", (4, 1)),
+        ("/a/nothing", (1, 1)),
+        ("/nothing", (1, 1)),
+        ("", (1, 1)),
+    ],
+)
+def test_a_json_pointer_leads_to_the_nearest_value(tmp_path: Path, pointer: str, position: tuple[int, int]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(TEXT)
+    assert in_yaml(file, pointer) == position
