@@ -24,7 +24,7 @@ from hookrunner import log
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, RenderedChart, RenderRequest
 from hookrunner.process.worker import LENGTH, Worker, WorkerLost
-from hookrunner.settings import own_environment
+from hookrunner.settings import ModulesSettings, own_environment
 from kubetypes.json_values import JSON
 
 _ALWAYS = re.compile(
@@ -140,7 +140,7 @@ class RenderProcess:
         self._last_words.close()
 
     async def end(self) -> None:
-        """Kill the worker, whatever it does, and wait until it has ended."""
+        """Kill the worker, also in the middle of a render, and wait until it has ended."""
         self._last_words.close()
         await self._worker.kill()
 
@@ -175,6 +175,11 @@ class RenderLimits:
     deadline: float = 60.0
     memory: int = 1 << 30
     idle: float = 60.0
+
+    @classmethod
+    def of(cls, settings: ModulesSettings) -> "RenderLimits":
+        """Those that an operator has set."""
+        return cls(settings.render_timeout, settings.render_memory)
 
     def __str__(self) -> str:
         return f"a render may take {self.deadline:g} s and {self.memory >> 20} MiB"

@@ -60,10 +60,10 @@ class _HookCommands(LazyGroup):
     """The tools first, in the order in which an author needs them."""
 
     table: ClassVar = {
-        "lint": ("hooks.hook_lint", "lint", "Check hooks: files, or directories of them."),
+        "lint": ("checks.lint_commands", "lint", "Check hooks: files, or directories of them."),
         "config": ("hooks.hook_tools", "hook_config", "Show what hooks declare, with every default."),
         "run": ("hooks.hook_tools", "hook_run", "Run a hook on a made-up event and show what it asks for."),
-        "test": ("hooks.hook_test", "hook_test", "Run test cases of hooks."),
+        "test": ("checks.test_commands", "hook_test", "Run test cases of hooks."),
         "list": ("debug", "hook_list", "Name all hooks that a running hookrunner has loaded."),
         "snapshot": ("debug", "hook_snapshot", "Show the snapshots of a hook that runs."),
     }
@@ -114,8 +114,8 @@ class _ModuleCommands(LazyGroup):
             "resource_monitor",
             "Show which objects of releases are watched.",
         ),
-        "lint": ("modules.module_lint", "module_lint", "Check modules: files, schemas, values, hooks, charts."),
-        "test": ("modules.module_test", "module_test", "Run test cases of modules and of their hooks."),
+        "lint": ("checks.lint_commands", "module_lint", "Check modules: files, schemas, values, hooks, charts."),
+        "test": ("checks.test_commands", "module_test", "Run test cases of modules and of their hooks."),
     }
 
 
@@ -153,8 +153,8 @@ class _AddonCommands(LazyGroup):
         "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
         "crd": ("addons.addon_offline", "addon_crd", "Print the definitions of the addons' kinds."),
         "abandon": ("addons.addon_abandon", "addon_abandon", "Stop managing an instance, and keep what it installed."),
-        "lint": ("addons.addon_lint", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
-        "test": ("addons.addon_test", "addon_test", "Run test cases of addons and of their hooks."),
+        "lint": ("checks.lint_commands", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
+        "test": ("checks.test_commands", "addon_test", "Run test cases of addons and of their hooks."),
     }
 
 

@@ -82,7 +82,7 @@ class Worker:
         self._writer.close()
 
     async def kill(self) -> None:
-        """Kill it, whatever it does, and wait until it has ended."""
+        """Kill it, also in the middle of its work, and wait until it has ended."""
         self.hang_up()
         with suppress(ProcessLookupError):
             self.process.kill()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hookrunner.cli.hooks.hook_lint import lint
+from hookrunner.cli.checks.lint_commands import lint
 
 SAMPLES = Path(__file__).parents[1] / "linting/samples"
 

@@ -8,7 +8,9 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases import case_runner
+from hookrunner.testing.cases import hook_cases
+from hookrunner.testing.cases.case_runner import run_cases
+from hookrunner.testing.cases.hook_cases import HookCases
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
 
 
@@ -19,10 +21,9 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
     files = starter("10-teams/label", language, kind, tmp_path / "hooks")
     files.write()
     assert files.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
-    outcomes = [
-        outcome
-        async for outcome in case_runner.run(tools, case_runner.load(case_runner.find([tmp_path / "hooks"])), "", 2)
-    ]
+    written = hook_cases.load(hook_cases.find([tmp_path / "hooks"]))
+    cases = [(file, case) for file in written for case in file.cases]
+    outcomes = [outcome async for outcome in run_cases(HookCases(tools), cases, 2)]
     assert len(outcomes) > 2
     assert [outcome.report.lines for outcome in outcomes if not outcome.report.passed] == []
 

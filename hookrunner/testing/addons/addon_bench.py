@@ -220,7 +220,7 @@ def directory_source(overrides: SourceOverrides) -> SourceOf:
 @asynccontextmanager
 async def addon_bench(settings: Settings, catalog: AddonCatalog, source_of: SourceOf) -> AsyncIterator[AddonBench]:
     """A bench with processes and a temporary directory of its own; hooks and templates find no cluster."""
-    limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
+    limits = RenderLimits.of(settings.modules)
     images = ImageSettings(settings.addons.private_registry, settings.addons.image_pull_secret)
     terms = BuildTerms(images, patches=settings.addons.patches, quotes=True)
     with TemporaryDirectory(prefix="hookrunner-addons-") as scratch:

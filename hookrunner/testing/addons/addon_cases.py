@@ -1,26 +1,26 @@
-"""Test cases of an addon: files in its `tests/`, how they run, and how their expectations are compared and rewritten.
+"""Test cases of an addon: files in its `tests/`, what comes of them, how expectations are compared and rewritten.
 
     NAME.in.yaml         the instance
     NAME.side_in.yaml    objects that the cluster has; may be missing
     NAME.out.yaml        the objects that are expected, in any order, or
     NAME.error           a part of the error that is expected
 
-Cases run side by side, and their outcomes come in the order of the files. Upstream's golden files have the same names
+Upstream's golden files have the same names
 (docs/packaging-addons.md).
 """
 
-import asyncio
-import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from hookrunner.errors import BadInput, HookrunnerError
 from hookrunner.model.releases import Capabilities
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import AddonBench
-from hookrunner.testing.cases.case_runner import CaseReport, results_in_order
+from hookrunner.testing.cases.case_files import read_each
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.cases.expectations import Difference
 from hookrunner.testing.display import as_yaml, yaml_diff
 from kubetypes.json_values import JSON, equal_in_value
@@ -37,15 +37,16 @@ ObjectId = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class AddonCase:
-    """One case. `expected` are objects, None if the case expects an error or nothing yet; `error` is a part of the
-    expected error, empty without one."""
+    """One case of the addon in the directory `subject`. `expected` are objects, None if the case expects an error or
+    nothing yet; `error` is a part of the expected error, empty without one."""
 
-    addon: Path
+    subject: Path
     path: Path
     instance: JSON
     cluster: tuple[JSON, ...] = ()
     expected: tuple[JSON, ...] | None = None
     error: str = ""
+    line: int = 1
 
     @property
     def name(self) -> str:
@@ -69,16 +70,7 @@ def case_paths(addon: Path) -> list[Path]:
 
 def read_cases(addons: Sequence[Path]) -> list[AddonCase]:
     """The cases of these addons. Raises BadInput with what is wrong with any of their files."""
-    cases, wrong = list[AddonCase](), list[str]()
-    for addon in addons:
-        for path in case_paths(addon):
-            try:
-                cases.append(read_case(addon, path))
-            except BadInput as error:
-                wrong.append(str(error))
-    if wrong:
-        raise BadInput("\n".join(wrong))
-    return cases
+    return read_each(read_case, ((addon, path) for addon in addons for path in case_paths(addon)))
 
 
 def read_case(addon: Path, path: Path) -> AddonCase:
@@ -162,50 +154,47 @@ def objects_as_yaml(objects: Sequence[JSON]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AddonOutcome:
-    """How one case went: the objects that were built, or the error, and how that differs from what is expected."""
+class BuiltCase:
+    """What has come of a case: the objects that were built, or the error. `build_notes` are notes of the build."""
 
     case: AddonCase
-    seconds: float
     objects: tuple[JSON, ...] = ()
     failure: str = ""
-    notes: tuple[str, ...] = ()
-    wrong: tuple[Difference, ...] = ()
+    build_notes: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
 
     @property
-    def report(self) -> CaseReport:
-        """The outcome for output."""
-        case = self.case
-        notes = self.notes if case.expects else (*self.notes, _NOTHING_EXPECTED)
-        return CaseReport(
-            case.path, case.addon.name, 1, case.name, case.expects, self.seconds, "", self.wrong, (), notes
-        )
+    def notes(self) -> tuple[str, ...]:
+        """Worth knowing also if all is well."""
+        return self.build_notes if self.case.expects else (*self.build_notes, _NOTHING_EXPECTED)
 
     def as_json(self) -> JSON:
         """As a document, for programs."""
-        return {"failure": self.failure, "objects": list(self.objects), "notes": list(self.notes)}
+        return {"failure": self.failure, "objects": list(self.objects), "notes": list(self.build_notes)}
 
 
-async def run_cases(
-    bench: AddonBench, cases: Sequence[AddonCase], capabilities: Capabilities, at_once: int
-) -> AsyncGenerator[AddonOutcome, None]:
-    """Every case, `at_once` of them side by side, in order."""
-    turns = asyncio.Semaphore(at_once)
-    tasks = [asyncio.create_task(_run_case(turns, bench, case, capabilities)) for case in cases]
-    async with aclosing(results_in_order(tasks)) as outcomes:
-        async for outcome in outcomes:
-            yield outcome
+AddonOutcome: TypeAlias = CaseOutcome[AddonCase, AddonCase, BuiltCase]
 
 
-async def _run_case(
-    turns: asyncio.Semaphore, bench: AddonBench, case: AddonCase, capabilities: Capabilities
-) -> AddonOutcome:
-    async with turns:
-        began = time.perf_counter()
+@dataclass(frozen=True, slots=True)
+class AddonCases:
+    """Cases of addons, whose instances are built (a `CaseKind`)."""
+
+    bench: AddonBench
+    capabilities: Capabilities
+
+    async def load(self, subject: Path) -> None:
+        """The bench has all addons."""
+
+    def nothing(self, case: AddonCase) -> BuiltCase:
+        """Nothing is built."""
+        return BuiltCase(case)
+
+    async def run(self, file: AddonCase, case: AddonCase) -> tuple[BuiltCase, Iterator[Difference]]:
+        """Build the case's instance; an error is what comes of it, too."""
         try:
-            built = await bench.build(case.instance, case.cluster, capabilities)
-            objects, failure, notes = built.objects, "", built.notes
+            built = await self.bench.build(case.instance, case.cluster, self.capabilities)
+            product = BuiltCase(case, built.objects, build_notes=built.notes)
         except HookrunnerError as error:
-            objects, failure, notes = (), str(error), ()
-        wrong = tuple(case_differences(case, objects, failure))
-        return AddonOutcome(case, time.perf_counter() - began, objects, failure, notes, wrong)
+            product = BuiltCase(case, failure=str(error))
+        return product, case_differences(case, product.objects, product.failure)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar, TypeVarTuple
 
 from hookrunner import safe_files
 from hookrunner.errors import BadInput
@@ -17,6 +18,9 @@ from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
+
+_Read = TypeVar("_Read")
+_Names = TypeVarTuple("_Names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Case:
     given: Given
     happenings: tuple[HappeningOptions, ...]
     expect: JSON
+
+    @property
+    def expects(self) -> bool:
+        """Does it expect anything yet?"""
+        return bool(self.expect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,8 @@ class CaseFile(CaseSheet):
     cases: tuple[Case, ...]
 
     @property
-    def hook(self) -> Path:
-        """`copy.sh.test.yaml` is about `copy.sh` beside it."""
+    def subject(self) -> Path:
+        """The hook: `copy.sh.test.yaml` is about `copy.sh` beside it."""
         return self.path.with_name(self.path.name.removesuffix(SUFFIX))
 
 
@@ -80,6 +89,19 @@ def read(path: Path) -> CaseFile:
     if reader.problems:
         raise BadInput("\n".join(reader.problems))
     return CaseFile(path, text, positions, cases)
+
+
+def read_each(read: Callable[[*_Names], _Read], files: Iterable[tuple[*_Names]]) -> list[_Read]:
+    """What `read` returns for each of these. Raises BadInput with the problems of all."""
+    contents, wrong = list[_Read](), list[str]()
+    for names in files:
+        try:
+            contents.append(read(*names))
+        except BadInput as error:
+            wrong.append(str(error))
+    if wrong:
+        raise BadInput("\n".join(wrong))
+    return contents
 
 
 def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) -> tuple[str, JSON, Positions]:

@@ -1,27 +1,25 @@
-"""Finds test files of hooks, runs their cases side by side, and yields the outcomes in the order of the files.
+"""Runs test cases side by side, of hooks, modules or addons, and yields their outcomes in the order of the files.
 
-A `CaseReport` says how one case went, of a hook or a module: for output, counting, and JUnit XML, which every CI reads
+    async for outcome in run_cases(HookCases(tools), [(file, case) for case in file.cases], at_once=4):
+        print(outcome.report.passed)
+
+What is different between the three stands beside their files: how a subject is loaded, and what comes of a case
+(`CaseKind`). A `CaseReport` is how one case went, for output, counting, and JUnit XML, which every CI reads
 (https://github.com/testmoapp/junitxml describes the format).
 """
 
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 from xml.etree import ElementTree as Xml
 
-from hookrunner.errors import BadHookConfig, BadInput
-from hookrunner.model.bindings import Hook
-from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases.case_files import Case, CaseFile, read
-from hookrunner.testing.cases.case_format import SUFFIX
-from hookrunner.testing.cases.expectations import Difference, differences
-from hookrunner.testing.happenings import parse_happening
-from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json
+from hookrunner.errors import BadInput, HookrunnerError
+from hookrunner.testing.cases.expectations import Difference
 from kubetypes.json_values import JSON
 
 
@@ -114,105 +112,125 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)
 
 
+class AnyFile(Protocol):
+    """Where a case is written. `subject` is what it tests: a hook, or the directory of a module or an addon."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def subject(self) -> Path: ...
+
+
+class AnyCase(Protocol):
+    """A case. `expects`: it expects anything yet."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def expects(self) -> bool: ...
+
+
+class AnyProduct(Protocol):
+    """What has come of a case, with what was printed meanwhile, and notes for a person."""
+
+    @property
+    def logs(self) -> Sequence[str]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    def as_json(self) -> JSON: ...
+
+
+FileT = TypeVar("FileT", bound=AnyFile)
+CaseT = TypeVar("CaseT", bound=AnyCase)
+ProductT = TypeVar("ProductT", bound=AnyProduct)
+_InFile = TypeVar("_InFile", bound=AnyFile, contravariant=True)
+_InCase = TypeVar("_InCase", bound=AnyCase, contravariant=True)
+_OutProduct = TypeVar("_OutProduct", bound=AnyProduct, covariant=True)
 _Outcome = TypeVar("_Outcome")
 
 
+class CaseKind(Protocol[_InFile, _InCase, _OutProduct]):
+    """What hooks, modules and addons do differently."""
+
+    async def load(self, subject: Path) -> None:
+        """Load what cases are about, once for all of them. Raises HookrunnerError."""
+
+    def nothing(self, case: _InCase) -> _OutProduct:
+        """What comes of a case that cannot be run."""
+
+    async def run(self, file: _InFile, case: _InCase) -> tuple[_OutProduct, Iterable[Difference]]:
+        """What comes of a case whose subject is loaded, and how that differs from what it expects. Raises BadInput."""
+
+
 @dataclass(frozen=True, slots=True)
-class CaseOutcome:
+class CaseOutcome(Generic[FileT, CaseT, ProductT]):
     """How one case went. `problem` is why it could not be run at all; else `wrong` is what is not as expected."""
 
-    file: CaseFile
-    case: Case
+    file: FileT
+    case: CaseT
+    product: ProductT
     seconds: float = 0.0
     problem: str = ""
-    result: Result = field(default_factory=Result)
-    effects: Effects = NO_EFFECTS
     wrong: tuple[Difference, ...] = ()
 
     @property
     def report(self) -> CaseReport:
         """The outcome for output."""
-        file, case, result = self.file, self.case, self.result
-        return CaseReport(
-            file.path,
-            file.hook.name,
-            case.line,
-            case.name,
-            bool(case.expect),
-            self.seconds,
-            self.problem,
-            self.wrong,
-            result.logs,
-            result.notes,
-        )
+        case, product = self.case, self.product
+        about = self.file.path, self.file.subject.name, case.line, case.name, case.expects
+        return CaseReport(*about, self.seconds, self.problem, self.wrong, product.logs, product.notes)
 
     def as_json(self) -> JSON:
-        """What the hook has asked for, for programs."""
-        return as_json(self.result)
+        """What has come of the case, for programs."""
+        return self.product.as_json()
 
 
-def find(paths: Iterable[Path]) -> list[Path]:
-    """The test files that these paths mean: a test file, a hook that has one, or a directory with any below it.
-
-    Raises BadInput if a path means none.
-    """
-    return list(dict.fromkeys(file for path in paths for file in _found(path)))
-
-
-def _found(path: Path) -> Sequence[Path]:
-    if not path.exists():
-        raise BadInput(f"{path}: no such file or directory; name a hook, a test file or a directory of hooks")
-    if path.is_dir():
-        files = below(path)
-        hint = f"no *{SUFFIX} below it; `hookrunner new hook NAME` makes a hook with one"
-    else:
-        files = [
-            file for file in (path, path.with_name(path.name + SUFFIX)) if file.name.endswith(SUFFIX) and file.exists()
-        ]
-        hint = f"there is no {path.name}{SUFFIX} beside it"
-    if not files:
-        raise BadInput(f"{path}: no test cases: {hint}")
-    return files
-
-
-def below(directory: Path) -> list[Path]:
-    """The test files of a directory. Hidden directories have no hooks, and may have whole environments."""
-    files = ((file, file.relative_to(directory).parts) for file in directory.rglob(f"*{SUFFIX}"))
-    return sorted(file for file, parts in files if not any(part.startswith(".") for part in parts))
-
-
-def load(paths: Iterable[Path]) -> list[CaseFile]:
-    """All test files. Raises BadInput with the problems of all."""
-    files, problems = list[CaseFile](), list[str]()
-    for path in paths:
-        try:
-            files.append(read(path))
-        except BadInput as error:
-            problems.append(str(error))
-    if problems:
-        raise BadInput("\n".join(problems))
-    return files
-
-
-@dataclass(frozen=True, slots=True)
-class _Slots:
-    """The bench for cases, and how many run at a time."""
-
-    tools: Bench
-    turns: asyncio.Semaphore
-
-
-async def run(tools: Bench, files: Sequence[CaseFile], named: str, at_once: int) -> AsyncGenerator[CaseOutcome, None]:
-    """Every case whose name contains `named`, `at_once` of them side by side, in order."""
-    chosen = [(file, [case for case in file.cases if named in case.name]) for file in files]
-    slots = _Slots(tools, asyncio.Semaphore(at_once))
-    tasks = list[asyncio.Task[CaseOutcome]]()
-    for file, cases in chosen:
-        hook = asyncio.create_task(_hook(slots, file.hook)) if cases else None
-        tasks += [asyncio.create_task(_case(slots, hook, file, case)) for case in cases if hook]
+async def run_cases(
+    kind: CaseKind[FileT, CaseT, ProductT], cases: Sequence[tuple[FileT, CaseT]], at_once: int
+) -> AsyncGenerator[CaseOutcome[FileT, CaseT, ProductT], None]:
+    """Every case, `at_once` of them side by side, in order."""
+    run = _Run(kind, asyncio.Semaphore(at_once))
+    subjects = dict.fromkeys(file.subject for file, _ in cases)
+    loading = {subject: asyncio.create_task(run.load(subject)) for subject in subjects}
+    tasks = [asyncio.create_task(run.run(loading, file, case)) for file, case in cases]
     async with aclosing(results_in_order(tasks)) as outcomes:
         async for outcome in outcomes:
             yield outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Run(Generic[FileT, CaseT, ProductT]):
+    """Cases of a kind, of which so many run at a time."""
+
+    kind: CaseKind[FileT, CaseT, ProductT]
+    turns: asyncio.Semaphore
+
+    async def load(self, subject: Path) -> str:
+        """Why a subject cannot be loaded, "" if it is."""
+        async with self.turns:
+            try:
+                await self.kind.load(subject)
+            except HookrunnerError as error:
+                return str(error)
+        return ""
+
+    async def run(
+        self, loading: Mapping[Path, asyncio.Task[str]], file: FileT, case: CaseT
+    ) -> CaseOutcome[FileT, CaseT, ProductT]:
+        """Run a case when its subject is loaded."""
+        if problem := await loading[file.subject]:
+            return CaseOutcome(file, case, self.kind.nothing(case), problem=problem)
+        async with self.turns:
+            began = time.perf_counter()
+            try:
+                product, wrong = await self.kind.run(file, case)
+                differences = tuple(wrong)
+            except BadInput as error:
+                problem = f"{file.path}:{case.line}: {error}"
+                return CaseOutcome(file, case, self.kind.nothing(case), problem=problem)
+        return CaseOutcome(file, case, product, time.perf_counter() - began, "", differences)
 
 
 async def results_in_order(tasks: Sequence[asyncio.Task[_Outcome]]) -> AsyncGenerator[_Outcome, None]:
@@ -224,40 +242,3 @@ async def results_in_order(tasks: Sequence[asyncio.Task[_Outcome]]) -> AsyncGene
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _hook(slots: _Slots, path: Path) -> Hook | str:
-    """The hook, or why it cannot be loaded."""
-    if not path.exists():
-        return f"there is no hook {path}: the test file of a hook is called as the hook with {SUFFIX} after it"
-    async with slots.turns:
-        try:
-            return await slots.tools.load(path)
-        except BadHookConfig as error:
-            return str(error)
-
-
-async def _case(slots: _Slots, loading: "asyncio.Task[Hook | str]", file: CaseFile, case: Case) -> CaseOutcome:
-    hook = await loading
-    if isinstance(hook, str):
-        return CaseOutcome(file, case, problem=hook)
-    async with slots.turns:
-        began = time.perf_counter()
-        try:
-            wanted = [parse_happening(hook, options) for options in case.happenings]
-            result = await slots.tools.run(hook, case.given, *wanted)
-            effects = await _effects(slots, case, result)
-        except BadInput as error:
-            return CaseOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
-    wrong = differences(case.expect, result, effects)
-    return CaseOutcome(file, case, time.perf_counter() - began, "", result, effects, tuple(wrong))
-
-
-async def _effects(slots: _Slots, case: Case, result: Result) -> Effects:
-    """The effects on objects. Not computed without operations, unless the case expects objects."""
-    if not result.carried_out and not ("objects" in case.expect and result.ran):
-        return NO_EFFECTS
-    # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
-    from hookrunner.testing.effects import compute_effects
-
-    return await compute_effects(result.objects, result.carried_out, slots.tools.jq)

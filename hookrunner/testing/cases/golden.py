@@ -1,7 +1,8 @@
-"""Golden mode: what a hook does becomes what its test file expects. Everything else in the file stays, comments too."""
+"""Golden mode: what comes of a case is what its test file expects. All else in the file stays, comments too."""
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import orjson
 
@@ -37,8 +38,18 @@ def expectation(expect: JSON, wrong: Iterable[Difference], result: Result, effec
     return {key: value for key, value in (kept | expected).items() if value not in (None, "") or key in _FIRST}
 
 
+def rewrite_all(updates: Iterable[tuple[CaseSheet, str, JSON]]) -> None:
+    """Give cases other expectations, each by its file and its path in it (`[0]`). Raises BadInput."""
+    sheets, changes = dict[Path, CaseSheet](), dict[Path, dict[str, JSON]]()
+    for sheet, path, expectation in updates:
+        sheets[sheet.path] = sheet
+        changes.setdefault(sheet.path, {})[path] = expectation
+    for file, sheet in sheets.items():
+        rewrite(sheet, changes[file])
+
+
 def rewrite(file: CaseSheet, updates: dict[str, JSON]) -> None:
-    """Give cases other expectations, by their paths (`[0]`). Raises BadInput, and has changed nothing then."""
+    """Give cases of a file other expectations. Raises BadInput, and has changed nothing then."""
     try:
         overwrite(file.path, rewritten(file.text, file.positions, updates))
     except BadInput as error:

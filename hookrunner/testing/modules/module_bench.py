@@ -29,6 +29,8 @@ class RenderedModule:
     rendered: RenderedChart = NOTHING
     values: JSON = None
     failure: str = ""
+    logs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def as_json(self) -> JSON:
         """As JSON, for programs."""

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner.errors import BadInput
 from hookrunner.manifests.yaml_positions import Positions, line_of
 from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
-from hookrunner.testing.cases.case_files import CaseSheet, loaded
+from hookrunner.testing.cases.case_files import CaseSheet, loaded, read_each
 from hookrunner.testing.cases.case_format import (
     OBJECTS,
     SUFFIX,
@@ -48,12 +47,17 @@ class ModuleCase:
     given: ModuleGiven
     expect: JSON
 
+    @property
+    def expects(self) -> bool:
+        """Does it expect anything yet?"""
+        return bool(self.expect)
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile(CaseSheet):
-    """The file as one about the module in a directory."""
+    """The file as one about the module in a directory, its `subject`."""
 
-    module: Path
+    subject: Path
     cases: tuple[ModuleCase, ...]
 
 
@@ -71,16 +75,7 @@ def read(path: Path, module: Path) -> ModuleFile:
 
 def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
     """The test files of these modules. Raises BadInput with the problems of all."""
-    files, wrong = list[ModuleFile](), list[str]()
-    for module in modules:
-        for path in test_files(module):
-            try:
-                files.append(read(path, module))
-            except BadInput as error:
-                wrong.append(str(error))
-    if wrong:
-        raise BadInput("\n".join(wrong))
-    return files
+    return read_each(read, ((path, module) for module in modules for path in test_files(module)))
 
 
 def _cases(raw: JSON, positions: Positions) -> Iterator[ModuleCase]:

@@ -1,4 +1,4 @@
-"""Runs the cases of modules side by side, in one render worker, and yields the outcomes in the order of the files.
+"""What comes of the cases of modules, which are rendered in one worker.
 
 `differences` compares a rendered module with what its case expects; `updated` returns what the case should expect
 instead.
@@ -7,87 +7,44 @@ instead.
 import asyncio
 import difflib
 import re
-import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from hookrunner import safe_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
-from hookrunner.testing.cases.case_runner import CaseReport, results_in_order
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 from kubetypes.json_values import JSON
 
+ModuleOutcome: TypeAlias = CaseOutcome[ModuleFile, ModuleCase, RenderedModule]
+
 
 @dataclass(frozen=True, slots=True)
-class ModuleOutcome:
-    """The outcome of one case: as `CaseReport`, and the rendered module."""
+class ModuleCases:
+    """Cases of modules, which are rendered (a `CaseKind`)."""
 
-    file: ModuleFile
-    case: ModuleCase
-    seconds: float = 0.0
-    problem: str = ""
-    made: RenderedModule = field(default_factory=RenderedModule)
-    wrong: tuple[Difference, ...] = ()
+    settings: ModulesSettings
+    renderer: Renderer
+    modules: dict[Path, ModuleUnderTest] = field(default_factory=dict)
 
-    @property
-    def report(self) -> CaseReport:
-        """The outcome for output."""
-        case, subject = self.case, self.file.module.name
-        expects = bool(case.expect)
-        return CaseReport(
-            self.file.path, subject, case.line, case.name, expects, self.seconds, self.problem, self.wrong
-        )
+    async def load(self, subject: Path) -> None:
+        """Read a module. Raises BadInput."""
+        self.modules[subject] = await asyncio.to_thread(load_module, subject, self.settings)
 
-    def as_json(self) -> JSON:
-        """What was rendered, for programs."""
-        return self.made.as_json()
+    def nothing(self, case: ModuleCase) -> RenderedModule:
+        """Nothing is rendered."""
+        return RenderedModule()
 
-
-async def run(
-    settings: ModulesSettings, renderer: Renderer, files: Sequence[ModuleFile], named: str, at_once: int
-) -> AsyncGenerator[ModuleOutcome, None]:
-    """Every case whose name contains `named`, `at_once` of them side by side, in order."""
-    turns = asyncio.Semaphore(at_once)
-    subjects: dict[object, ModuleUnderTest | str] = {}
-    tasks = list[asyncio.Task[ModuleOutcome]]()
-    for file in files:
-        if file.module not in subjects:
-            subjects[file.module] = await asyncio.to_thread(_load_module, file, settings)
-        about = subjects[file.module]
-        chosen = (case for case in file.cases if named in case.name)
-        tasks += [asyncio.create_task(_case(turns, about, renderer, file, case)) for case in chosen]
-    async with aclosing(results_in_order(tasks)) as outcomes:
-        async for outcome in outcomes:
-            yield outcome
-
-
-def _load_module(file: ModuleFile, settings: ModulesSettings) -> ModuleUnderTest | str:
-    """The module, or why it cannot be loaded."""
-    try:
-        return load_module(file.module, settings)
-    except BadInput as error:
-        return str(error)
-
-
-async def _case(
-    turns: asyncio.Semaphore, about: ModuleUnderTest | str, renderer: Renderer, file: ModuleFile, case: ModuleCase
-) -> ModuleOutcome:
-    if isinstance(about, str):
-        return ModuleOutcome(file, case, problem=about)
-    async with turns:
-        began = time.perf_counter()
-        try:
-            made = await about.render(case.given, renderer)
-            wrong = tuple(differences(case, file, made))
-        except BadInput as error:
-            return ModuleOutcome(file, case, problem=f"{file.path}:{case.line}: {error}")
-    return ModuleOutcome(file, case, time.perf_counter() - began, "", made, wrong)
+    async def run(self, file: ModuleFile, case: ModuleCase) -> tuple[RenderedModule, Iterator[Difference]]:
+        """Render the module with the values of the case. Raises BadInput."""
+        made = await self.modules[file.subject].render(case.given, self.renderer)
+        return made, differences(case, file, made)
 
 
 GOLDEN = "golden"

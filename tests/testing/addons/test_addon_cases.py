@@ -7,12 +7,13 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.testing.addons.addon_cases import (
     AddonCase,
-    AddonOutcome,
+    BuiltCase,
     case_differences,
     read_case,
     read_cases,
     update_case,
 )
+from hookrunner.testing.cases.case_runner import CaseOutcome
 from kubetypes.json_values import JSON
 
 INSTANCE = "apiVersion: a.io/v1\nkind: Web\nmetadata: {name: default}\n"
@@ -31,7 +32,7 @@ def case(tmp_path: Path) -> AddonCase:
 
 
 def reread(case: AddonCase) -> AddonCase:
-    return read_case(case.addon, case.path)
+    return read_case(case.subject, case.path)
 
 
 def test_case_without_expectation_is_stale(case: AddonCase) -> None:
@@ -39,11 +40,12 @@ def test_case_without_expectation_is_stale(case: AddonCase) -> None:
 
 
 def test_case_without_expectation_passes_with_a_note(case: AddonCase) -> None:
-    report = AddonOutcome(case, 0.1, notes=("a hook said so",)).report
+    report = CaseOutcome(case, case, BuiltCase(case, build_notes=("a hook said so",))).report
     assert (report.passed, report.notes[0]) == (True, "a hook said so")
     assert report.notes[1].startswith("nothing is expected: there is neither .out.yaml nor .error")
     case.beside(".error").write_text("no")
-    assert AddonOutcome(reread(case), 0.1).report.notes == ()
+    expecting = reread(case)
+    assert CaseOutcome(expecting, expecting, BuiltCase(expecting)).report.notes == ()
 
 
 def test_objects_are_compared_in_any_order(case: AddonCase) -> None:

@@ -36,7 +36,7 @@ def test_case_is_read_with_given_and_when(tmp_path: Path) -> None:
 """
     found = read(case_file(tmp_path, text.replace("objects: others.json", "objects: [others.json]")))
     one, two = found.cases
-    assert found.hook == tmp_path / "hook.sh"
+    assert found.subject == tmp_path / "hook.sh"
     assert [obj["kind"] for obj in one.given.objects] == ["Namespace", "Pod"]
     (words,) = one.happenings
     assert (words.event, words.binding, words.old["kind"], one.expect) == ("Modified", "b", "Pod", {})

@@ -7,8 +7,8 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.bench import Bench
-from hookrunner.testing.cases import case_runner
-from hookrunner.testing.cases.case_runner import CaseOutcome
+from hookrunner.testing.cases import case_runner, hook_cases
+from hookrunner.testing.cases.hook_cases import HookCases, HookOutcome
 from tests.testing.conftest import Author
 
 CONFIG = {"onStartup": 1, "kubernetes": [{"name": "cms", "kind": "ConfigMap"}]}
@@ -16,9 +16,10 @@ CM = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: n}}"
 START = "when: {event: Startup}"
 
 
-async def outcomes(tools: Bench, *paths: Path, named: str = "", at_once: int = 4) -> list[CaseOutcome]:
-    files = case_runner.load(case_runner.find(paths))
-    return [outcome async for outcome in case_runner.run(tools, files, named, at_once)]
+async def outcomes(tools: Bench, *paths: Path, named: str = "", at_once: int = 4) -> list[HookOutcome]:
+    files = hook_cases.load(hook_cases.find(paths))
+    cases = [(file, case) for file in files for case in file.cases if named in case.name]
+    return [outcome async for outcome in case_runner.run_cases(HookCases(tools), cases, at_once)]
 
 
 def write_tests(hook: Path, *cases: str) -> Path:
@@ -102,18 +103,18 @@ def test_paths_without_tests_are_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "a.sh.test.yaml").touch()
     with pytest.raises(BadInput, match=r"no test cases: no \*.test.yaml below it"):
-        case_runner.find([tmp_path])
+        hook_cases.find([tmp_path])
     with pytest.raises(BadInput, match="no such file or directory; name a hook"):
-        case_runner.find([tmp_path / "hooks"])
+        hook_cases.find([tmp_path / "hooks"])
     with pytest.raises(BadInput, match=r"there is no a.sh.test.yaml beside it"):
-        case_runner.find([tmp_path / "a.sh"])
+        hook_cases.find([tmp_path / "a.sh"])
 
 
 def test_the_problems_of_all_files_are_reported(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.sh.test.yaml").write_text("{}")
     with pytest.raises(BadInput) as found:
-        case_runner.load(case_runner.find([tmp_path]))
+        hook_cases.load(hook_cases.find([tmp_path]))
     assert len(str(found.value).splitlines()) == 2
 
 

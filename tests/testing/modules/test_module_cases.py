@@ -12,10 +12,11 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.model.releases import RenderedChart
 from hookrunner.settings import ModulesSettings, load
+from hookrunner.testing.cases.case_runner import run_cases
 from hookrunner.testing.modules import module_case_files
 from hookrunner.testing.modules.module_bench import RenderedModule
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile, ModuleGiven
-from hookrunner.testing.modules.module_case_runner import ModuleOutcome, differences, run, updated
+from hookrunner.testing.modules.module_case_runner import ModuleCases, ModuleOutcome, differences, updated
 
 TEMPLATE = """
 {{- range until (int .Values.dns.replicas) }}
@@ -85,8 +86,10 @@ def settings() -> ModulesSettings:
 
 
 async def outcomes(module: Path, named: str = "") -> list[ModuleOutcome]:
+    files = module_case_files.read_all([module])
+    cases = [(file, case) for file in files for case in file.cases if named in case.name]
     async with Renderer() as renderer:
-        return [one async for one in run(settings(), renderer, module_case_files.read_all([module]), named, 4)]
+        return [one async for one in run_cases(ModuleCases(settings(), renderer), cases, 4)]
 
 
 @pytest.mark.slow

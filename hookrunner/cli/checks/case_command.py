@@ -7,9 +7,10 @@ end, also as JSON and as JUnit, and the exit code.
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import click
 
@@ -18,29 +19,43 @@ from hookrunner.cli.shared import run_to_end
 from hookrunner.errors import BadInput
 from hookrunner.printable import printable
 from hookrunner.testing.cases import case_runner
-from hookrunner.testing.cases.case_runner import CaseReport
+from hookrunner.testing.cases.case_runner import CaseKind, CaseOutcome, CaseReport, run_cases
 from kubetypes.json_values import JSON
 
-
-class AnyOutcome(Protocol):
-    """How one case went, of whatever kind."""
-
-    @property
-    def report(self) -> CaseReport:
-        """The outcome for output."""
-
-    def as_json(self) -> JSON:
-        """What the case has led to, for programs."""
+AnyOutcome: TypeAlias = CaseOutcome[Any, Any, Any]
 
 
-class CaseSuite(Protocol):
-    """The cases that a command line names."""
+@dataclass(frozen=True, slots=True)
+class CasePart:
+    """Cases of one kind. `open` starts what they need; `rewrite` makes stale ones expect what has come of them, and
+    raises BadInput."""
 
-    def run(self) -> AsyncGenerator[AnyOutcome, None]:
+    cases: Sequence[tuple[Any, Any]]
+    open: Callable[[], AbstractAsyncContextManager[CaseKind[Any, Any, Any]]]
+    rewrite: Callable[[Sequence[AnyOutcome]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSuite:
+    """The cases that a command line names, `at_once` of them side by side. They run within `around`."""
+
+    parts: Sequence[CasePart]
+    at_once: int
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    async def run(self) -> AsyncGenerator[AnyOutcome, None]:
         """Run them; their outcomes as they come, those of one file together."""
+        with self.around():
+            for part in self.parts:
+                async with part.open() as kind, aclosing(run_cases(kind, part.cases, self.at_once)) as finished:
+                    async for outcome in finished:
+                        yield outcome
 
     def rewrite(self, outcomes: Sequence[AnyOutcome]) -> None:
         """Make what stale cases expect what has come of them. Raises BadInput."""
+        for part in self.parts:
+            own = {id(case) for _, case in part.cases}
+            part.rewrite([outcome for outcome in outcomes if id(outcome.case) in own and outcome.report.stale])
 
 
 class CaseCommand(click.Command):
@@ -84,6 +99,12 @@ def case_options(what: str) -> list[click.Parameter]:
         click.Option(["--junit"], metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="JUnit XML."),
         click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
     ]
+
+
+def directories_option(flag: str, verb: str, noun: str) -> click.Option:
+    """`--modules-dir` or `--addons-dir`, for directories beside those that are arguments."""
+    text = f"{verb} the {noun}s in DIR, too. May be repeated, or DIR:DIR."
+    return click.Option([flag, "directories"], multiple=True, metavar="DIR", help=text)
 
 
 async def _run(suite: CaseSuite, update: bool, shown: bool) -> list[AnyOutcome]:
