@@ -30,7 +30,7 @@ from hookrunner.linting.addon_patches import check_patch_rules
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_linter import to_findings
-from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
+from hookrunner.linting.modules.module_remarks import ModuleRemark, of_file, unknown_keys
 from hookrunner.linting.modules.schema_checks import check_schemas
 from hookrunner.model.addons import Addon
 from hookrunner.values.schemas.schema_files import SPEC
@@ -95,10 +95,8 @@ def refusal(path: Path, problem: str) -> ModuleRemark:
 def _strange_keys(addon: Addon) -> Iterator[ModuleRemark]:
     """Remarks on unknown keys of addon.yaml; other mistakes in it keep the addon from being offered."""
     path = addon.directory / ADDON_FILE
-    for unknown in ADDON_SCHEMA.unknown_keys(parse_document(safe_files.read(path), str(path))):
-        key, _, hint = unknown.partition(";")
-        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/addon-yaml.md has all keys'}"
-        yield ModuleRemark(ADDON_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
+    document = parse_document(safe_files.read(path), str(path))
+    return unknown_keys(path, ADDON_SCHEMA.unknown_keys(document), "addon-yaml.md")
 
 
 def _defaults(addon: Addon, values: AddonValues) -> JSON:

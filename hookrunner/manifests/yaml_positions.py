@@ -100,10 +100,15 @@ def _sequence(events: Iterator[yaml.Event], path: str) -> _Inside:
 
 def line_of(path: str, positions: Positions) -> int:
     """The line (from 1) of the value at a path, or of the nearest one around it that is there."""
+    return nearest(path, positions)[0] + 1
+
+
+def nearest(path: str, positions: Positions) -> Place:
+    """Where the value at a path begins, or the nearest one around it that is there."""
     while path and path not in positions:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     position = positions.get(path)
-    return position.first[0] + 1 if position else 1
+    return position.first if position else (0, 0)
 
 
 class _Mark(Protocol):

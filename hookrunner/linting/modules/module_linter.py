@@ -17,7 +17,7 @@ from hookrunner.hooks.discovery import ANY_EXECUTE
 from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding, without_ignored
 from hookrunner.linting.hook_linter import Linted, Linter
-from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file
+from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file, unknown_keys
 from hookrunner.linting.modules.schema_checks import check_defaults, check_enums, check_schemas
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules import shelf, traits
@@ -154,10 +154,7 @@ def _strange_keys(directory: Path) -> Iterator[ModuleRemark]:
         strange = traits.parse(safe_files.read(path), str(path)).unknown
     except (OSError, BadModule):
         return
-    for unknown in strange:
-        key, _, hint = unknown.partition(";")
-        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/module-yaml.md has all keys'}"
-        yield ModuleRemark(MODULE_FILE, in_yaml(path, "/" + key.replace(".", "/")), "key-unknown", text)
+    yield from unknown_keys(path, strange, "module-yaml.md")
 
 
 def _strange_values(module: Module) -> Iterator[ModuleRemark]:

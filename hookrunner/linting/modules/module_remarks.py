@@ -1,13 +1,14 @@
 """Remarks on files of a module, and their positions, which are taken from messages of other rooms."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 from hookrunner import safe_files
-from hookrunner.manifests.yaml_positions import find_positions
+from hookrunner.manifests.yaml_positions import Positions, find_positions, nearest
 from hookrunner.values import pointers
 from kubetypes.bounds import TooLarge
 
@@ -65,10 +66,7 @@ def of_file(message: str, directory: Path) -> tuple[str, Position]:
 
 def in_yaml(path: Path, pointer: str) -> Position:
     """The position of the key of the value at a JSON pointer, or of the nearest existing value around it."""
-    try:
-        positions = find_positions(safe_files.read(path))
-    except (OSError, yaml.YAMLError, TooLarge):
-        return START
+    positions = _positions(path)
     at, (line, column) = "", (0, 0)
     for step in pointers.tokens(pointer):
         at = item if (item := f"{at}[{step}]") in positions else f"{at}.{step}".removeprefix(".")
@@ -76,6 +74,14 @@ def in_yaml(path: Path, pointer: str) -> Position:
             break
         line, column = positions[at].first
     return line + 1, column + 1
+
+
+def _positions(path: Path) -> Positions:
+    """The places of values in a file, none if it cannot be read: that is reported where it is loaded."""
+    try:
+        return find_positions(safe_files.read(path))
+    except (OSError, yaml.YAMLError, TooLarge):
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +92,12 @@ class ModuleRemark:
     place: Position = START
     code: str = ""
     text: str = ""
+
+
+def unknown_keys(path: Path, unknown: Iterable[str], page: str) -> Iterator[ModuleRemark]:
+    """Remarks on `unknown` keys of a file: paths, each with what may have been meant. `page` has all known ones."""
+    positions = _positions(path)
+    for key, _, hint in (text.partition(";") for text in unknown):
+        line, column = nearest(key, positions)
+        text = f"`{key}` means nothing here and is ignored;{hint or f' docs/{page} has all keys'}"
+        yield ModuleRemark(path.name, (line + 1, column + 1), "key-unknown", text)

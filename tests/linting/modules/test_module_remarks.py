@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hookrunner.linting.modules.module_remarks import in_yaml
+from hookrunner.linting.modules.module_remarks import in_yaml, unknown_keys
 from tests.tables import each
 
 TEXT = """\
@@ -30,3 +30,12 @@ def test_a_json_pointer_leads_to_the_nearest_value(tmp_path: Path, pointer: str,
     file = tmp_path / "a.yaml"
     file.write_text(TEXT)
     assert in_yaml(file, pointer) == position
+
+
+def test_an_unknown_key_is_found_also_in_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("# c\nrequires:\n  objects:\n  - {kind: A,\n     ns: b}\n")
+    (remark,) = unknown_keys(file, ["requires.objects[0].ns; did you mean 'namespace'?"], "a.md")
+    assert (remark.place, remark.code) == ((5, 6), "key-unknown")
+    assert remark.text == "`requires.objects[0].ns` means nothing here and is ignored; did you mean 'namespace'?"
+    assert in_yaml(file, "/nothing") == (1, 1)
