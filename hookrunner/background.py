@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import internal
-from hookrunner.kube.back_off import exponential
 from hookrunner.model.timestamps import rfc3339
+from hookrunner.waits import Pauses
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+PAUSES = Pauses(1.0, 30.0)
 """Seconds before a crashed task starts again: doubled at each crash in a row."""
-STEADY = LONGEST_PAUSE
+STEADY = PAUSES.longest
 """Seconds for which a task must run until its earlier failures no longer count."""
 _MANY = 2
 """Failures in a row from which a task counts as failing: once may be bad luck."""
@@ -113,7 +113,7 @@ class Background:
                 return
             kept.fail(loop.time(), internal(error) if error else "it ended, which it never should")
             self.crashes[kept.name] = self.crashes.get(kept.name, 0) + 1
-            pause = exponential(FIRST_PAUSE, LONGEST_PAUSE, kept.failures - 1)
+            pause = PAUSES.after(kept.failures)
             what = f"{kept.name} {'failed' if error else 'ended'}"
             _log.error(f"{what} unexpectedly, starting it again in {pause:g}s: please report this", exc_info=error)
             del error  # or its traceback would hold what the task has seen

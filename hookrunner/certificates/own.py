@@ -25,11 +25,12 @@ from hookrunner.certificates.material import OVERLAP, Material, checked, doubts,
 from hookrunner.certificates.provided import CA, CERTIFICATE, KEY, REMINDER, LatestMaterial, SecretState, WatchedSecret
 from hookrunner.errors import AlreadyExists, ApiError, BadCertificate, Conflict, Denied, KubeError
 from hookrunner.kube import writes
-from hookrunner.kube.back_off import exponential, jitter
+from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
+from hookrunner.waits import Pauses
 
 PREVIOUS = "previous-ca.crt"
 
@@ -37,7 +38,7 @@ LATENESS = 0.002
 """The share of a life, here up to 18 hours, by which a renewal may be late. Each replica draws its own, so that one
 does it for all of them."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE, _QUIET = 1.0, 30.0, 600.0
+_PAUSES, _QUIET = Pauses(1.0, 30.0), 600.0
 """Seconds between attempts to write, also after successful ones, since another client may keep undoing them; reset
 after a quiet time."""
 
@@ -201,8 +202,7 @@ class _Own:
     def _pause(self) -> None:
         now = _now()
         self._attempts = 1 if now - self._next_attempt > _QUIET else self._attempts + 1
-        pause = exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self._attempts - 1)
-        self._next_attempt = now + jitter(pause)
+        self._next_attempt = now + jitter(_PAUSES.after(self._attempts))
 
 
 def _data(material: Material, previous: bytes) -> dict[str, str]:

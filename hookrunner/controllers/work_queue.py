@@ -22,7 +22,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from hookrunner import log
 from hookrunner.errors import HookrunnerError, internal
-from hookrunner.kube.back_off import exponential
+from hookrunner.waits import Pauses
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -40,7 +40,7 @@ class WorkQueue(Generic[_Key]):
 
     def __init__(self, name: str, first: float, longest: float) -> None:
         self.name = name
-        self._first, self._longest = first, longest
+        self._pauses = Pauses(first, longest)
         self._line: deque[_Key] = deque()
         self._waiting: set[_Key] = set()
         """The keys in the line."""
@@ -77,8 +77,8 @@ class WorkQueue(Generic[_Key]):
 
     def add_rate_limited(self, key: _Key) -> float:
         """Count a failure, and add the key after its back-off; how many seconds that is."""
-        pause = exponential(self._first, self._longest, self._failures[key])
         self._failures[key] += 1
+        pause = self._pauses.after(self._failures[key])
         self.add_after(key, pause)
         return pause
 

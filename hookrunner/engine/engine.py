@@ -38,6 +38,7 @@ from hookrunner.model.tasks import (
 from hookrunner.sources.monitor import Event, Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
+from hookrunner.waits import Batches
 
 _log, _enabling_log = log.get("engine"), log.get("enabling")
 
@@ -150,7 +151,7 @@ class Engine:
             self.register(hook)
         for order in dispatch.startup(self.hooks.values()):
             self._starting.append(self._queues.enqueue(order))
-        self._background.keep("events", lambda: self._read_events(monitors))
+        self._background.keep("events", lambda: self._read_events(monitors.events))
         self._background.keep("ticks", lambda: self._read_ticks(schedules))
 
     def add(self, hook: Hook) -> None:
@@ -250,9 +251,9 @@ class Engine:
         self._queues.enqueue_first(run for run in runs if run.queue != queue.name)
         return Done(tuple(run for run in runs if run.queue == queue.name))
 
-    async def _read_events(self, monitors: Monitors) -> None:
+    async def _read_events(self, events: Batches[Event]) -> None:
         while True:
-            for event in await monitors.next_events():
+            for event in await events.next_batch():
                 self._dispatch(event)
 
     def _dispatch(self, event: Event) -> None:

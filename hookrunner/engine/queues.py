@@ -31,21 +31,21 @@ from hookrunner.model.tasks import (
     UnitTask,
 )
 from hookrunner.model.timestamps import brief_duration, rfc3339
+from hookrunner.waits import Pauses
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
 
 FIRST_DELAY, LONGEST_DELAY = 5.0, 32.0
+_GROWTH = Pauses(1.0, LONGEST_DELAY)
 
 
 def back_off(failures: int, fraction: float) -> float:
-    """Seconds to wait after a failure when there were `failures` before it. `fraction` is random in [0, 1)."""
-    if failures == 0:
-        return FIRST_DELAY
-    if failures > 5:
-        return LONGEST_DELAY
-    return min(FIRST_DELAY + 2.0 ** (failures - 1) + int(fraction * 10) / 10, LONGEST_DELAY)
+    """Seconds to wait after a failure when there were `failures` before it: as shell-operator does. `fraction` is
+    random in [0, 1)."""
+    jitter = int(fraction * 10) / 10 if failures else 0.0
+    return min(FIRST_DELAY + _GROWTH.after(failures) + jitter, LONGEST_DELAY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""When the next attempt is made: pauses that grow, a token bucket, the back-off of a watch, and the outage of a server
+"""When the next attempt is made: a token bucket, the back-off of a watch, and the outage of a server
 that all its clients share. Times are seconds of one monotonic clock.
 
     outage = Outage()                  # one for each cluster: its clients report failures and answers
@@ -18,31 +18,23 @@ the next probe comes sooner.
 """
 
 import asyncio
-import itertools
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from http import HTTPStatus
 from typing import Self, TypeAlias
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
+from hookrunner.waits import Pauses
 from kubetypes.timers import TICK
 
-_MOST_STEPS = 64
-"""More would overflow; every caller's longest pause is reached long before."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-"""Seconds between two attempts of `retry_forever`."""
+_RETRIES = Pauses(1.0, 60.0)
+"""Between two attempts of `retry_forever`."""
 
 
-def exponential(first: float, longest: float, failures: int, factor: float = 2.0) -> float:
-    """The pause after so many failures before this one: longer by a factor at each, up to the longest."""
-    return min(first * factor ** min(failures, _MOST_STEPS), longest)
-
-
-def look_pauses(first: float) -> Iterator[float]:
-    """Seconds between looks at something that will happen soon: the first pause, then each half as long again as the
-    one before, up to a second."""
-    return (exponential(first, 1.0, looks, 1.5) for looks in itertools.count())
+def exponential(first: float, longest: float, failures: int) -> float:
+    """The pause after so many failures before this one."""
+    return Pauses(first, longest).after(failures + 1)
 
 
 async def retry_forever(
@@ -50,12 +42,12 @@ async def retry_forever(
 ) -> None:
     """Make attempts until one ends without one of these errors, however long that takes. `report` gets each of them;
     the pause after it is a second at first, doubled with each failure in a row, up to a minute."""
-    for failures in itertools.count():
+    for pause in _RETRIES:
         try:
             await attempt()
         except errors as error:
             report(error)
-            await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
+            await asyncio.sleep(pause)
         else:
             return
 
@@ -100,10 +92,9 @@ class TokenBucket:
         return max(0.0, max(self._full_at, now) - self._credit - now)
 
 
-_FIRST, _LONGEST, _CHEAP = 0.1, 20.0, 2.0
-"""Seconds between attempts: exponential back-off between the first two values, capped at the third where a retry is
-cheap for the server: for an unknown kind, since a CRD usually comes with the addon that is being installed, and for
-connections that fail although the server answers others."""
+_PAUSES, _CHEAP_PAUSES = Pauses(0.1, 20.0), Pauses(0.1, 2.0)
+"""Between attempts; the second where a retry is cheap for the server: for an unknown kind, since a CRD usually comes
+with the addon that is being installed, and for connections that fail although the server answers others."""
 
 _FORGOTTEN = 30.0
 """Seconds without a failure of a kind after which its back-off starts again, although the watch has not worked yet."""
@@ -130,7 +121,7 @@ class BackOff:
         """Count a failure; seconds until the next attempt."""
         before = self.failures(error, accepted)
         self._failures[_kind(error, accepted)] = (before + 1, _now())
-        return jitter(exponential(_FIRST, _CHEAP if _is_cheap(error) else _LONGEST, before))
+        return jitter((_CHEAP_PAUSES if _is_cheap(error) else _PAUSES).after(before + 1))
 
     def note_acceptance(self) -> None:
         """Forget the failures to connect: the server has begun to send."""
@@ -143,7 +134,7 @@ class BackOff:
 
 def moment() -> float:
     """The shortest pause, so that watches that end at the same time do not begin again at the same time."""
-    return jitter(_FIRST)
+    return jitter(_PAUSES.first)
 
 
 def _kind(error: KubeError, accepted: bool) -> _Kind:
@@ -155,8 +146,8 @@ def _is_cheap(error: KubeError) -> bool:
     return isinstance(error, UnknownKind | NotFound) or type(error) is Unreachable
 
 
-_FIRST_PROBE, _LONGEST_PROBE = 0.1, 1.0
-"""Seconds between two probes by the line, doubled at each: a refused connection is cheap."""
+_PROBES = Pauses(0.1, 1.0)
+"""Between two probes by the line: a refused connection is cheap."""
 
 _RELEASED, _AT_ONCE = 200.0, 20
 """Watches that may reconnect per second after an outage, and how many of them at once."""
@@ -179,7 +170,7 @@ class Outage:
         self._last_sign = float("-inf")
         self._lasted = 0.0
         self._ended = 0
-        self._probe_pause = _FIRST_PROBE
+        self._probes = 1
         self._next_probe = 0.0
         self._line = asyncio.Lock()
         self._pace = TokenBucket.per_second(_RELEASED, _AT_ONCE)
@@ -189,14 +180,14 @@ class Outage:
         """Note that a connection failed, or that no answer came."""
         if not self.is_under_way:
             self.is_under_way, self._began, self._began_at = True, _now(), time.time()
-            self._probe_pause, self._next_probe = _FIRST_PROBE, self._began + _FIRST_PROBE
+            self._probes, self._next_probe = 1, self._began + _PROBES.first
 
     def note_answer(self, status: int) -> None:
         """Note an answer with this HTTP status, to any request."""
         if not self.is_under_way:
             return
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _UNSURE:
-            self._probe_pause, self._next_probe = _FIRST_PROBE, min(self._next_probe, _now() + _FIRST_PROBE)
+            self._probes, self._next_probe = 1, min(self._next_probe, _now() + _PROBES.first)
         else:
             self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
@@ -249,8 +240,8 @@ class Outage:
             while self.is_under_way and await self._wait_for_news(self._next_probe):
                 pass
             if self.is_under_way:
-                self._probe_pause = min(self._probe_pause * 2, _LONGEST_PROBE)
-                self._next_probe = _now() + self._probe_pause
+                self._probes += 1
+                self._next_probe = _now() + _PROBES.after(self._probes)
             return self.is_under_way
 
     async def _wait_for_news(self, until: float) -> bool:

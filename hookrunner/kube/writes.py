@@ -20,9 +20,9 @@ from urllib.parse import quote
 import orjson
 
 from hookrunner.errors import Conflict, KubeError, NotFound
-from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client, get_list
 from hookrunner.model.resources import Resource
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 
 FIELD_MANAGER = "hookrunner"
@@ -37,8 +37,8 @@ _JSON_PATCH = ("PATCH", "application/json-patch+json")
 _DELETE = ("DELETE", JSON_TYPE)
 """Method and content type of each way to write."""
 
-_FIRST_LOOK = 0.05
-"""Seconds before the second look at an object that is being deleted."""
+_LOOKS = Pauses(0.05, 1.0, 1.5)
+"""Between looks at an object that is being deleted."""
 _PATCH_ATTEMPTS = 5
 """Until another client's changes that come between are a conflict."""
 
@@ -243,7 +243,7 @@ async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: fl
     blockers = ""
     try:
         async with asyncio.timeout(within):
-            for pause in look_pauses(_FIRST_LOOK):
+            for pause in _LOOKS:
                 if (metadata := await read_metadata(client, ref)).get("uid") != uid:
                     break
                 blockers = ", ".join(metadata.get("finalizers") or ())

@@ -25,7 +25,7 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube import writes
-from hookrunner.kube.back_off import exponential, jitter
+from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, follow_object
 from hookrunner.kube.watch import Watches
@@ -44,10 +44,11 @@ from hookrunner.registration.reconcile import (
     take_step,
 )
 from hookrunner.registration.webhook_objects import Registration, TrustedCertificates
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 
 _LOG = log.get("registration")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 4.0
+_PAUSES = Pauses(0.02, 4.0)
 """Seconds between attempts. The longest is short: an API server that is back sends no reviews until we have registered
 ourselves."""
 _SECOND_LOOK = 30.0
@@ -104,8 +105,8 @@ class RegisteredObject:
         claim = replace(self._claim, by_hand=True) if by_hand else self._claim
         async with self._writing:
             while not await self._attempt(overwritten, claim):
-                await self._client.outage.sleep(jitter(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures)))
                 failures += 1
+                await self._client.outage.sleep(jitter(_PAUSES.after(failures)))
         return overwritten
 
     async def follow(self, watches: Watches) -> None:
@@ -234,7 +235,7 @@ def _is_unconverted(before: JSON | None) -> bool:
     return bool(conversion.get("strategy") == "None")
 
 
-_FIRST_REPAIR_PAUSE, _LONGEST_REPAIR_PAUSE = 0.5, 30.0
+_REPAIR_PAUSES = Pauses(0.5, 30.0)
 _FORGOTTEN = 60.0
 """Seconds without a change after which the dispute is over."""
 
@@ -253,8 +254,7 @@ class RepairHistory:
     @property
     def pause(self) -> float:
         """Seconds to wait before the next repair."""
-        times = self._recent()
-        return exponential(_FIRST_REPAIR_PAUSE, _LONGEST_REPAIR_PAUSE, times - 1) if times else 0.0
+        return _REPAIR_PAUSES.after(self._recent())
 
     @property
     def problem(self) -> str:

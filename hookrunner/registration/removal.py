@@ -10,7 +10,6 @@ from typing import TypeAlias
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube import writes
-from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.registration.desired import DesiredRegistrations
@@ -24,13 +23,14 @@ from hookrunner.registration.webhook_objects import (
     Registration,
     registrations,
 )
+from hookrunner.waits import Pauses
 
 _Registrations: TypeAlias = AsyncIterator[Registration]
 
 LABELLED = f"{CONVERSION}={US}"
 """Selects the CRDs whose conversion any hookrunner has set."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_PAUSES = Pauses(1.0, 60.0)
 
 _LOG = log.get("registration")
 
@@ -70,8 +70,7 @@ async def _has_leftover(client: Client, registration: Registration) -> bool:
 async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) -> None:
     """Remove all leftovers, as soon as that is possible. Without the right to read we have never registered
     anything."""
-    failures = 0
-    while True:
+    for pause in _PAUSES:
         try:
             async for registration in find_possible_leftovers(client, desired):
                 if await _has_leftover(client, registration):  # otherwise a missing right would be reported
@@ -82,5 +81,4 @@ async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) 
                 return
         else:
             return
-        await client.outage.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, failures))
-        failures += 1
+        await client.outage.sleep(pause)

@@ -19,17 +19,17 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import read_entries
 from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.definition_comparison import merged
 from hookrunner.releases.manifest_objects import KindResolver, resources
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-_FIRST_PAUSE = 0.01
+_LOOKS = Pauses(0.01, 1.0, 1.5)
 
 
 async def wait_for_serving(client: Client, crd: JSON, deadline: float) -> None:
@@ -39,7 +39,7 @@ async def wait_for_serving(client: Client, crd: JSON, deadline: float) -> None:
     reason = "the server has not reported a status"
     try:
         async with asyncio.timeout(deadline):
-            for pause in look_pauses(_FIRST_PAUSE):
+            for pause in _LOOKS:
                 reason = pending_reason(await writes.read(client, _ref(crd))) or await _discovery_lag(client, crd)
                 if not reason:
                     return

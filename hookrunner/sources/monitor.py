@@ -6,7 +6,6 @@ each change leads to one event. `obstacle` says why a hook must not run on this 
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -29,35 +28,11 @@ from hookrunner.model.events import (
 )
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.sources.snapshots import Projection, Snapshot
+from hookrunner.waits import Batches
 
 Event: TypeAlias = ObjectChanged | FilterBroke | Progressed
 
 LISTING = Obstacle("its first list is under way", brief=True, word="listing")
-
-
-class Outbox:
-    """Events of all monitors in the order in which they happened."""
-
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque()
-        self._wake = asyncio.Event()
-
-    def put(self, *events: Event) -> None:
-        """Add events and wake the reader."""
-        self._events.extend(events)
-        self._wake.set()
-
-    def forget(self, id: BindingId) -> None:
-        """Drop the events of a binding: its hook may come again with another configuration."""
-        self._events = deque(event for event in self._events if event.binding != id)
-
-    async def next_batch(self) -> list[Event]:
-        """All pending events; waits until there is one."""
-        await self._wake.wait()
-        self._wake.clear()
-        events = list(self._events)
-        self._events.clear()
-        return events
 
 
 @dataclass(slots=True, eq=False)
@@ -111,7 +86,7 @@ class Monitor:
     id: BindingId
     binding: Kubernetes
     projection: Projection
-    outbox: Outbox
+    outbox: Batches[Event]
     snapshot: Snapshot = field(default_factory=Snapshot)
     scopes: dict[Selection, Scope] = field(default_factory=dict)
     namespaces: Scope | None = None
@@ -154,7 +129,8 @@ class Monitor:
         """The Synchronization has succeeded: let events flow, first those held back."""
         if self.locked:
             self.locked = False
-            self.outbox.put(*(self._held or ()))
+            for event in self._held or ():
+                self.outbox.put(event)
             self._held = None
 
     def end(self) -> None:

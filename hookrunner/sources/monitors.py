@@ -26,8 +26,9 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Kubernetes
 from hookrunner.model.events import BindingId, ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.sources.monitor import Event, Monitor, Outbox, Scope
+from hookrunner.sources.monitor import Event, Monitor, Scope
 from hookrunner.sources.snapshots import Projection, labels_of
+from hookrunner.waits import Batches
 
 Clock = Callable[[], float]
 
@@ -189,7 +190,8 @@ def _is_older(report: Report, version: str) -> bool:
 
 
 class Monitors:
-    """Runs monitors. `clock` gives monotonic seconds."""
+    """Runs monitors. `events` are those of all of them, in the order in which they happened. `clock` gives monotonic
+    seconds."""
 
     def __init__(self, streams: Streams, jq: Jq, background: Background, metrics: Metrics, clock: Clock) -> None:
         self._streams = streams
@@ -197,7 +199,7 @@ class Monitors:
         self._background = background
         self._metrics = metrics
         self._clock = clock
-        self._outbox = Outbox()
+        self.events = Batches[Event]()
         self._subscriptions: dict[BindingId, Subscription] = {}
 
     def __iter__(self) -> Iterator[Monitor]:
@@ -208,14 +210,10 @@ class Monitors:
         subscription = self._subscriptions.get(id)
         return subscription.monitor if subscription else None
 
-    async def next_events(self) -> list[Event]:
-        """All pending events; waits until there is one. For one reader."""
-        return await self._outbox.next_batch()
-
     def add(self, id: BindingId, binding: Kubernetes, program: Filter | None, module: str = "") -> Monitor:
         """Start to watch for a binding of a hook, which may be a module's; `program` is its compiled jqFilter."""
         projection = Projection(labels_of(id.hook, binding, module), binding, program, self._jq, self._metrics)
-        monitor = Monitor(id, binding, projection, self._outbox)
+        monitor = Monitor(id, binding, projection, self.events)
         self._subscriptions[id] = Subscription(monitor, self._streams, self._background, self._metrics, self._clock)
         return monitor
 
@@ -223,7 +221,7 @@ class Monitors:
         """Stop watching for a binding, if it is watched; a stream ends with its last reader."""
         if subscription := self._subscriptions.pop(id, None):
             subscription.stop()
-            self._outbox.forget(id)
+            self.events.drop(lambda event: event.binding == id)  # its hook may come again with another configuration
 
 
 class Subscription:

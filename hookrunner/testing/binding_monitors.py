@@ -25,10 +25,11 @@ from hookrunner.model.events import (
 )
 from hookrunner.model.resources import Selection, key_of
 from hookrunner.model.tasks import HookRun
-from hookrunner.sources.monitor import Monitor, Outbox
+from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.snapshots import Projection, labels_of
 from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
+from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 
 
@@ -87,7 +88,7 @@ async def _list_binding(hook: Hook, index: int, given: Given, objects: Sequence[
     binding = hook.config.kubernetes[index]
     program = await jq.compile(binding.jq_filter) if binding.jq_filter else None
     projection = Projection(labels_of(hook.name, binding, hook.module), binding, program, jq, Metrics(""))
-    monitor = Monitor(BindingId(hook.name, index), binding, projection, Outbox())
+    monitor = Monitor(BindingId(hook.name, index), binding, projection, Batches())
     if not binding.kind:
         monitor.watch_nothing()
         return monitor

@@ -15,7 +15,6 @@ import yaml
 from hookrunner.addons.addon_crd import make_definition, read_spec_schema
 from hookrunner.addons.addon_discovery import find_addons
 from hookrunner.errors import ApiError, NotFound
-from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
@@ -24,6 +23,7 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.settings import KubeSettings
+from hookrunner.waits import Pauses
 from kubesandbox.sandbox import Options, serving
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon
@@ -210,7 +210,7 @@ async def until_spec(kinds: Kinds, spec: JSON) -> None:
     """Wait until the object is served like this: an API server uses a changed definition a moment after it has accepted
     it, and says nowhere when."""
     async with asyncio.timeout(60):
-        for pause in look_pauses(0.01):
+        for pause in Pauses(0.01, 1.0, 1.5):
             if (await kinds.client.get(f"{kinds.objects}/default"))["spec"] == spec:
                 return
             await asyncio.sleep(pause)

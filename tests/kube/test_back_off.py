@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from hookrunner.errors import KubeError
-from hookrunner.kube.back_off import Outage, TokenBucket, exponential, retry_forever
+from hookrunner.kube.back_off import Outage, TokenBucket, retry_forever
 from tests.tables import each
 
 pytestmark = pytest.mark.looptime
@@ -135,15 +135,6 @@ async def test_turns_are_given_in_the_order_of_the_calls() -> None:
 
     await asyncio.gather(*map(call, range(4)))
     assert turns == [(0, 0.0), (1, 0.0), (2, 0.2), (3, 0.4)]
-
-
-def test_pauses_double_up_to_the_longest() -> None:
-    assert [exponential(0.5, 5.0, failures) for failures in range(5)] == [0.5, 1.0, 2.0, 4.0, 5.0]
-    assert exponential(0.1, 1e9, 10_000) == 1e9
-
-
-def test_pauses_grow_by_another_factor() -> None:
-    assert [exponential(1.0, 3.0, failures, 1.5) for failures in range(4)] == [1.0, 1.5, 2.25, 3.0]
 
 
 async def test_an_attempt_is_repeated_with_growing_pauses_until_one_is_done() -> None:

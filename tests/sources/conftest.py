@@ -52,7 +52,7 @@ class Watcher:
     async def listen(self) -> None:
         """Collect events until cancelled."""
         while True:
-            events = await self.monitors.next_events()
+            events = await self.monitors.events.next_batch()
             self.events.extend(event for event in events if not isinstance(event, Progressed))
 
 

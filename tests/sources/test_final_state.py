@@ -112,7 +112,7 @@ class World:
     async def listen(self) -> None:
         """Pass events on until cancelled."""
         while True:
-            for event in await self.monitors.next_events():
+            for event in await self.monitors.events.next_batch():
                 assert not isinstance(event, FilterBroke)
                 if not isinstance(event, Progressed):
                     self.listeners[event.binding.hook].hear(event)

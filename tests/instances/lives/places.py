@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hookrunner.errors import Denied, NotFound, Unreachable
-from hookrunner.kube.back_off import look_pauses
 from hookrunner.kube.client import ApiCall, Client
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 from tests.trees import write_files
 
@@ -132,7 +132,7 @@ class Places:
 
     async def until_served(self) -> None:
         """Wait until the kind can be listed."""
-        for pause in look_pauses(0.01):
+        for pause in Pauses(0.01, 1.0, 1.5):
             with suppress(NotFound):
                 await self._client.get(f"/apis/{GROUP}/things")
                 return
