@@ -72,7 +72,7 @@ async def test_each_operation_on_a_queue_is_timed_by_itself() -> None:
         queues, background = Queues(FakeGate(), clock.__next__, metrics, 100), Background(group)
         queues.open(MAIN, run, background)
         for name in ("a", "b", "c"):
-            queues.enqueue(EnableScheduleBindings(name))
+            queues.by_name[MAIN].enqueue(EnableScheduleBindings(name))
         background.stop()
     series = b'tasks_queue_action_duration_seconds_sum{queue_action="AddLast",queue_name="main"}'
     assert series + b" 6\n" in metrics.exposition()

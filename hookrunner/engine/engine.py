@@ -1,21 +1,20 @@
-"""The engine: it knows the hooks, turns events and ticks into tasks, and runs each kind of task.
+"""The engine: it knows the hooks, turns events and ticks into tasks, and starts their bindings.
 
 `start` fills `main` and sets everything going, `stop` ends it in order. Hooks can come and go while it runs.
 `BindingActivator` starts and stops the event sources of a hook: its monitors and its crontabs.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine import dispatch
 from hookrunner.engine.queues import Queue
 from hookrunner.engine.run_gate import RunGate
-from hookrunner.engine.workers import QueueRuns, Queues
+from hookrunner.engine.workers import QueueRuns, Queues, RunModule
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import RunMetrics
@@ -26,14 +25,11 @@ from hookrunner.model.tasks import (
     Done,
     Dropped,
     EnableKubernetesBindings,
-    EnableScheduleBindings,
     Failed,
-    FilterRetry,
     HookRun,
     Order,
     Outcome,
     Task,
-    UnitTask,
 )
 from hookrunner.sources.monitor import Event, Monitor
 from hookrunner.sources.monitors import Monitors
@@ -41,10 +37,6 @@ from hookrunner.sources.schedule import Schedules
 from hookrunner.waits import Batches
 
 _log, _enabling_log = log.get("engine"), log.get("enabling")
-
-
-RunModule: TypeAlias = Callable[[UnitTask], Awaitable[Outcome]]
-"""Runs or deletes a module."""
 
 
 class BindingActivator:
@@ -150,7 +142,7 @@ class Engine:
         for hook in hooks:
             self.register(hook)
         for order in dispatch.startup(self.hooks.values()):
-            self._starting.append(self._queues.enqueue(order))
+            self._starting.append(self._enqueue(order))
         self._background.keep("events", lambda: self._read_events(monitors.events))
         self._background.keep("ticks", lambda: self._read_ticks(schedules))
 
@@ -158,7 +150,7 @@ class Engine:
         """Register one more hook. Its onStartup run, if any, comes before its bindings are enabled."""
         self.register(hook)
         for order in dispatch.startup([hook]):
-            self._queues.enqueue(order)
+            self._enqueue(order)
 
     async def wait_for_start(self) -> None:
         """Wait until the global hooks have had their onStartup runs, and their Synchronizations unless
@@ -175,9 +167,9 @@ class Engine:
 
     def enqueue_once(self, order: Order) -> Task:
         """The task of this order: a waiting one, or else a new one."""
-        queue = self._queues[order.queue]
+        queue = self._queues.by_name[order.queue]
         same = (t for t in queue if t is not queue.running and t.order.name == order.name)
-        return next((task for task in same if order.lanes <= task.order.lanes), None) or self._queues.enqueue(order)
+        return next((task for task in same if order.lanes <= task.order.lanes), None) or queue.enqueue(order)
 
     def wake(self) -> None:
         """Look again at all that waits: a snapshot may have become usable, or values known."""
@@ -193,6 +185,9 @@ class Engine:
         while not all(map(self._activator.is_synchronized, hooks)):
             await self.progress.next()
 
+    def _enqueue(self, order: Order) -> Task:
+        return self._queues.by_name[order.queue].enqueue(order)
+
     def register(self, hook: Hook) -> None:
         """Make a hook known. The caller decides when its bindings begin."""
         self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
@@ -203,7 +198,7 @@ class Engine:
 
     def open(self, queue: str, run_module: RunModule | None = None) -> None:
         """Make sure that there is a queue of this name. `run_module` carries out the tasks of modules in it."""
-        self._queues.open(queue, partial(self._run, run_module), self._background)
+        self._queues.open(queue, partial(self._runs.run, self, run_module), self._background)
 
     async def close(self, queue: str) -> None:
         """Remove a queue that nothing uses any more: what waits in it is dropped at once, what runs is waited for."""
@@ -217,31 +212,18 @@ class Engine:
         self._queues.forget(hook.name)
         self._gate.unregister(hook.name)
 
-    async def _run(self, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
-        """Run a task by the kind of its order."""
-        if isinstance(task.order, UnitTask):
-            self._runs.observe_wait(task)
-            return await run_module(task.order) if run_module else Dropped("there are no modules")
-        hook = self.hooks.get(task.order.hook)
-        if hook is None:
-            return Dropped("its hook was removed")
-        match task.order:
-            case HookRun(unlocks=unlocks):
-                outcome = await self._runs.run(hook, queue, task)
-                if unlocks:
-                    self.progress.notify()
-                return outcome
-            case EnableKubernetesBindings(activation=activation):
-                self._runs.observe_wait(task)
-                runs = await self._activator.activate_kubernetes(hook)
-                runs = tuple(replace(run, activation=activation) for run in runs)
-                return self._enqueue_synchronizations(queue, task, hook, runs)
-            case EnableScheduleBindings():
-                self._runs.observe_wait(task)
-                self._activator.arm_schedules(hook)
-                return Done()
-            case FilterRetry(broken=broken):
-                return await self._activator.refilter(broken)
+    async def enable(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
+        """Start the monitors of a hook and enqueue their Synchronizations, or arm its crontabs."""
+        if not isinstance(task.order, EnableKubernetesBindings):
+            self._activator.arm_schedules(hook)
+            return Done()
+        runs = await self._activator.activate_kubernetes(hook)
+        runs = tuple(replace(run, activation=task.order.activation) for run in runs)
+        return self._enqueue_synchronizations(queue, task, hook, runs)
+
+    async def refilter(self, broken: FilterBroke) -> Outcome:
+        """Try a filter again that failed on an object."""
+        return await self._activator.refilter(broken)
 
     def _enqueue_synchronizations(self, queue: Queue, task: Task, hook: Hook, runs: tuple[HookRun, ...]) -> Outcome:
         """Runs for this queue come next in it; those for others go to the front of theirs."""
@@ -264,13 +246,13 @@ class Engine:
             case _ if hook is None:
                 return
             case ObjectChanged():
-                self._queues.enqueue(dispatch.for_change(hook, event))
+                self._enqueue(dispatch.for_change(hook, event))
             case FilterBroke():
                 _log.error("A filter failed on an object.", **hook.fields, object=str(event.key), error=event.reason)
-                self._queues.enqueue(dispatch.for_broken_filter(hook, event))
+                self._enqueue(dispatch.for_broken_filter(hook, event))
 
     async def _read_ticks(self, schedules: Schedules) -> None:
         async for tick in schedules:
             hooks = (hook for hook in self.hooks.values() if self._modules_tick or not hook.module)
             for run in dispatch.for_tick(hooks, tick):
-                self._queues.enqueue(run)
+                self._enqueue(run)

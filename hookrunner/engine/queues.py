@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.events import Obstacle
 from hookrunner.model.status import QueueDump
 from hookrunner.model.tasks import (
     Done,
     Dropped,
     Failed,
     FilterRetry,
-    Gate,
     HookRun,
     Lane,
     Order,
@@ -48,6 +49,16 @@ def back_off(failures: int, fraction: float) -> float:
     return min(FIRST_DELAY + _GROWTH.after(failures) + jitter, LONGEST_DELAY)
 
 
+class Gate(Protocol):
+    """Knows what holds up orders."""
+
+    def obstacle(self, order: Order) -> Obstacle | None:
+        """What the order's snapshots lack before it can run."""
+
+    def take_token(self, order: Order) -> float:
+        """0 if the rate limit lets the order run now, which counts as a run; otherwise the seconds until it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Idle:
     """Nothing to run now. `until` is when a set-aside task comes due, None if only an event can change that;
@@ -64,7 +75,7 @@ class Queue:
     `runs` counts the runs of each hook, `compactions` how often they were merged.
     """
 
-    def __init__(self, name: str, gate: Gate, clock: Clock, compact_at: int = 100) -> None:
+    def __init__(self, name: str, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int = 100) -> None:
         self.name = name
         self.running: Task | None = None
         self.closed = False
@@ -73,6 +84,7 @@ class Queue:
         self.runs: dict[str, int] = {}
         self._gate = gate
         self._clock = clock
+        self._metrics = metrics
         self._compact_at = compact_at
         self._tasks: OrderedDict[int, Task] = OrderedDict()
         self._limits: dict[str, int] = {}
@@ -91,16 +103,21 @@ class Queue:
 
     def enqueue(self, order: Order) -> Task:
         """Add a task at the end."""
-        self._add(task := Task(order, self._clock(), self._gate))
+        began = self._clock()
+        self._add(task := Task(order, self._clock()))
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
+        self._metrics.tasks_queue_action_duration_seconds.observe(self._clock() - began, self.name, "AddLast")
+        if isinstance(order, HookRun) and order.seen_at:
+            where = (order.label, order.binding, *order.owner)
+            self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", *where)
         return task
 
     def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
         for order in reversed(tuple(orders)):
-            self._add(task := Task(order, self._clock(), self._gate))
+            self._add(task := Task(order, self._clock()))
             self._tasks.move_to_end(task.id, last=False)
         self._wake.set()
 
@@ -136,7 +153,7 @@ class Queue:
         """The task to run at this moment, merged with those that may be done in the same execution; or why no task can
         run. A task that its rate limit holds up is set aside, not merged."""
         while isinstance(choice := self.pick(self._clock()), Task):
-            if (seconds := choice.take_token()) <= 0:
+            if (seconds := self._gate.take_token(choice.order)) <= 0:
                 self._absorb(choice)
                 self.running, self._began = choice, self._clock()
                 break
@@ -196,7 +213,7 @@ class Queue:
                 if not task.passable:
                     return Idle(task.due, _asleep(task, now))
                 dues.append(task.due)
-            elif (obstacle := task.obstacle()) is None:
+            elif (obstacle := self._gate.obstacle(task.order)) is None:
                 task.waits_for = ""
                 return task
             else:
@@ -227,7 +244,7 @@ class Queue:
         task.order = order.merged([self._take_out(other) for other in followers])
 
     def _follows(self, order: HookRun, other: Task) -> bool:
-        return other.failures == 0 and order.absorbs(other.order) and other.obstacle() is None
+        return other.failures == 0 and order.absorbs(other.order) and self._gate.obstacle(other.order) is None
 
     def settle(self, task: Task, outcome: Outcome) -> None:
         """Carry out the outcome of a task: the one place where that is decided."""
@@ -319,7 +336,11 @@ class Queue:
         for task in self._tasks.values():
             lanes = task.order.lanes
             delayed = task.passable and task.due > now
-            held = lanes if delayed or not closed.isdisjoint(lanes) or task.obstacle() else frozenset[Lane]()
+            held = (
+                lanes
+                if delayed or not closed.isdisjoint(lanes) or self._gate.obstacle(task.order)
+                else frozenset[Lane]()
+            )
             closed |= held
             yield task, held
 

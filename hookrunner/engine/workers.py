@@ -1,28 +1,30 @@
-"""All queues by name, each with a worker of its own (`Queues`), and how a worker runs the hook of a task (`QueueRuns`).
+"""All queues by name, each with a worker of its own (`Queues`), and how a worker runs a task (`QueueRuns`).
 
 A run of a queue has passed the gate and is merged when it is dequeued. What its failure means for the task is
 decided here (`_on_failure`); what that does to the queue in `queues.settle`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine.hook_executor import HookExecutor
-from hookrunner.engine.queues import Clock, Queue
+from hookrunner.engine.queues import Clock, Gate, Queue
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed, internal
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Hook
+from hookrunner.model.events import FilterBroke
 from hookrunner.model.tasks import (
     Done,
     Dropped,
+    EnableKubernetesBindings,
+    EnableScheduleBindings,
     Failed,
     FilterRetry,
-    Gate,
     HookRun,
     Order,
     Outcome,
@@ -32,6 +34,8 @@ from hookrunner.model.tasks import (
 )
 
 Run: TypeAlias = Callable[[Queue, Task], Awaitable[Outcome]]
+RunModule: TypeAlias = Callable[[UnitTask], Awaitable[Outcome]]
+"""Runs or deletes a module."""
 
 _MARGIN = 5.0
 """Seconds by which a hook may notice an outage before hookrunner, which learns of it by its own next request."""
@@ -40,35 +44,32 @@ _log, _worker_log, _run_log = log.get("queues"), log.get("worker"), log.get("hoo
 
 
 class Queues:
-    """Opens queues when they are first named; `open` starts the worker, `close` ends it. `compact_at` is their
-    compaction threshold."""
+    """Opens queues when they are first named; `open` starts the worker, `close` ends it. `by_name` are
+    those that are open, `compact_at` is their compaction threshold."""
 
     def __init__(self, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int) -> None:
         self._gate = gate
         self._clock = clock
         self._metrics = metrics
         self._compact_at = compact_at
-        self._queues: dict[str, Queue] = {}
+        self.by_name: dict[str, Queue] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], Queue] = {}
         """Closed queues by their workers, while their last task runs."""
 
     def __iter__(self) -> Iterator[Queue]:
-        return iter(tuple(self._queues.values()))
-
-    def __getitem__(self, name: str) -> Queue:
-        return self._queues[name]
+        return iter(tuple(self.by_name.values()))
 
     def open(self, name: str, run: Run, background: Background) -> None:
-        """Make sure that there is a queue of this name, with a worker that calls `run` for each task: `Engine._run`."""
-        if name not in self._queues:
-            queue = self._queues[name] = Queue(name, self._gate, self._clock, self._compact_at)
+        """Make sure that there is a queue of this name, with a worker that calls `run` for each task."""
+        if name not in self.by_name:
+            queue = self.by_name[name] = Queue(name, self._gate, self._clock, self._metrics, self._compact_at)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
     async def close(self, name: str) -> None:
         """Remove a queue, if there is one of this name: what waits in it is dropped at once, what runs is waited
         for."""
-        if (queue := self._queues.pop(name, None)) is None:
+        if (queue := self.by_name.pop(name, None)) is None:
             return
         queue.drop_waiting()
         queue.close()
@@ -77,20 +78,10 @@ class Queues:
         worker.add_done_callback(self._ending.pop)
         await asyncio.wait([worker])
 
-    def enqueue(self, order: Order) -> Task:
-        """Add a task at the end of its queue."""
-        began = self._clock()
-        task = self._queues[order.queue].enqueue(order)
-        self._metrics.tasks_queue_action_duration_seconds.observe(self._clock() - began, order.queue, "AddLast")
-        if isinstance(order, HookRun) and order.seen_at:
-            where = (order.label, order.binding, *order.owner)
-            self._metrics.event_latency_seconds.observe(began - order.seen_at, "queued", *where)
-        return task
-
     def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front of their queues, in this order."""
         for order in reversed(tuple(orders)):
-            self._queues[order.queue].enqueue_first([order])
+            self.by_name[order.queue].enqueue_first([order])
 
     def wake(self) -> None:
         """Let all queues check again what held their tasks up."""
@@ -169,8 +160,21 @@ async def retry_after(outage: Outage, queues: Queues, clock: Clock) -> None:
         queues.hurry_failed(clock() - seconds - _MARGIN)
 
 
+class HookBindings(Protocol):
+    """The hooks by name, and what starts their bindings."""
+
+    @property
+    def hooks(self) -> Mapping[str, Hook]: ...
+
+    async def enable(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
+        """Start what makes a hook run: its monitors or its crontabs."""
+
+    async def refilter(self, broken: FilterBroke) -> Outcome:
+        """Try a filter again that failed on an object."""
+
+
 class QueueRuns:
-    """Runs hooks for the queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
+    """Runs the tasks of queues. `given_up` counts the tasks that were dropped after `maxAttempts`, `last_given_up`
     describes the last of them: for `/readyz`."""
 
     def __init__(self, executor: HookExecutor, gate: RunGate, metrics: Metrics, clock: Callable[[], float]) -> None:
@@ -181,14 +185,29 @@ class QueueRuns:
         self._metrics = metrics
         self._clock = clock
 
-    async def run(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
-        """Run a HookRun task."""
-        order = task.order
-        assert isinstance(order, HookRun)
+    async def run(self, bindings: HookBindings, run_module: RunModule | None, queue: Queue, task: Task) -> Outcome:
+        """Run a task by the kind of its order. `run_module` is None for queues without tasks of modules."""
+        if isinstance(task.order, UnitTask):
+            self.observe_wait(task)
+            return await run_module(task.order) if run_module else Dropped("there are no modules")
+        hook = bindings.hooks.get(task.order.hook)
+        if hook is None:
+            return Dropped("its hook was removed")
         self.observe_wait(task)
+        match task.order:
+            case HookRun() as order:
+                return await self._run_hook(hook, order, queue, task)
+            case FilterRetry(broken=broken):
+                return await bindings.refilter(broken)
+            case EnableKubernetesBindings() | EnableScheduleBindings():
+                return await bindings.enable(hook, queue, task)
+
+    async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
         outcome = await self._run(hook, order, task) if order.contexts else self._skip_silent_synchronization(order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
             self._gate.unlock(order)
+        if order.unlocks:
+            self._gate.progress.notify()
         return outcome
 
     def observe_wait(self, task: Task) -> None:

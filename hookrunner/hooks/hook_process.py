@@ -4,7 +4,6 @@ before anything of it is carried out, which is the engine's job."""
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
-from hookrunner.hooks.workspace import Values, Workspace, keep, remove, workspace, write_context, write_values
+from hookrunner.hooks.workspace import Values, Workspace, keep, make_remover, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
@@ -75,8 +74,7 @@ class HookProcesses:
         self._settings = settings
         self._directory = settings.run_directory or settings.tmp_dir
         self._children = children
-        self._end = keep if settings.keep_tmp_files else self._remove_later
-        self._removing = ThreadPoolExecutor(1, "remove files of runs")
+        self._end = keep if settings.keep_tmp_files else make_remover()
 
     async def run(
         self,
@@ -101,12 +99,6 @@ class HookProcesses:
             end = await self._children.run(process, HookLog(self._settings.proxy_json))
             answer = await collect_answer(hook, files, end, refuses_patches(hook, contexts))
         return RunResult(answer, Usage(end.seconds, end.user_seconds, end.system_seconds, end.max_rss_bytes))
-
-    def _remove_later(self, files: Workspace) -> None:
-        """In a thread, because no run should wait for it. Hooks write `> "$FILE"`, and to remove a file that was
-        emptied and written anew means on ext4 to wait for the disk (auto_da_alloc): 0.7 ms each, with other load 0.3 s.
-        A thread of its own, because the threads that write contexts and read answers have no time for that."""
-        self._removing.submit(remove, files)
 
 
 def command(settings: HooksSettings, hook: Hook, files: Workspace) -> Command:

@@ -7,11 +7,11 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
-from hookrunner.model.events import FilterBroke, Obstacle
+from hookrunner.model.events import FilterBroke
 from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.operations import PreviousAttempt
 
@@ -230,16 +230,6 @@ class UnitTask:
 Order: TypeAlias = HookRun | EnableKubernetesBindings | EnableScheduleBindings | FilterRetry | UnitTask
 
 
-class Gate(Protocol):
-    """Knows what holds up orders."""
-
-    def obstacle(self, order: Order) -> Obstacle | None:
-        """What the order's snapshots lack before it can run."""
-
-    def take_token(self, order: Order) -> float:
-        """0 if the rate limit lets the order run now, which counts as a run; otherwise the seconds until it does."""
-
-
 @dataclass(slots=True, eq=False)
 class Task:
     """An order in a queue and what the queue knows about it. Times are monotonic seconds; `queued_at` is reset
@@ -248,12 +238,11 @@ class Task:
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
     other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.
     `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the
-    object operations of the attempt before. `gate` says whether it may run.
+    object operations of the attempt before.
     """
 
     order: Order
     created_at: float
-    gate: Gate = field(repr=False)
     queued_at: float = 0.0
     failures: int = 0
     error: str = ""
@@ -268,14 +257,6 @@ class Task:
 
     def __post_init__(self) -> None:
         self.queued_at = self.created_at
-
-    def obstacle(self) -> Obstacle | None:
-        """Why it must not run now, None if its snapshots can be read."""
-        return self.gate.obstacle(self.order)
-
-    def take_token(self) -> float:
-        """0 if the rate limit lets it run now, which counts as a run; otherwise the seconds until it does."""
-        return self.gate.take_token(self.order)
 
     def describe(self) -> str:
         """One line for a queue dump:

@@ -237,6 +237,7 @@ class Subscription:
         self._streams = streams
         self._background = background
         self._duration = metrics.kube_event_duration_seconds
+        self._labels = monitor.projection.labels.values
         self._clock = clock
         self._tasks: dict[Selection, asyncio.Task[None]] = {}
         self._namespaces: set[ObjectKey] = set()
@@ -291,7 +292,7 @@ class Subscription:
         changes = sum(isinstance(report, ObjectSeen) and report.change is not None for report in reports)
         if changes:
             seconds = (self._clock() - began) / changes
-            self._duration.observe(seconds, *self.monitor.projection.labels.values, times=changes)
+            self._duration.observe(seconds, *self._labels, times=changes)
 
     async def _read_namespaces(self, scope: Scope) -> None:
         async with aclosing(self._streams.read(scope.selection)) as batches:

@@ -18,7 +18,6 @@ from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.tasks import HookRun, Order, Task
 from kubetypes.json_values import JSON
 from tests.convergence.site import NOWHERE, module
-from tests.fakes.gates import FakeGate
 
 pytestmark = pytest.mark.looptime
 
@@ -124,7 +123,7 @@ class GlobalHooks(Engine):
     def enqueue_once(self, order: Order) -> Task:
         assert isinstance(order, HookRun)
         self._seen.append(f"{order.hook} {order.binding}")
-        task = Task(order, 0.0, FakeGate())
+        task = Task(order, 0.0)
         asyncio.get_running_loop().call_later(self.takes, task.over.set)
         return task
 

@@ -9,7 +9,6 @@ from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
 from hookrunner.model.tasks import HookRun, Task, UnitTask
-from tests.fakes.gates import FakeGate
 from tests.tables import each
 
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
@@ -40,7 +39,7 @@ def test_a_hook_that_waits_for_a_retry_is_shown_with_its_module() -> None:
     queues = [
         [_failed("a/hooks/h.sh", "a", 1), _failed("a/hooks/later.sh", "a", 9)],
         [_failed("b/hooks/h.sh", "b", 3), _failed("h.sh", "", 3), _failed("c/hooks/h.sh", "c", 0)],
-        [Task(UnitTask("ModuleRun", "d", "test"), 0.0, FakeGate(), failures=2)],
+        [Task(UnitTask("ModuleRun", "d", "test"), 0.0, failures=2)],
     ]
     assert failing_hooks(queues) == {
         "a": "a/hooks/h.sh has failed once for tick: exit status 1",
@@ -50,7 +49,7 @@ def test_a_hook_that_waits_for_a_retry_is_shown_with_its_module() -> None:
 
 def _failed(hook: str, module: str, failures: int) -> Task:
     order = HookRun(hook, "tick", BindingType.SCHEDULE, "main", (), module=module)
-    return Task(order, 0.0, FakeGate(), failures=failures, error=f"{hook} FAILED: exit status 1")
+    return Task(order, 0.0, failures=failures, error=f"{hook} FAILED: exit status 1")
 
 
 def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = False) -> ModuleState:

@@ -10,7 +10,6 @@ from hookrunner.model.contexts import ContextType, Include
 from hookrunner.model.events import BindingId, ObjectChanged, Ticked
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import HookRun, Task
-from tests.fakes.gates import FakeGate
 
 PODS = Kubernetes("pods", "Pod", queue="q1", allow_failure=True)
 MINUTE = Schedule("every-min", "* * * * *")
@@ -32,7 +31,7 @@ def test_the_start_fills_main_in_the_documented_order() -> None:
         hook("hook02", 1, schedules=(MINUTE,)),
         hook("hook03", 10, kubernetes=(PODS,), schedules=(MINUTE,)),
     ]
-    assert [Task(order, 0, FakeGate()).describe() for order in dispatch.startup(hooks)] == [
+    assert [Task(order, 0).describe() for order in dispatch.startup(hooks)] == [
         "HookRun::onStartup:hook02",
         "HookRun::onStartup:hook03",
         "HookRun::onStartup:hook01",
@@ -130,7 +129,7 @@ def test_bindings_of_one_name_keep_their_own_order_only() -> None:
 def test_an_order_is_described_as_in_the_predecessors_dump() -> None:
     """The vectors of shell-operator."""
     run = HookRun("h.sh", "every-min", BindingType.SCHEDULE, "q1", (), group="g1")
-    task = Task(run, 0, FakeGate(), failures=2, error="h.sh FAILED: boom")
+    task = Task(run, 0, failures=2, error="h.sh FAILED: boom")
     assert task.describe() == "HookRun:q1:schedule:h.sh:group=g1:every-min:failures 2:h.sh FAILED: boom"
 
 

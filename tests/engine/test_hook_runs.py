@@ -186,7 +186,7 @@ async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
     await bench.idle()
     assert bench.api.get(configmap("made"))
     assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
-    (task,) = bench.queues["main"]
+    (task,) = bench.queues.by_name["main"]
     task.due = 0.0
     bench.queues.wake()
     await bench.wait_for_runs("a.sh", 2)

@@ -31,7 +31,9 @@ async def test_a_hook_that_failed_in_an_outage_runs_again_at_its_end() -> None:
         queues.open("main", run, background)
         background.keep("outages", lambda: retry_after(outage, queues, loop.time))
         outage.note_failure()
-        queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),)))
+        queues.by_name["main"].enqueue(
+            HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
+        )
         await asyncio.sleep(60)
         ended = loop.time()
         outage.note_answer(200)

@@ -37,7 +37,7 @@ async def running(seconds: float, *more: Order) -> AsyncIterator[Queues]:
         first = HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
         for order in (first, *more):
             queues.open(order.queue, run, background)
-            queues.enqueue(order)
+            queues.by_name[order.queue].enqueue(order)
             await begun.acquire()
         yield queues
         background.stop()
@@ -68,7 +68,7 @@ async def test_hooks_that_are_waited_for_are_named() -> None:
 
 async def test_closed_queue_drops_what_waits_and_lets_end_what_runs() -> None:
     async with running(3.0) as queues:
-        waiting = queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ()))
+        waiting = queues.by_name["main"].enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ()))
         closing = asyncio.ensure_future(queues.close("main"))
         await asyncio.sleep(0)
         assert (waiting.over.is_set(), [queue.name for queue in queues]) == (True, [])
@@ -90,6 +90,6 @@ async def test_queue_that_is_closed_and_opened_again_works() -> None:
         async with asyncio.TaskGroup() as group:
             background = Background(group)
             queues.open("main", run, background)
-            await queues.enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ())).over.wait()
+            await queues.by_name["main"].enqueue(HookRun("h", "b", BindingType.SCHEDULE, "main", ())).over.wait()
             background.stop()
         await closing

@@ -76,7 +76,7 @@ def let_happen(operator: Operator, happening: Changed | Tick) -> None:
         (operator.cluster.delete if happening.change is Change.DELETED else operator.cluster.put)(happening.obj)
         return
     for run in dispatch.for_tick(operator.engine.hooks.values(), Ticked(EVERY["crontab"], 0.0)):
-        operator.queues.enqueue(run)
+        operator.queues.by_name[run.queue].enqueue(run)
 
 
 async def in_an_operator(operator: Operator, config: dict[str, Any], jq: Jq, client: Client) -> list[Any]:

@@ -75,7 +75,7 @@ class UnitTasks:
 
     def retry_now(self, name: str) -> None:
         """End a unit's back-off: what it failed for may be repaired."""
-        self._queues[own_queue(name)].hurry(("", name))
+        self._queues.by_name[own_queue(name)].hurry(("", name))
 
     async def carry_out(self, order: UnitTask) -> Outcome:
         """One attempt."""
@@ -175,11 +175,11 @@ class UnitTasks:
     def _enqueue(self, order: UnitTask) -> None:
         """Add a task to the unit's queue, unless the last one there does the same. A run that has begun does not: it
         may have read what is outdated now. A deletion that has begun does."""
-        queue = self._queues[order.queue]
+        queue = self._queues.by_name[order.queue]
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
         if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
-            self._queues.enqueue(order)
+            queue.enqueue(order)
         queue.hurry(("", order.unit))
 
 

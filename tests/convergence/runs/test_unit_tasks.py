@@ -172,7 +172,7 @@ async def test_requests_during_a_deletion_bring_no_second_one(world: World) -> N
     for _ in range(3):
         world.tasks.request_deletion(state, "test")
         await asyncio.sleep(1)
-        assert len(world.queues[own_queue("a")]) == 1
+        assert len(world.queues.by_name[own_queue("a")]) == 1
     await asyncio.sleep(30)
     assert world.seen == ["delete a"]
     assert (state.live, state.busy_since) == (False, None)
