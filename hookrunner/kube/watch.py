@@ -38,7 +38,7 @@ from hookrunner.kube import refusals
 from hookrunner.kube.back_off import BackOff, moment
 from hookrunner.kube.client import JSON_TYPE, METADATA, Client, get_list
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.informer import WatchCursor
+from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.events import RelistStarted, Report, WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection

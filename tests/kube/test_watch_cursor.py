@@ -1,6 +1,6 @@
 """Lines of a watch as reports."""
 
-from hookrunner.kube.informer import WatchCursor
+from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.model.events import ObjectSeen
 
 
