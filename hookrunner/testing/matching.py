@@ -1,21 +1,15 @@
 """Whether an object is one of a binding's, and if not, which of the binding's conditions it fails.
 
-A running hookrunner asks the API server for the objects that match; here the same selectors are looked at one
-requirement at a time, so that the answer can name it. Selector strings are in the form that `hooks/config/selectors`
-writes.
+A running hookrunner asks the API server for the objects that match; here the same selectors are matched
+(`kubetypes/selectors.py`), and the answer names the requirement that fails.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner.model.bindings import Kubernetes
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
-
-_SET = re.compile(r"(?P<key>\S+) (?P<word>in|notin) \((?P<values>.*)\)")
-_REQUIREMENTS = re.compile(r",(?![^(]*\))")
-_FIELDS = re.compile(r"(?<!\\),")
-_FIELD = re.compile(r"(?P<path>[^=!]+)(?P<sign>!?=)(?P<value>.*)", re.DOTALL)
+from kubetypes.selectors import failed_field, failed_label, field_terms, read_requirements
 
 
 def mismatch(binding: Kubernetes, obj: JSON, given: Sequence[JSON]) -> str:
@@ -39,10 +33,10 @@ def _mismatches(binding: Kubernetes, obj: JSON, given: Sequence[JSON]) -> Iterat
         yield f"namespace: the object is in '{namespace}', the binding watches {_any(binding.namespaces)}"
     if binding.namespace_labels is not None:
         yield from _namespace(binding.namespace_labels, namespace, given)
-    if failed := failed_label(binding.labels, metadata.get("labels") or {}):
+    if failed := failed_label(read_requirements(binding.labels), metadata.get("labels") or {}):
         yield f"labelSelector: '{failed}' does not hold for the labels {_shown(metadata.get('labels'))}"
-    if failed := failed_field(binding.fields, obj):
-        yield f"fieldSelector: '{failed}' does not hold, its value is '{_at(obj, _path_of(failed))}'"
+    if term := failed_field(field_terms(binding.fields), obj):
+        yield f"fieldSelector: '{term}' does not hold, its value is '{term.text_in(obj)}'"
 
 
 def _namespace(selector: str, name: str, given: Sequence[JSON]) -> Iterator[str]:
@@ -51,7 +45,7 @@ def _namespace(selector: str, name: str, given: Sequence[JSON]) -> Iterator[str]
         yield "namespace.labelSelector: the object is in no namespace"
     elif labels is None:
         yield f"namespace.labelSelector: Namespace '{name}' is not among the given objects, so its labels are unknown"
-    elif failed := failed_label(selector, labels):
+    elif failed := failed_label(read_requirements(selector), labels):
         yield f"namespace.labelSelector: '{failed}' does not hold for the labels {_shown(labels)} of Namespace '{name}'"
 
 
@@ -61,54 +55,6 @@ def labels_of_namespace(name: str, given: Sequence[JSON]) -> Mapping[str, str] |
         if obj["kind"] == "Namespace" and obj["metadata"]["name"] == name:
             return {"kubernetes.io/metadata.name": name} | (obj["metadata"].get("labels") or {})
     return None
-
-
-def failed_label(selector: str, labels: Mapping[str, str]) -> str:
-    """The first requirement of a label selector that these labels fail; empty if none."""
-    parts = _REQUIREMENTS.split(selector) if selector else []
-    return next((part for part in parts if not _holds(part, labels)), "")
-
-
-def _holds(requirement: str, labels: Mapping[str, str]) -> bool:
-    """`NotIn` and `!=` hold where the label is missing:
-    https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors"""
-    if match := _SET.fullmatch(requirement):
-        within = labels.get(match["key"]) in match["values"].split(",")
-        return within if match["word"] == "in" else not within
-    if requirement.startswith("!"):
-        return requirement[1:] not in labels
-    key, sign, value = requirement.partition("!=")
-    if sign:
-        return labels.get(key) != value
-    key, sign, value = requirement.partition("=")
-    return labels.get(key) == value if sign else key in labels
-
-
-def failed_field(selector: str, obj: JSON) -> str:
-    """The first requirement of a field selector that an object fails; empty if none."""
-    for part in _FIELDS.split(selector) if selector else []:
-        match = _FIELD.fullmatch(part)
-        if match and (_at(obj, match["path"]) == _plain(match["value"])) != (match["sign"] == "="):
-            return part
-    return ""
-
-
-def _path_of(requirement: str) -> str:
-    match = _FIELD.fullmatch(requirement)
-    return match["path"] if match else ""
-
-
-def _plain(value: str) -> str:
-    return re.sub(r"\\(.)", r"\1", value)
-
-
-def _at(obj: JSON, path: str) -> str:
-    """The text of a field; a missing one is the empty text, as for the API server."""
-    for key in path.split("."):
-        obj = obj.get(key) if isinstance(obj, dict) else None
-    if isinstance(obj, bool):
-        return str(obj).lower()
-    return "" if obj is None else str(obj)
 
 
 def _any(names: Sequence[str]) -> str:

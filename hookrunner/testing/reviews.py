@@ -16,11 +16,13 @@ from hookrunner.model.bindings import ConversionBinding as ConversionBinding
 from hookrunner.model.reviews import ConversionRequest
 from hookrunner.model.tasks import HookRun
 from hookrunner.testing.happenings import Conversion, NotRun, Review, find_binding, find_only_binding
-from hookrunner.testing.matching import failed_label, labels_of_namespace, plural
+from hookrunner.testing.matching import labels_of_namespace, plural
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
 from kubetypes.match_conditions import MASTERS
+from kubetypes.selectors import Requirement, failed_label, read_requirements
+from kubetypes.webhook_rules import AskedWrite, failed_object_label, failed_part
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 UID = "00000000-0000-4000-8000-000000000000"
@@ -191,45 +193,36 @@ def _unevaluated(binding: Admission, request: JSON) -> str:
 
 
 def _outside(rule: JSON, request: JSON) -> str:
-    resource, part = request["resource"], request.get("subResource", "")
-    asked = {"apiGroups": resource["group"], "apiVersions": resource["version"], "operations": request["operation"]}
-    for key, value in asked.items():
-        if "*" not in rule[key] and value not in rule[key]:
-            return f"{key}: {value!r} is none of {rule[key]}"
-    if not any(_covers(pattern, resource["resource"], part) for pattern in rule["resources"]):
-        return f"resources: {'/'.join(filter(None, (resource['resource'], part)))!r} is none of {rule['resources']}"
-    scope = "Namespaced" if request.get("namespace") else "Cluster"
-    if rule.get("scope", "*") not in ("*", scope):
-        state = f"is {scope}" if request.get("namespace") else "has no metadata.namespace; kubectl would fill it in"
+    """Why a rule does not cover the request, empty if it does."""
+    resource, part, namespace = request["resource"], request.get("subResource", ""), request.get("namespace")
+    kind = (resource["group"], resource["version"], resource["resource"])
+    key = failed_part(rule, AskedWrite(request["operation"], *kind, part, bool(namespace)))
+    if key == "scope":
+        state = "is Namespaced" if namespace else "has no metadata.namespace; kubectl would fill it in"
         return f"scope: the rule is for {rule['scope']}, and the object {state}"
-    return ""
-
-
-def _covers(wanted: str, resource: str, part: str) -> bool:
-    """`pods/*` covers pods too; `pods` and `*` cover no subresource."""
-    name, _, inner = wanted.partition("/")
-    return name in ("*", resource) and inner in ("*", part)
+    asked = dict(zip(("apiGroups", "apiVersions"), kind, strict=False)) | {"operations": request["operation"]}
+    value = asked.get(key) if key in asked else "/".join(filter(None, (resource["resource"], part)))
+    return f"{key}: {value!r} is none of {rule[key]}" if key else ""
 
 
 def _deselections(binding: Admission, request: JSON, given: Sequence[JSON]) -> Iterator[str]:
     states = [state for state in (request["object"], request["oldObject"]) if state is not None]
-    wanted = selectors.labels(binding.object_selector or {})
-    failed = [failed_label(wanted, _labels(state)) for state in states]
-    if all(failed):
-        yield f"labelSelector: '{failed[0]}' does not hold for the labels of the object"
-    selector = selectors.labels(binding.namespace_selector or {})
+    if failed := failed_object_label(_wanted(binding.object_selector), states):
+        yield f"labelSelector: '{failed}' does not hold for the labels of the object"
+    wanted = _wanted(binding.namespace_selector)
     is_namespace = request["kind"] == {"group": "", "version": "v1", "kind": "Namespace"}
     name = request["name"] if is_namespace else request.get("namespace")
-    if selector and name:
+    if wanted and name:
         labels = labels_of_namespace(name, states if is_namespace else given)
         if labels is None:
             yield f"namespace.labelSelector: Namespace '{name}' is not among the given objects"
-        elif broken := failed_label(selector, labels):
-            yield f"namespace.labelSelector: '{broken}' does not hold for the labels of Namespace '{name}'"
+        elif failed := failed_label(wanted, labels):
+            yield f"namespace.labelSelector: '{failed}' does not hold for the labels of Namespace '{name}'"
 
 
-def _labels(state: JSON) -> JSON:
-    return (state.get("metadata") or {}).get("labels") or {}
+def _wanted(selector: JSON) -> tuple[Requirement, ...]:
+    """What a selector requires, in the order and words in which bindings show it."""
+    return read_requirements(selectors.labels(selector or {}))
 
 
 def _conditions(binding: Admission, request: JSON) -> tuple[str, str]:

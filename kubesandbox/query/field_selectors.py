@@ -4,14 +4,13 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selector
 are is a table per kind; custom resources have those that their definition lists (`selectableFields`).
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused, bad_request, shown
 from kubetypes.json_values import JSON
-from kubetypes.patches.printed import printed
+from kubetypes.selectors import Term, WrongSelector, failed_field, field_terms
 
 NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"
@@ -56,32 +55,6 @@ _FIELDS: dict[tuple[str, str], _Places] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"spec.signerName": ("spec.signerName",)},
 }
 
-# What a field that is left out counts as, where Go's zero value is not the empty text.
-_ABSENT = {
-    "spec.unschedulable": "false",
-    "spec.hostNetwork": "false",
-    "status.replicas": "0",
-    "status.successful": "0",
-}
-
-_TERM = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A field must, or must not, have a value."""
-
-    field: str
-    places: tuple[str, ...]
-    equal: bool
-    value: str
-
-    def matches(self, obj: JSON) -> bool:
-        """Whether an object meets it."""
-        found = (_at(obj, place) for place in self.places)
-        value = next((printed(one) for one in found if one not in (None, "")), _ABSENT.get(self.field, ""))
-        return (value == self.value) == self.equal
-
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
@@ -91,7 +64,7 @@ class FieldSelector:
 
     def matches(self, obj: JSON) -> bool:
         """Whether an object is selected."""
-        return all(term.matches(obj) for term in self.terms)
+        return failed_field(self.terms, obj) is None
 
     def exactly(self, field: str) -> str | None:
         """The one value that a field may have (`metadata.name` of a watch on one object), None if there is no such."""
@@ -101,37 +74,14 @@ class FieldSelector:
 def fields(text: str, kind: Kind) -> FieldSelector:
     """The selector of a request on a kind. Raises `Refused`, 400."""
     known = _known(kind)
-    terms = []
-    for field, equal, value in _terms(text):
-        if field not in known:
-            raise _unsupported(field, kind)
-        terms.append(Term(field, known[field], equal, value))
-    return FieldSelector(tuple(terms))
-
-
-def _terms(text: str) -> list[tuple[str, bool, str]]:
-    """Field, whether it must be equal, and value of each term."""
-    terms = []
-    for part in sorted(filter(None, _parts(text))):
-        found = _TERM.fullmatch(part)
-        if found is None:
-            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-        terms.append((found[1], found[2] != "!=", _unescaped(found[3])))
-    return terms
-
-
-def _parts(text: str) -> Iterator[str]:
-    """What commas separate; those behind a backslash do not."""
-    return (found[0] for found in re.finditer(r"(?:\\.|[^\\,]|\\$)+", text, re.DOTALL))
-
-
-def _unescaped(value: str) -> str:
-    for found in re.finditer(r"\\(.?)|([,=])", value, re.DOTALL):
-        if found[2]:
-            raise bad_request(f"invalid field selector: unescaped character in value: {ord(found[2])}")
-        if found[1] not in ("\\", ",", "="):
-            raise bad_request(f"invalid field selector: invalid escape sequence: {found[0]}")
-    return re.sub(r"\\(.)", r"\1", value)
+    try:
+        terms = field_terms(text)
+    except WrongSelector as error:
+        raise bad_request(str(error)) from None
+    for term in terms:
+        if term.field not in known:
+            raise _unsupported(term.field, kind)
+    return FieldSelector(tuple(replace(term, places=known[term.field]) for term in terms))
 
 
 def _known(kind: Kind) -> _Places:
@@ -160,9 +110,3 @@ def _unsupported(field: str, kind: Kind) -> Refused:
     if kind.custom or (kind.group, kind.plural) in _FIELDS:
         return bad_request(f"field label not supported: {field}")
     return bad_request(f'{shown(field)} is not a known field selector: only "{NAME}", "{NAMESPACE}"')
-
-
-def _at(obj: JSON, path: str) -> JSON:
-    for part in path.split("."):
-        obj = obj.get(part) if isinstance(obj, dict) else None
-    return obj

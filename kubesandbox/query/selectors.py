@@ -11,40 +11,14 @@ from dataclasses import dataclass
 from kubesandbox import names
 from kubesandbox.status import bad_request, shown
 from kubetypes.json_values import JSON
+from kubetypes.selectors import Requirement, failed_label, integer, requirements
 
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
-_OF_OBJECT = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+_KNOWN = {*_OPERATORS.values(), "exists", "!"}
 _END = ""
 
 # A NUL ends the text where a token should begin, and is swallowed behind one.
 _TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^=!(),<> \t\r\n\0]+)\0?")
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One term. `operator` is `in`, `notin`, `=`, `!=`, `exists`, `!`, `>` or `<`."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels meet it."""
-        value = labels.get(self.key)
-        match self.operator:
-            case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case "in" | "=":
-                return value in self.values
-            case "notin" | "!=":
-                return value not in self.values
-        number, bound = _integer(value or ""), _integer(self.values[0])
-        if number is None or bound is None:
-            return False
-        return number > bound if self.operator == ">" else number < bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +29,7 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether an object with these labels is selected."""
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        return failed_label(self.requirements, labels) is None
 
 
 def labels(text: str) -> LabelSelector:
@@ -69,7 +43,7 @@ def labels(text: str) -> LabelSelector:
 def from_object(selector: JSON) -> LabelSelector:
     """The selector of `{matchLabels: …, matchExpressions: …}`. Raises `Refused`, 400."""
     try:
-        return LabelSelector((*_equalities(selector), *_expressions(selector)))
+        return LabelSelector(tuple(map(_checked, requirements(selector))))
     except _Unreadable as why:
         raise bad_request(str(why)) from None
 
@@ -164,22 +138,10 @@ def _set(tokens: _Tokens) -> set[str]:
             raise _Unreadable(f"found '{tokens.next}', expected: ',', or identifier")
 
 
-def _equalities(selector: JSON) -> Iterator[Requirement]:
-    for key, value in (selector.get("matchLabels") or {}).items():
-        yield _checked(Requirement(key, "=", (value,)))
-
-
-def _expressions(selector: JSON) -> Iterator[Requirement]:
-    for expression in selector.get("matchExpressions") or ():
-        operator = expression.get("operator", "")
-        if operator not in _OF_OBJECT:
-            raise _Unreadable(f"{shown(operator)} is not a valid label selector operator")
-        values = tuple(expression.get("values") or ())
-        yield _checked(Requirement(expression.get("key", ""), _OF_OBJECT[operator], values))
-
-
 def _checked(one: Requirement) -> Requirement:
     """Raises `_Unreadable` with all that is wrong with a requirement."""
+    if one.operator not in _KNOWN:
+        raise _Unreadable(f"{shown(one.operator)} is not a valid label selector operator")
     faults = list(_faults(one))
     if len(faults) > 1:
         raise _Unreadable(f"[{', '.join(faults)}]")
@@ -196,7 +158,7 @@ def _faults(one: Requirement) -> Iterator[str]:
     if one.operator in ("exists", "!") and one.values:
         given = shown(list(one.values))
         yield f"values: Invalid value: {given}: values set must be empty for exists and does not exist"
-    if one.operator in (">", "<") and _integer(one.values[0]) is None:
+    if one.operator in (">", "<") and integer(one.values[0]) is None:
         why = ["for 'Gt', 'Lt' operators, the value must be an integer"]
         yield f"values[0]: {_invalid(one.values[0], why)}"
     for place, value in enumerate(one.values):
@@ -206,9 +168,3 @@ def _faults(one: Requirement) -> Iterator[str]:
 
 def _invalid(value: str, faults: list[str]) -> str:
     return f"Invalid value: {shown(value)}: {'; '.join(faults)}"
-
-
-def _integer(text: str) -> int | None:
-    """A number of 64 bits, None for other text."""
-    number = int(text) if _INTEGER.fullmatch(text) and len(text.lstrip("+-0")) < 20 else None
-    return number if number is not None and -(2**63) <= number < 2**63 else None

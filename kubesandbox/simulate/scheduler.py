@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from kubesandbox.query.selectors import Requirement
 from kubesandbox.simulate.owned_objects import condition, is_ending, is_ready, with_condition
 from kubesandbox.simulate.world import Bind, PlannedStep, Tell, Update, World
 from kubesandbox.verbs.rules import Object
 from kubetypes.quantities import quantity
+from kubetypes.selectors import Requirement, failed_label
 
 NAME = "default-scheduler"
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
@@ -83,10 +83,10 @@ def matches(spec: Object, node: Object) -> bool:
 
 
 def _all(expressions: Iterable[Object] | None, labels: Mapping[str, str]) -> bool:
-    return all(
-        Requirement(one["key"], OPERATORS[one["operator"]], tuple(one.get("values") or ())).matches(labels)
-        for one in expressions or ()
+    wanted = (
+        Requirement(one["key"], OPERATORS[one["operator"]], tuple(one.get("values") or ())) for one in expressions or ()
     )
+    return failed_label(wanted, labels) is None
 
 
 def tolerated(spec: Object, taint: Object) -> bool:

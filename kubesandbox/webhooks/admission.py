@@ -17,11 +17,12 @@ from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks import matching, mutations, reviews
 from kubesandbox.webhooks.configurations import ConfiguredWebhook, WebhookConfigurations
 from kubesandbox.webhooks.failures import Unanswered
-from kubesandbox.webhooks.matching import Attempt, Undecided, labels, matched, selected
+from kubesandbox.webhooks.matching import Attempt, Undecided, matched, selected
 from kubesandbox.webhooks.mutations import Unusable, internal
 from kubesandbox.webhooks.reviews import BadReply, BadReview, Reply
 from kubesandbox.webhooks.webhook_client import WebhookClient
 from kubetypes.json_values import JSON
+from kubetypes.webhook_rules import labels_of
 
 _LOG = logging.getLogger("sandbox")
 
@@ -134,9 +135,9 @@ class RequestAdmission:
         if not hook.namespaces.requirements or not (namespace or attempt.is_namespace):
             return True
         if attempt.is_namespace and not attempt.where.subresource and obj is not None:
-            return hook.namespaces.matches(labels(obj))
+            return hook.namespaces.matches(labels_of(obj))
         stored = self._around.store.get(Key("namespaces", "", namespace))
-        return stored is not None and hook.namespaces.matches(labels(stored.json()))
+        return stored is not None and hook.namespaces.matches(labels_of(stored.json()))
 
     async def _in_version(self, kind: Kind, obj: Object) -> Object:
         """An object in another version; what is below objects (a `Scale`) has but one."""

@@ -3,8 +3,8 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-rules
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from kubesandbox.kinds import Kind
 from kubesandbox.query.requests import Place
@@ -13,6 +13,7 @@ from kubesandbox.webhooks.configurations import ConfiguredWebhook
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
+from kubetypes.webhook_rules import AskedWrite, failed_object_label, failed_part
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 
@@ -51,51 +52,23 @@ def matched(
 
     `equivalents` are other versions of the attempt's kind.
     """
-    done, namespaced = operation(obj, old), bool(attempt.namespace(obj)) and not attempt.is_namespace
-    rules = [
-        rule
-        for rule in hook.said.get("rules") or ()
-        if _among(done, rule["operations"]) and _in_scope(rule, namespaced) and _of_resource(rule, attempt.where)
-    ]
-    if any(_of_version(rule, attempt.kind) for rule in rules):
+    namespaced, where = bool(attempt.namespace(obj)) and not attempt.is_namespace, attempt.where
+    asked = AskedWrite(operation(obj, old), "", "", where.plural, where.subresource, namespaced)
+
+    def covers(rule: Object, kind: Kind) -> bool:
+        return not failed_part(rule, replace(asked, group=kind.group, version=kind.version))
+
+    rules = hook.said.get("rules") or ()
+    if any(covers(rule, attempt.kind) for rule in rules):
         return attempt.kind
     if hook.said.get("matchPolicy") == "Exact":
         return None
-    return next((kind for rule in rules for kind in equivalents if _of_version(rule, kind)), None)
+    return next((kind for rule in rules for kind in equivalents if covers(rule, kind)), None)
 
 
 def selected(hook: ConfiguredWebhook, obj: Object | None, old: Object | None) -> bool:
     """Whether the webhook's `objectSelector` selects the object as it was or as it would be."""
-    if not hook.objects.requirements:
-        return True
-    return any(hook.objects.matches(labels(one)) for one in (obj, old) if one is not None)
-
-
-def labels(obj: Object) -> Mapping[str, str]:
-    """An object's labels."""
-    return (obj.get("metadata") or {}).get("labels") or {}
-
-
-def _among(value: str, wanted: Iterable[JSON]) -> bool:
-    return any(one in ("*", value) for one in wanted)
-
-
-def _in_scope(rule: Object, namespaced: bool) -> bool:
-    scope = rule.get("scope") or "*"
-    return bool(scope == "*" or (scope == "Namespaced") == namespaced)
-
-
-def _of_version(rule: Object, kind: Kind) -> bool:
-    return _among(kind.group, rule["apiGroups"]) and _among(kind.version, rule["apiVersions"])
-
-
-def _of_resource(rule: Object, where: Place) -> bool:
-    """`pods`, `pods/status`, `*` (all, but not what is below them), `*/*`, `pods/*`, `*/scale`."""
-    for wanted in rule["resources"]:
-        resource, _, below = wanted.partition("/")
-        if resource in ("*", where.plural) and below in ("*", where.subresource):
-            return True
-    return False
+    return failed_object_label(hook.objects.requirements, (obj, old)) is None
 
 
 # ── matchConditions ───────────────────────────────────────────────────────────────────────────────────────────────────

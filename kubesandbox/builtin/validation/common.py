@@ -9,6 +9,7 @@ from kubesandbox import names
 from kubesandbox.builtin import metadata
 from kubesandbox.status import Cause, forbidden_field, required, unsupported, wrong
 from kubetypes.quantities import quantity
+from kubetypes.selectors import failed_label, requirements
 
 Object = dict[str, Any]
 Causes = Iterator[Cause]
@@ -125,18 +126,7 @@ def usable(selector: Object | None) -> bool:
 
 def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
     """Whether a selector, not an empty one, selects labels."""
-    wanted = (selector or {}).get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_holds(one, labels) for one in (selector or {}).get("matchExpressions") or ())
-
-
-def _holds(one: Object, labels: Mapping[str, str]) -> bool:
-    there, operator = one.get("key") in labels, one.get("operator")
-    if operator in ("Exists", "DoesNotExist"):
-        return bool(there == (operator == "Exists"))
-    listed: bool = there and labels[one["key"]] in (one.get("values") or ())
-    return listed if operator == "In" else not listed
+    return failed_label(requirements(selector), labels) is None
 
 
 def empty_selector(selector: Object | None) -> bool:
