@@ -105,9 +105,9 @@ UNNOTICED_MUTATIONS = (
         "tests/controllers/test_leader_election.py",
     ),
     (
-        "hookrunner/jq/pool.py",
-        "except BaseException:",
-        "except WorkerLost:",
+        "hookrunner/process/worker_pool.py",
+        "            except BaseException:\n                await worker.end()",
+        "            except ValueError:\n                await worker.end()",
         "tests/jq/test_pool.py",
     ),
     (

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -24,6 +24,7 @@ from hookrunner import log
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, RenderedChart, RenderRequest
 from hookrunner.process.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker_pool import WorkerPool
 from hookrunner.settings import ModulesSettings, own_environment
 from kubetypes.json_values import JSON
 
@@ -65,7 +66,7 @@ class RenderProcess:
     """A running render worker."""
 
     def __init__(self, worker: Worker, last_words: IO[bytes]) -> None:
-        self._worker = worker
+        self.worker = worker
         self._last_words = last_words
 
     @classmethod
@@ -93,24 +94,19 @@ class RenderProcess:
             last_words.close()
             raise
 
-    @property
-    def is_gone(self) -> bool:
-        """Was it dismissed, or has it ended?"""
-        return self._worker.is_gone
-
     async def wait_ready(self) -> None:
         """Wait until the worker is ready. Raises WorkerLost."""
         answer = await self._read_answer(_READY_WITHIN)
         if answer[:1] != b"=":
             raise WorkerLost(answer[1:].decode())
-        self._worker.used = False
+        self.worker.used = False
 
     async def ask(self, request: bytes, deadline: float) -> bytes:
         """Send a request and read the answer, in the format of `render_worker.py`. A deadline of 0 means none. Raises
         WorkerLost."""
         try:
-            self._worker.write(LENGTH.pack(len(request)) + request)
-            await self._worker.drain()
+            self.worker.write(LENGTH.pack(len(request)) + request)
+            await self.worker.drain()
         except OSError:
             raise await self._describe_loss() from None
         return await self._read_answer(deadline)
@@ -118,7 +114,7 @@ class RenderProcess:
     async def _read_answer(self, deadline: float) -> bytes:
         try:
             async with asyncio.timeout(deadline or None):
-                return await self._worker.read_answer()
+                return await self.worker.read_answer()
         except TimeoutError:
             await self.end()
             raise WorkerLost(f"not done within {deadline:g} s") from None
@@ -126,23 +122,23 @@ class RenderProcess:
             raise await self._describe_loss() from None
 
     async def _describe_loss(self) -> WorkerLost:
-        code = await self._worker.wait()
+        code = await self.worker.wait()
         if self._last_words.closed:
             return WorkerLost("the render worker was dismissed")
         self._last_words.seek(0)
         reason = explain_end(self._last_words.read(1 << 16), code)
         self._last_words.close()
-        return WorkerLost(f"the render worker died ({reason})", is_retryable=self._worker.used)
+        return WorkerLost(f"the render worker died ({reason})", is_retryable=self.worker.used)
 
     def hang_up(self) -> None:
         """Close the socket: an idle worker then ends by itself."""
-        self._worker.hang_up()
+        self.worker.hang_up()
         self._last_words.close()
 
     async def end(self) -> None:
         """Kill the worker, also in the middle of a render, and wait until it has ended."""
         self._last_words.close()
-        await self._worker.kill()
+        await self.worker.kill()
 
 
 def explain_end(last_words: bytes, code: int) -> str:
@@ -195,24 +191,18 @@ class Renderer:
     def __init__(self, limits: RenderLimits = RenderLimits(), environ: Mapping[str, str] | None = None) -> None:
         self._limits = limits
         self._environ = environ
-        self._slots: asyncio.Queue[RenderProcess | None] = asyncio.Queue()
-        self._slots.put_nowait(None)
-        self._workers = 1
-        self._children: set[RenderProcess] = set()
-        self._timers: dict[RenderProcess, asyncio.TimerHandle] = {}
+        self._pool = WorkerPool(self._start_worker, _MOST_WORKERS, limits.idle, _CROWDED_AFTER)
         self._prewarming: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
         if self._prewarming:
             await asyncio.wait({self._prewarming}, timeout=_CROWDED_AFTER)
             self._prewarming.cancel()
             await asyncio.wait({self._prewarming})
-        await asyncio.gather(*(child.end() for child in self._children))
+        await self._pool.close()
 
     async def render(self, order: RenderRequest) -> RenderedChart:
         """Render one chart. Raises BadChart if the chart or a template cannot be read, BadManifest if the rendered
@@ -235,71 +225,22 @@ class Renderer:
     async def _start_ahead(self) -> None:
         """Start a worker. If that fails, the render that needs it reports why."""
         with suppress(WorkerLost):
-            async with self._borrow_worker():
+            async with self._pool.lend():
                 pass
 
     async def _ask(self, order: RenderRequest) -> bytes:
         packed = orjson.dumps(request(order, self._environ is not None))
         while True:
             try:
-                async with self._borrow_worker() as child:
+                async with self._pool.lend() as child:
                     return await child.ask(packed, self._limits.deadline)
             except WorkerLost as lost:
                 if not lost.is_retryable:
                     raise RenderFailed(f"chart in {order.directory}: {lost}; {self._limits}") from None
 
-    @asynccontextmanager
-    async def _borrow_worker(self) -> AsyncIterator[RenderProcess]:
-        child = await self._take_slot()
-        try:
-            if child is None or child.is_gone:
-                child = await self._start_worker()
-            yield child
-        except BaseException:
-            # Also when cancelled: its next answer would be taken for the answer to another request.
-            if child is not None:
-                await child.end()
-            self._slots.put_nowait(None)
-            raise
-        self._return_worker(child)
-
-    async def _take_slot(self) -> RenderProcess | None:
-        """Wait for an idle worker, or for a slot to start one. If none becomes free for a while, a slot is added."""
-        while True:
-            try:
-                async with asyncio.timeout(_CROWDED_AFTER if self._workers < _MOST_WORKERS else None):
-                    child = await self._slots.get()
-            except TimeoutError:
-                if self._workers < _MOST_WORKERS:
-                    self._workers += 1
-                    return None
-            else:
-                if child in self._timers:
-                    self._timers.pop(child).cancel()
-                return child
-
     async def _start_worker(self) -> RenderProcess:
         settings = (str(self._limits.memory), str(self._limits.deadline))
-        child = await RenderProcess.start(settings, self._environ)
-        self._children = {other for other in self._children if not other.is_gone} | {child}
-        try:
-            await child.wait_ready()
-        except BaseException:
-            await child.end()
-            raise
-        return child
-
-    def _return_worker(self, child: RenderProcess) -> None:
-        if self._workers > 1 and not self._slots.empty():
-            self._workers -= 1
-            child.hang_up()
-        else:
-            self._timers[child] = asyncio.get_running_loop().call_later(self._limits.idle, self._dismiss, child)
-            self._slots.put_nowait(child)
-
-    def _dismiss(self, child: RenderProcess) -> None:
-        del self._timers[child]
-        child.hang_up()
+        return await RenderProcess.start(settings, self._environ)
 
 
 def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The pool of worker processes: starts them, sends them requests, and decides what a lost worker means.
+"""The worker processes of jq (`process/worker_pool.py`): sends them requests, and decides what a lost worker means.
 
 A worker that hangs or dies is replaced, and only the object at fault fails: the batch goes on behind it. An object that
 killed a worker which had already answered others is tried once more in a fresh one, since the memory may be the fault
@@ -8,8 +8,9 @@ get a turn."""
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from signal import SIGPROF
@@ -20,6 +21,7 @@ import orjson
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq import complaints
 from hookrunner.process.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker_pool import WorkerPool
 
 STRIKES = 3
 CHUNK_OBJECTS = 200
@@ -37,7 +39,7 @@ class JqWorker:
     """One running worker process, seen from the parent. What a lost worker means is decided by `Pool`."""
 
     def __init__(self, worker: Worker, deadline: float) -> None:
-        self._worker = worker
+        self.worker = worker
         self._deadline = deadline
 
     @classmethod
@@ -58,17 +60,16 @@ class JqWorker:
 
         return cls(await Worker.start("jq", spawn), deadline)
 
-    @property
-    def running(self) -> bool:
-        return self._worker.process.returncode is None
+    async def wait_ready(self) -> None:
+        """It is ready from its start on: the first request waits in its socket."""
 
     async def ask(self, kind: bytes, program: bytes, texts: Sequence[bytes]) -> AsyncGenerator[bytes, None]:
         """The answers, one for each text, as they come (`worker.py` has the format). Raises `WorkerLost`."""
         try:
-            self._worker.write(_packed([kind, program, *texts]))
+            self.worker.write(_packed([kind, program, *texts]))
             for _ in texts:
                 async with asyncio.timeout(self._deadline + PATIENCE):
-                    answer = await self._worker.read_answer()
+                    answer = await self.worker.read_answer()
                 yield answer
         except TimeoutError:
             await self.end()
@@ -77,18 +78,18 @@ class JqWorker:
             raise await self._lost() from None
 
     async def _lost(self) -> WorkerLost:
-        code = await self._worker.wait()
+        code = await self.worker.wait()
         if code == -SIGPROF:
             return WorkerLost(f"no result within {self._deadline:g} s of CPU")
-        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", is_retryable=self._worker.used)
+        return WorkerLost(f"jq ran out of memory or crashed (exit status {code})", is_retryable=self.worker.used)
 
     def hang_up(self) -> None:
         """Hang up: an idle worker then ends by itself."""
-        self._worker.hang_up()
+        self.worker.hang_up()
 
     async def end(self) -> None:
         """Kill the worker, whatever it does, and wait until it is gone."""
-        await self._worker.kill()
+        await self.worker.kill()
 
 
 class Pool:
@@ -98,12 +99,7 @@ class Pool:
     """
 
     def __init__(self, workers: int, deadline: float, memory: int, idle: float) -> None:
-        self._deadline = deadline
-        self._memory = memory
-        self._idle = idle
-        self._slots = asyncio.Semaphore(workers)
-        self._resting: dict[JqWorker, asyncio.TimerHandle] = {}
-        self._children: set[JqWorker] = set()
+        self._workers = WorkerPool(partial(JqWorker.start, deadline, memory), workers, idle)
 
     async def check(self, program: str) -> None:
         """Raises `BadFilter` if libjq does not compile the program, or dies of it."""
@@ -131,10 +127,7 @@ class Pool:
 
     async def close(self) -> None:
         """Kill all workers."""
-        for timer in self._resting.values():
-            timer.cancel()
-        self._resting.clear()
-        await asyncio.gather(*(child.end() for child in self._children))
+        await self._workers.close()
 
     async def _answers(self, kind: bytes, program: bytes, texts: Sequence[bytes]) -> list[Answer]:
         answers: list[Answer] = []
@@ -151,37 +144,12 @@ class Pool:
     async def _converse(self, kind: bytes, program: bytes, texts: Sequence[bytes], answers: list[Answer]) -> None:
         """Add the answers of one worker to `answers`, until it is done or lost."""
         try:
-            async with self._lend() as child, aclosing(child.ask(kind, program, texts)) as stream:
+            async with self._workers.lend() as child, aclosing(child.ask(kind, program, texts)) as stream:
                 async for answer in stream:
                     answers.append(answer)
         except WorkerLost as lost:
             if not lost.is_retryable:
                 answers.append(lost)
-
-    @asynccontextmanager
-    async def _lend(self) -> AsyncIterator[JqWorker]:
-        async with self._slots:
-            child = await self._hire()
-            try:
-                yield child
-            except BaseException:
-                # Also when cancelled: what it says next would be taken for the answer to another request.
-                await child.end()
-                raise
-            self._resting[child] = asyncio.get_running_loop().call_later(self._idle, self._retire, child)
-
-    async def _hire(self) -> JqWorker:
-        if self._resting:
-            child, timer = self._resting.popitem()
-            timer.cancel()
-            return child
-        child = await JqWorker.start(self._deadline, self._memory)
-        self._children = {other for other in self._children if other.running} | {child}
-        return child
-
-    def _retire(self, child: JqWorker) -> None:
-        del self._resting[child]
-        child.hang_up()
 
 
 def _chunks(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -55,7 +55,12 @@ class Worker:
     @property
     def is_gone(self) -> bool:
         """Has the socket been closed, or the process ended?"""
-        return self._writer.is_closing() or self.process.returncode is not None
+        return self._writer.is_closing() or self.has_ended
+
+    @property
+    def has_ended(self) -> bool:
+        """Has the process ended?"""
+        return self.process.returncode is not None
 
     def write(self, message: bytes) -> None:
         """Send a message. May raise OSError if the worker has ended."""

@@ -186,8 +186,8 @@ async def test_a_template_that_takes_all_memory_ends_its_worker(write: Write) ->
 async def test_killed_idle_worker_is_replaced(renderer: Renderer, write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "templates/a.yaml": configmap("a")})
     await renderer.render(order(directory))
-    [child] = renderer._children
-    os.kill(child._worker.process.pid, 9)
+    [child] = renderer._pool.workers
+    os.kill(child.worker.process.pid, 9)
     assert (await renderer.render(order(directory))).objects
 
 
@@ -211,8 +211,8 @@ async def test_an_idle_worker_ends_and_zero_means_no_deadline(write: Write) -> N
     directory = write({"templates/a.yaml": configmap("a")})
     async with Renderer(RenderLimits(deadline=0, idle=0.01)) as renderer:
         await renderer.render(order(directory))
-        [child] = renderer._children
-        assert await child._worker.process.wait() == 0
+        [child] = renderer._pool.workers
+        assert await child.worker.process.wait() == 0
         assert (await renderer.render(order(directory))).objects
 
 
@@ -220,7 +220,7 @@ async def test_many_renders_at_once_share_a_worker(renderer: Renderer, write: Wr
     directory = write({"templates/a.yaml": configmap("a-{{ .Values.n }}")})
     rendered = await asyncio.gather(*(renderer.render(order(directory, {"n": number})) for number in range(20)))
     assert [found.objects[0]["metadata"]["name"] for found in rendered] == [f"a-{number}" for number in range(20)]
-    assert len([child for child in renderer._children if not child.is_gone]) == 1
+    assert len([child for child in renderer._pool.workers if not child.worker.is_gone]) == 1
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ async def test_prewarmed_worker_renders(write: Write) -> None:
         renderer.prewarm()
         await _expected(renderer)
         await renderer.render(order(directory))
-        assert len(renderer._children) == 1
+        assert len(renderer._pool.workers) == 1
 
 
 async def _expected(renderer: Renderer) -> None:
@@ -287,4 +287,4 @@ async def test_prewarming_ends_with_the_renderer() -> None:
     async with Renderer() as renderer:
         renderer.prewarm()
         await asyncio.sleep(0)
-    assert all(child.is_gone for child in renderer._children)
+    assert all(child.worker.is_gone for child in renderer._pool.workers)
