@@ -21,7 +21,7 @@ from hookrunner.controllers.pass_clock import wait_unless
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Resource, Selection
-from hookrunner.waits import Notifier
+from hookrunner.waits import Batches, Notifier
 from kubetypes.json_values import JSON
 
 
@@ -65,28 +65,26 @@ class ProjectionSubscription(Generic[_Projection]):
     """The changes that one loop has not read; for one reader. Several changes of one object are one."""
 
     def __init__(self, known: Iterable[tuple[ObjectKey, _Projection]], is_listed: bool) -> None:
-        self._waiting = {key: ProjectionChange(None, projection) for key, projection in known}
-        self._is_listed = is_listed
-        self._arrived = Notifier()
+        self._changes = Batches[ProjectionChange[_Projection]]()
+        self._listed = asyncio.Event()
+        for key, projection in known:
+            self.put(key, ProjectionChange(None, projection))
+        if is_listed:
+            self.note_list()
 
     def put(self, key: ObjectKey, change: ProjectionChange[_Projection]) -> None:
         """Add a change."""
-        earlier = self._waiting.get(key)
-        self._waiting[key] = ProjectionChange(earlier.before, change.after) if earlier else change
-        self._arrived.notify()
+        earlier = self._changes.get(key)
+        self._changes.put(ProjectionChange(earlier.before, change.after) if earlier else change, key)
 
     def note_list(self) -> None:
         """The first list is complete: what comes out from now on was decided on all objects."""
-        self._is_listed = True
-        self._arrived.notify()
+        self._listed.set()
 
     async def next_batch(self) -> list[ProjectionChange[_Projection]]:
         """The changes since the last call, as soon as there is one, and not before the first list is complete."""
-        while not (self._waiting and self._is_listed):
-            await self._arrived.next()
-        changes = [change for change in self._waiting.values() if change.before or change.after]
-        self._waiting.clear()
-        return changes
+        await self._listed.wait()
+        return [change for change in await self._changes.next_batch() if change.before or change.after]
 
 
 class ProjectionInformer(Generic[_Projection]):

@@ -1,17 +1,17 @@
 """A work queue of keys, after the rules of client-go's: where controllers keep the objects to reconcile.
 
-    queue: WorkQueue[str] = WorkQueue("cloud-node", first=1.0, longest=300.0)
+    queue: WorkQueue[str] = WorkQueue("cloud-node", Pauses(1.0, 300.0))
     queue.add("worker-1")                   # a watch has shown a change: as soon as a worker is free
     queue.add_after("worker-2", 42.0)       # exactly then; counts no failure
     await queue.work(reconcile, workers=4)  # until `shut_down`; what runs then is finished
 
 - A key waits once, however often it is added; of several times the earliest counts.
 - A key that a worker has is given to no other worker; added meanwhile, it comes again when that worker is done with it.
-- Failures are counted for each key. Its back-off begins with `first`, is doubled at each failure up to `longest`, and
-  delays no other key. To add a key during its back-off (the object has changed) ends the pause, but not the count.
+- Failures are counted for each key. Its back-off grows with each failure, and delays no other key.
+  To add a key during its back-off (the object has changed) ends the pause, but not the count.
 
 One rule differs from client-go: `add` replaces a time that `add_after` has set, because the run that comes now decides
-anew when the next one is due. client-go would run the key twice.
+again when the next one is due. client-go would run the key twice.
 Source: https://pkg.go.dev/k8s.io/client-go/util/workqueue
 """
 
@@ -36,11 +36,11 @@ _log = log.get("work-queue")
 
 class WorkQueue(Generic[_Key]):
     """Keys that wait, keys that workers have, and keys that are due later. For one event loop. `name` is that of the
-    controller, `first` and `longest` are the seconds of the back-off."""
+    controller, `pauses` are its back-off."""
 
-    def __init__(self, name: str, first: float, longest: float) -> None:
+    def __init__(self, name: str, pauses: Pauses) -> None:
         self.name = name
-        self._pauses = Pauses(first, longest)
+        self._pauses = pauses
         self._line: deque[_Key] = deque()
         self._waiting: set[_Key] = set()
         """The keys in the line."""

@@ -1,9 +1,7 @@
 """What happens to modules between rounds: the configuration changes, hooks change values, objects drift, other clients
 write records, the cluster serves something new."""
 
-import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 
 from hookrunner import log
 from hookrunner.convergence.converge import Converge
@@ -22,7 +20,7 @@ from hookrunner.model.modules import GLOBAL, is_unit_of_addon
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.units import MODULE
 from hookrunner.releases.releases import Releases
-from hookrunner.waits import Notifier
+from hookrunner.waits import Batches, Notifier
 
 _log = log.get("modules")
 
@@ -36,38 +34,9 @@ _CAUSES = {
 """Bindings after which changed values cause a run; after the others the modules run anyway."""
 
 AT_ONCE, WITHIN = 3, 1.5
-"""So many batches of edits in so many seconds."""
-
-
-class EditBatches:
-    """Keys of sections that were edited, in batches, for one reader.
-
-    A few edits are answered at once. While they keep coming, as from a script that sets value after value, they are
-    gathered: each run of a module may be a revision, and only so many of those are kept to go back to
-    (`--helm-history-max`).
-    """
-
-    def __init__(self) -> None:
-        self._changed: set[str] = set()
-        self._pending = asyncio.Event()
-        self._taken_at = deque([-WITHIN] * AT_ONCE, AT_ONCE)
-
-    def add(self, changed: Collection[str]) -> None:
-        """Add an edit, unless it changes nothing."""
-        if changed:
-            self._changed.update(changed)
-            self._pending.set()
-
-    async def next_batch(self) -> frozenset[str]:
-        """Everything that was edited since the last batch, as soon as another one is due."""
-        await self._pending.wait()
-        loop = asyncio.get_running_loop()
-        if (pause := self._taken_at[0] + WITHIN - loop.time()) > 0:
-            await asyncio.sleep(pause)
-        self._taken_at.append(loop.time())
-        changed, self._changed = frozenset(self._changed), set()
-        self._pending.clear()
-        return changed
+"""So many batches of edits in so many seconds. A few edits are answered at once; while they keep coming, as from a
+script that sets value after value, they are gathered: each run of a module may be a revision, and only so many of those
+are kept to go back to (`--helm-history-max`)."""
 
 
 class UnitRequests:
@@ -95,8 +64,8 @@ class ConfigReactions:
         self._decisions = decisions
         self._configuration = decisions.configuration
         self._releases = releases
-        self._edits = EditBatches()
-        self._scripted = EditBatches()
+        self._edits = Batches[str](AT_ONCE, WITHIN)
+        self._scripted = Batches[str](AT_ONCE, WITHIN)
         self._causes: dict[str, str] = {}
 
     async def follow_config(self, source: ConfigObject) -> None:

@@ -12,9 +12,11 @@ read, which waits until the runs of the start are over: statuses say already how
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
 from hookrunner import log
+from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
@@ -55,7 +57,8 @@ class InstanceHealth:
 
     async def take_over(self, states: UnitStates, registry: InstanceRegistry) -> None:
         """Track what earlier runs have left, until cancelled."""
-        await self._keep(states.unit_changes.subscribe().next_calm_batch, registry, is_written=False)
+        next_calm_batch = partial(states.unit_changes.subscribe().next_calm_batch, CALM, MOST_PAUSES)
+        await self._keep(next_calm_batch, registry, is_written=False)
 
     async def _keep(self, next_batch: _NextBatch, registry: InstanceRegistry, is_written: bool) -> None:
         """What cannot be read is tried again after a while."""

@@ -19,7 +19,7 @@ from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_before, unmatched_before
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.reactions import EditBatches
+from hookrunner.convergence.reactions import AT_ONCE, WITHIN
 from hookrunner.convergence.unit_state import ReleaseState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import NewUnit, Units
@@ -40,6 +40,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.units import INSTANCE, Unit
+from hookrunner.waits import Batches
 
 _SOON = 2.0
 """Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:
@@ -110,7 +111,7 @@ class InstanceRegistry:
         self._live: dict[str, LiveUnit] = {}
         self._ending: set[str] = set()
         self._decided: set[str] = set()
-        self._edits = EditBatches()
+        self._edits = Batches[str](AT_ONCE, WITHIN)
 
     @property
     def live(self) -> tuple[LiveUnit, ...]:

@@ -19,13 +19,12 @@ from hookrunner import log
 from hookrunner.addons.status_conditions import make_status
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import refusals, writes
-from hookrunner.kube.back_off import exponential
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.addon_status import OWN_CONDITIONS, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.timestamps import rfc3339
-from hookrunner.waits import Notifier
+from hookrunner.waits import Notifier, Pauses
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
@@ -37,7 +36,7 @@ HEALTH_WITHIN = 1.0
 """Seconds that a status waits for the health of what was just installed, which is known soon: else there would be two
 writes for each run."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_PAUSES = Pauses(1.0, 60.0)
 """Seconds until a write that failed is repeated, doubled with each failure in a row."""
 _AT_ONCE = 8
 _OPTIONS = WriteOptions(manager=MANAGER, force=True, timeout=10.0)
@@ -93,8 +92,8 @@ class _Report:
 
     def put_off(self, now: float) -> None:
         """It could not be written."""
-        self.earliest, self.is_waiting = now + exponential(_FIRST_PAUSE, _LONGEST_PAUSE, self.failures), True
         self.failures += 1
+        self.earliest, self.is_waiting = now + _PAUSES.after(self.failures), True
 
 
 class StatusWriter:

@@ -32,11 +32,6 @@ _RETRIES = Pauses(1.0, 60.0)
 """Between two attempts of `retry_forever`."""
 
 
-def exponential(first: float, longest: float, failures: int) -> float:
-    """The pause after so many failures before this one."""
-    return Pauses(first, longest).after(failures + 1)
-
-
 async def retry_forever(
     attempt: Callable[[], Awaitable[None]], errors: tuple[type[Exception], ...], report: Callable[[Exception], None]
 ) -> None:

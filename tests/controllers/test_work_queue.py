@@ -9,6 +9,7 @@ import pytest
 
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import HookrunnerError
+from hookrunner.waits import Pauses
 from tests.fakes.cluster import settle
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
@@ -20,7 +21,7 @@ def now() -> float:
 
 @pytest.fixture
 async def queue() -> WorkQueue[str]:
-    return WorkQueue("test", first=5.0, longest=300.0)
+    return WorkQueue("test", Pauses(5.0, 300.0))
 
 
 class Reconciler:

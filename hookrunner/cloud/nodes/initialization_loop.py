@@ -33,6 +33,7 @@ from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import ApiError, HookrunnerError, KubeError, Unreachable
 from hookrunner.kube import refusals
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 
 _AT_ONCE, _WRITTEN_AT_ONCE = 512, 32
@@ -60,7 +61,7 @@ class InitializationLoop:
         self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
-        self._queue: WorkQueue[str] = WorkQueue("cloud-node", policy.first_pause, policy.longest_pause)
+        self._queue: WorkQueue[str] = WorkQueue("cloud-node", Pauses(policy.first_pause, policy.longest_pause))
         self._stopped = asyncio.Event()
 
     @property

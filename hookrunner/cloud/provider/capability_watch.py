@@ -11,12 +11,12 @@ from hookrunner.cloud.answers import CloudCapabilities, ProviderError
 from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import FileFingerprint, ProviderProgram
 from hookrunner.cloud.provider.verbs import CAPABILITIES
-from hookrunner.kube.back_off import exponential
+from hookrunner.waits import Pauses
 
 _log = log.get("cloud.provider")
 
 PERIOD = 600.0
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+PAUSES = Pauses(1.0, 60.0)
 """Seconds after a failure, doubled up to the longest."""
 FILE_PERIOD = 5.0
 """Seconds between two looks at the file."""
@@ -56,7 +56,7 @@ class CapabilityWatch:
                 failures += 1
             else:
                 failures = 0
-            pause = exponential(FIRST_PAUSE, LONGEST_PAUSE, failures - 1) if failures else PERIOD
+            pause = PAUSES.after(failures) or PERIOD
             await self._wait(pause, fingerprint)
 
     async def _ask(self, fingerprint: FileFingerprint | None) -> None:

@@ -8,7 +8,6 @@ its group is ended, too.
 
 import asyncio
 import os
-from dataclasses import dataclass
 from typing import Self
 
 from hookrunner import log
@@ -18,8 +17,8 @@ from hookrunner.cloud.provider.provider_program import ProviderProgram, provider
 from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, read_answer, request_id_of, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
-from hookrunner.kube.back_off import exponential
 from hookrunner.process.children import Children
+from hookrunner.waits import Pauses
 
 _log = log.get("cloud.provider")
 
@@ -27,18 +26,14 @@ LEAVING = 5.0
 """Seconds that the program has to finish after the end of its standard input."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestartPauses:
-    """Seconds from the end of one process to the start of the next: after the first failure, and at most."""
-
-    first: float = 1.0
-    longest: float = 30.0
+RESTARTS = Pauses(1.0, 30.0)
+"""From the end of one process to the start of the next."""
 
 
 class ServeTransport:
     """Keeps one such process. `run` must be running for calls to be answered."""
 
-    def __init__(self, program: ProviderProgram, children: Children, pauses: RestartPauses = RestartPauses()) -> None:
+    def __init__(self, program: ProviderProgram, children: Children, pauses: Pauses = RESTARTS) -> None:
         self._program = program
         self._children = children
         self._pauses = pauses
@@ -71,10 +66,10 @@ class ServeTransport:
             failures = 0 if session.has_answered else failures
             if session.is_renewed:
                 continue
-            pause = exponential(self._pauses.first, self._pauses.longest, failures)
+            failures += 1
+            pause = self._pauses.after(failures)
             _log.warn("provider's process ended, starting it again", reason=session.reason, seconds=pause)
             await asyncio.sleep(pause)
-            failures += 1
 
     def renew(self) -> None:
         """The file was replaced: let the process finish what it has, and start the new one."""

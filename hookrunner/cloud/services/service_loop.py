@@ -43,11 +43,11 @@ from hookrunner.cloud.services.service_reports import (
 )
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import HookrunnerError, KubeError
-from hookrunner.kube.back_off import exponential
 from hookrunner.model.cloud import CloudServiceDump
 from hookrunner.model.status import one_line
+from hookrunner.waits import Pauses
 
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+PAUSES = Pauses(5.0, 300.0)
 """Seconds of the back-off, as upstream."""
 
 
@@ -74,7 +74,7 @@ class ServiceLoop:
         self._policy = policy
         self._backends = BackendSets()
         self._sync_timer = NodeSyncTimer(reports.metrics)
-        self._queue: WorkQueue[str] = WorkQueue("service-lb", FIRST_PAUSE, LONGEST_PAUSE)
+        self._queue: WorkQueue[str] = WorkQueue("service-lb", PAUSES)
         self._stopped = asyncio.Event()
 
     @property
@@ -203,7 +203,7 @@ class ServiceLoop:
         waits = self._is_final(decision, error)
         if decision.action is ServiceAction.UPDATE and pause is None:
             pause = 0.0  # at once, as upstream: to ensure it may succeed where an update does not
-        again = exponential(FIRST_PAUSE, LONGEST_PAUSE, self._queue.failures(key)) if pause is None else pause
+        again = PAUSES.after(self._queue.failures(key) + 1) if pause is None else pause
         self.records[key] = dataclasses.replace(
             self._recall(key),
             is_settled=False,

@@ -16,8 +16,9 @@ from hookrunner.cloud.services.service_decisions import ServicePolicy, is_ours
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import KubeError
+from hookrunner.waits import Pauses
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_PAUSES = Pauses(1.0, 30.0)
 """Seconds of the back-off of one Service; a person or a Job waits for the end."""
 
 
@@ -36,7 +37,7 @@ class BalancerRemoval:
         self._services = services
         self._actions = actions
         self._policy = policy
-        self._queue: WorkQueue[str] = WorkQueue("cloud-clean", _FIRST_PAUSE, _LONGEST_PAUSE)
+        self._queue: WorkQueue[str] = WorkQueue("cloud-clean", _PAUSES)
 
     async def run(self) -> None:
         """Take away what there is when it begins. A failure is repeated."""

@@ -12,18 +12,17 @@ from typing import Protocol
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.errors import BadValues, Conflict
 from hookrunner.hooks.workspace import InstanceInput, Values
-from hookrunner.kube.back_off import exponential
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches
 from hookrunner.values.section_store import SectionStore
-from hookrunner.waits import Notifier
+from hookrunner.waits import Notifier, Pauses
 
 _ATTEMPTS = 10
 _WATCH_DELAY = 5.0
 """Seconds in which the watch reports what another client has written."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+_PAUSES = Pauses(0.02, 2.0)
 """Seconds between two attempts, doubled each time: another client may write faster than we do, but not for long."""
 
 
@@ -101,7 +100,7 @@ class HookValues:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WATCH_DELAY):
                     await self._config_map.adopted.next()
-            await asyncio.sleep(exponential(_FIRST_PAUSE, _LONGEST_PAUSE, attempt))
+            await asyncio.sleep(_PAUSES.after(attempt + 1))
         await self._write_once(key, operations)
 
     async def _write_once(self, key: str, operations: tuple[ValuesOperation, ...]) -> None:

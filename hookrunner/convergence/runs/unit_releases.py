@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_changes import gather_until_calm
+from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
@@ -19,6 +19,7 @@ from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import Settings
+from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 
 _log = log.get("helm")
@@ -91,7 +92,7 @@ class DriftTracker:
         self._releases = releases
         self._drift = drift
         self._heads: dict[str, Head] = {}
-        self._settled: asyncio.Queue[_Settled] = asyncio.Queue()
+        self._settled = Batches[_Settled]()
 
     def track(self, unit: Unit, head: Head, options: ReleaseOptions, objects: tuple[JSON, ...] | None = None) -> None:
         """A unit's release is at rest: watch it soon. `options` are those with which its objects are written."""
@@ -99,7 +100,7 @@ class DriftTracker:
             self.forget(unit)
         elif self._heads.get(head.name) != head:
             self._heads[head.name] = head
-            self._settled.put_nowait(_Settled(unit, head, objects, options))
+            self._settled.put(_Settled(unit, head, objects, options), unit.name)
 
     def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
@@ -119,21 +120,15 @@ class DriftTracker:
         """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch
         reports anything: each object that a watch has shown before it is tracked has to be read."""
         while True:
-            batch = await self._next_batch()
+            # The records that are read here when it is calm are those that the next change of a value needs: soon
+            # after a start it finds them in memory.
+            batch = await self._settled.next_calm_batch(CALM, MOST_PAUSES)
             manifests = [await self._read_objects(settled) for settled in batch]
             for settled, objects in zip(batch, manifests, strict=True):
-                if objects is None:
-                    self._settled.put_nowait(settled)
-                else:
+                if objects is not None:
                     self._begin(settled, objects)
-
-    async def _next_batch(self) -> list[_Settled]:
-        """The releases that have come to rest when no other does. Their records are read then, which the next change of
-        a value needs: it should find them in memory if it comes soon after a start."""
-        return await gather_until_calm([await self._settled.get()], self._take_settled)
-
-    def _take_settled(self) -> list[_Settled]:
-        return [self._settled.get_nowait() for _ in range(self._settled.qsize())]
+                elif self._settled.get(settled.unit.name) is None:
+                    self._settled.put(settled, settled.unit.name)
 
     async def _read_objects(self, settled: _Settled) -> tuple[JSON, ...] | None:
         """What the release consists of, None if that cannot be read now."""

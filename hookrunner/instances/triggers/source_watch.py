@@ -10,7 +10,6 @@ has followed for a moment. The first list counts as a change too: a run may have
 Directories are read before each run, and web servers asked from time to time (--addon-refresh): neither can be watched.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 
@@ -20,6 +19,7 @@ from hookrunner.model.events import Report, Synced
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.packages.cluster_source import PACKAGE_LABEL, watched_selections
 from hookrunner.packages.source_locations import ClusterLocation
+from hookrunner.waits import Batches
 
 SETTLED = 0.5
 """Seconds without a change after which a package counts as written."""
@@ -58,8 +58,7 @@ class SourceWatch:
         self._location = location
         self._addons = addons
         self._watches = watches
-        self._changed: set[str] = set()
-        self._pending = asyncio.Event()
+        self._changed = Batches[str]()
 
     async def follow(self, index: int) -> None:
         """Watch the channels (0) or the packages (1), until cancelled."""
@@ -68,12 +67,7 @@ class SourceWatch:
     async def changes(self) -> AsyncIterator[set[str]]:
         """Yield the names of addons when their channels or packages have changed."""
         while True:
-            await self._pending.wait()
-            while self._pending.is_set():
-                self._pending.clear()
-                await asyncio.sleep(SETTLED)
-            changed, self._changed = self._changed, set()
-            yield changed
+            yield {*await self._changed.next_calm_batch(SETTLED)}
 
     async def _follow(self, selection: Selection) -> None:
         watched = WatchedObjects()
@@ -84,7 +78,5 @@ class SourceWatch:
 
     def _note(self, components: set[str]) -> None:
         """These components have changed; "" is any of them."""
-        meant = {name for name, addon in self._addons.items() if "" in components or addon.component in components}
-        self._changed |= meant
-        if meant:
-            self._pending.set()
+        every = "" in components
+        self._changed.add(name for name, addon in self._addons.items() if every or addon.component in components)

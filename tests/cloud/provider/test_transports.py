@@ -14,13 +14,14 @@ import pytest
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider.process_transport import ProcessTransport
 from hookrunner.cloud.provider.provider_program import ProviderProgram
-from hookrunner.cloud.provider.serve_transport import RestartPauses, ServeTransport
+from hookrunner.cloud.provider.serve_transport import ServeTransport
 from hookrunner.cloud.provider.verbs import LB_GET
 from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.process.leader import processes
+from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 from tests.fakes.cluster import settle
 
@@ -41,7 +42,7 @@ async def transport(way: str, tmp_path: Path) -> AsyncIterator[ProcessTransport 
     if way == "process":
         yield ProcessTransport(started, children)
         return
-    serve = ServeTransport(started, children, RestartPauses(0.01, 0.01))
+    serve = ServeTransport(started, children, Pauses(0.01, 0.01))
     running = asyncio.create_task(serve.run())
     try:
         yield serve
