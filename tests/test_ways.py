@@ -5,7 +5,7 @@ is called counts. The second column of the page's table is the way: each of its 
 name more: helpers, and what is called only sometimes. Nouns, logs, errors and metrics are everywhere, so nowhere named.
 
 A way has as many doors as there are pairs of files of which one calls the other: each of them is a place where a reader
-changes files. Two files that call each other are read back and forth, so there are none.
+changes files. Two files that call each other are read back and forth; no way should have such a pair.
 """
 
 import asyncio
