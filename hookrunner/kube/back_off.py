@@ -25,7 +25,7 @@ from http import HTTPStatus
 from typing import Self, TypeAlias
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
-from hookrunner.waits import Pauses
+from hookrunner.waits import Notifier, Pauses
 from kubetypes.timers import TICK
 
 _RETRIES = Pauses(1.0, 60.0)
@@ -169,7 +169,7 @@ class Outage:
         self._next_probe = 0.0
         self._line = asyncio.Lock()
         self._pace = TokenBucket.per_second(_RELEASED, _AT_ONCE)
-        self._news = asyncio.Event()
+        self._news = Notifier()
 
     def note_failure(self) -> None:
         """Note that a connection failed, or that no answer came."""
@@ -186,8 +186,7 @@ class Outage:
         else:
             self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
-        self._news.set()
-        self._news = asyncio.Event()
+        self._news.notify()
 
     def note_sign(self) -> None:
         """Note that an open watch has received something: only new connections fail, perhaps just one."""
@@ -224,7 +223,7 @@ class Outage:
         ended = self._ended
         while True:
             if self._ended == ended:
-                await self._news.wait()
+                await self._news.next()
                 continue
             ended = self._ended
             yield _now() - self._began
@@ -243,9 +242,10 @@ class Outage:
         """Wait for a change of the outage; False if nothing changes by that time."""
         try:
             async with asyncio.timeout_at(until):
-                return await self._news.wait()
+                await self._news.next()
         except TimeoutError:
             return False
+        return True
 
 
 def _now() -> float:
