@@ -73,10 +73,6 @@ class AddonValues:
         """The lowest layer of an instance's values."""
         return self.static | {READ_ONLY: known.document()}
 
-    def describe(self, store: SectionStore, instance: Instance, known: KnownOfInstance) -> None:
-        """Set the layers of an instance's section. Raises BadValues if the schema refuses its spec."""
-        store.describe(instance.unit, self.of_instance(known), dict(instance.own))
-
 
 def read_addon_values(addon: Addon) -> AddonValues:
     """Read an addon's `values.yaml` and schemas. Unknown keys are logged. Raises BadAddon."""
@@ -112,5 +108,5 @@ def instance_values(addon: Addon, instance: Instance, found: ResolvedVersion) ->
     layers = read_addon_values(addon)
     store = SectionStore({GLOBAL: layers.shared}, {})
     store.add(instance.unit, addon.key, layers.schemas)
-    layers.describe(store, instance, known_of(instance, addon, found, ""))
+    store.describe(instance.unit, layers.of_instance(known_of(instance, addon, found, "")), dict(instance.own))
     return store

@@ -81,7 +81,7 @@ class PreparedBuild:
         """Let hooks and templates see the version and the spec; the instance has a section in the store. Raises
         BadValues."""
         known = known_of(self.instance, self.addon, self.version, self.installed)
-        layers.describe(store, self.instance, known)
+        store.describe(self.instance.unit, layers.of_instance(known), dict(self.instance.own))
 
     def own_values(self) -> SectionStore:
         """The same values in a store of their own, for tools that ask no cluster. Raises BadAddon, BadValues."""

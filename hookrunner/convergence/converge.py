@@ -17,7 +17,6 @@ from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import Engine
@@ -25,6 +24,7 @@ from hookrunner.engine.queues import back_off
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
+from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 
 _log = log.get("converge")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hookrunner.charts.release_digests import attempt_digest
-from hookrunner.convergence.unit_state import UnitState
-from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import PINNED, ROLLED_BACK, Head, ReleaseInputs, ReleaseOptions, RenderedChart
+from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 
 
@@ -61,6 +61,18 @@ class Plan:
         """The plan for these objects, of which patches have changed some."""
         return replace(self, options=replace(self.options, unpatched=rendered.unpatched))
 
+    def digest_to_reach(self, head: Head | None, digest: str) -> str:
+        """The digest that the release should have: that of the attempt in whose place the head was restored, because it
+        had failed or on request, if nothing has changed since; else the one that the unit's inputs have now."""
+        if head is None or head.note not in (ROLLED_BACK, PINNED):
+            return digest
+        replaced = self.attempt_digest(digest)
+        return replaced if head.digest == replaced else digest
+
+    def gives_up(self, head: Head) -> bool:
+        """Is this revision given up, and is there an earlier one to go back to?"""
+        return self.fallback.revision > 0 and head.revision == self.fallback.given_up
+
     def attempt_digest(self, digest: str) -> str:
         """The digest of the attempt to reach inputs of this digest that the user asks for now."""
         return digest if self.asked is None else attempt_digest(digest, self.asked)
@@ -74,7 +86,7 @@ class Planner(Protocol):
         RunPostponed if it cannot yet, else any HookrunnerError."""
 
     def present(self, state: UnitState) -> Plan:
-        """The plan between runs: for what is done on request, and for views. Raises RenderFailed if there is none."""
+        """The plan between runs: for what is done on request, and for views. Raises RenderFailed without one."""
 
     async def uninstall(self, state: UnitState, head: Head) -> None:
         """Remove what the unit has installed, or leave it to its user. Raises ReleaseFailed, KubeError."""

@@ -11,14 +11,15 @@ from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.modules import GLOBAL, is_unit_of_addon
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.model.units import MODULE
+from hookrunner.model.unit_state import UnitState
+from hookrunner.model.units import MODULE, is_unit_of_addon
 from hookrunner.releases.releases import Releases
 from hookrunner.waits import Batches, Notifier
 
@@ -94,9 +95,9 @@ class ConfigReactions:
             if GLOBAL in changed:
                 self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 continue
-            for state in filter(None, map(self._states.of_key, sorted(changed))):
-                if not self._ask_script_first(state, "KubeConfig-Changed-Modules"):
-                    self._requests.turns.give(state, "KubeConfig-Changed-Modules")
+            cause = "KubeConfig-Changed-Modules"
+            edited = filter(None, map(self._states.of_key, sorted(changed)))
+            self._requests.turns.give([state for state in edited if not self._ask_script_first(state, cause)], cause)
 
     async def follow_scripts(self) -> None:
         """Ask the `enabled` scripts of modules whose own config has changed, then run those that stay on. Other modules
@@ -107,11 +108,13 @@ class ConfigReactions:
                 if await self._decisions.contradicts(state):
                     self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 elif cause:
-                    self._requests.turns.give(state, cause)
+                    self._requests.turns.give([state], cause)
 
     def _ask_script_first(self, state: UnitState, cause: str) -> bool:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
         there is a cause for that: values that turn a module off must not be applied before."""
+        if not state.unit.has_script:  # most have none
+            return False
         key = state.unit.key
         outdated = self._decisions.is_outdated(state)
         if outdated:
@@ -204,7 +207,7 @@ class ClusterReactions:
         while True:
             await progress.next()
             for state in filter(_is_on, self._states.units):
-                if state.lacks_snapshot:
+                if isinstance(state.failure, MissingSnapshot):
                     self._requests.tasks.retry_now(state.name)
 
 

@@ -13,7 +13,6 @@ from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.workers import Queues
@@ -24,6 +23,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
 from hookrunner.model.status import IGNORED, ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"

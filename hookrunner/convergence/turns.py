@@ -8,13 +8,13 @@ addon-operator are used to a chain: under `strict` each module waits for all low
 failed, but for none longer than patience lasts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.modules.order import ModuleOrder
 from kubetypes.timers import timeout_at
 
@@ -154,28 +154,39 @@ class TurnDispatcher:
             state.await_turn()
         self._given.clear()
         self._is_open, self._cause = True, cause
-        self._states.changed.notify()
+        self._request_due()
+        self._states.changed.notify()  # the end of someone's patience is another one now
 
-    def give(self, state: UnitState, cause: str) -> None:
-        """Give a module another turn, as soon as those are ready that it waits for. A module whose turn is still to
-        come will find everything as it is then. Wakes `dispatch`, which requests the runs."""
-        if state.on and state.turn:
-            state.await_turn()
-            self._given[state.name] = cause
-            self._states.changed.notify()
+    def give(self, states: Iterable[UnitState], cause: str) -> None:
+        """Give modules another turn. Those run now that wait for no other one; `dispatch` runs the rest when its turn
+        comes. A module whose turn is still to come will find everything as it is then."""
+        self._await_turns(states, cause)
+        self._request_due()
+        self._states.changed.notify()
 
     async def dispatch(self) -> None:
         """Run modules as their turns come, in a round, or later because another one was repaired; until cancelled."""
         while True:
-            self._give_overtakers()
-            turns = self._turns([state for state in self._states.instances if not state.turn and state.on])
-            due = [state for state in turns.next if self._is_open or state.name in self._given]
-            for state in due:
-                self._tasks.request(state, self._given.pop(state.name, self._cause))
-            for name, state in turns.enabled.items():
-                state.wait_for(() if state.turn else turns.awaited(name))
+            due, turns = self._request_due()
             if not due:  # else others may follow at once: patience with those may be over already
                 await self._wait_for_change(turns)
+
+    def _await_turns(self, states: Iterable[UnitState], cause: str) -> None:
+        for state in states:
+            if state.on and state.turn:
+                state.await_turn()
+                self._given[state.name] = cause
+
+    def _request_due(self) -> tuple[list[UnitState], Turns]:
+        """Request the runs of those whose turn has come; these, and the turns as they were before."""
+        self._await_overtakers()
+        turns = self._turns([state for state in self._states.instances if not state.turn and state.on])
+        due = [state for state in turns.next if self._is_open or state.name in self._given]
+        for state in due:
+            self._tasks.request(state, self._given.pop(state.name, self._cause))
+        for name, state in turns.enabled.items():
+            state.wait_for(() if state.turn else turns.awaited(name))
+        return due, turns
 
     async def wait_until_over(self) -> None:
         """Wait until the turn of each module has come, as far as it can."""
@@ -189,14 +200,13 @@ class TurnDispatcher:
             await self._wait_for_change(turns, state)
             turns = self._turns()
 
-    def _give_overtakers(self) -> None:
+    def _await_overtakers(self) -> None:
         """Modules that went before a lower weight that was never ready run once more when that one is: their hooks and
         templates should see what it has installed."""
         turns = self._turns()
         new = {name for name, state in turns.enabled.items() if not state.last_success}
         for name in self._new - new:
-            for state in turns.overtakers(name) if name in turns.enabled else ():
-                self.give(state, "Lower-Weight-Ready")
+            self._await_turns(turns.overtakers(name) if name in turns.enabled else (), "Lower-Weight-Ready")
         self._new = new
 
     def _turns(self, instances: Sequence[UnitState] = ()) -> Turns:

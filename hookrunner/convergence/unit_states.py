@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.unit_changes import UnitChanges
-from hookrunner.convergence.unit_state import ModuleState, ReleaseState, UnitState
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Module
+from hookrunner.model.release_state import ReleaseState
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.model.units import Unit
 from hookrunner.waits import Notifier
 

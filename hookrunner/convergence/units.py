@@ -13,13 +13,14 @@ from hookrunner.convergence.reactions import UnitRequests
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_runner import UnitRunner
-from hookrunner.convergence.unit_state import ReleaseState, UnitState
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
+from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.resources import ObjectReference
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 from hookrunner.values.section import LayerSchemas
 from hookrunner.values.section_store import SectionStore

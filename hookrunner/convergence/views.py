@@ -12,7 +12,6 @@ from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.status import ModulesStatus
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.errors import ReleaseFailed
@@ -20,6 +19,7 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
 from hookrunner.model.status import ModuleDump, SnapshotDump
+from hookrunner.model.unit_state import UnitState
 from hookrunner.modules import graph
 from hookrunner.releases.manifest_objects import object_id
 from hookrunner.values.section_store import SectionStore

@@ -126,7 +126,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
     hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
-    if problems := [*rules.misnamed_webhooks(config, hook.addon)]:
+    if problems := [*rules.misnamed_webhooks(config, hook.unit)]:
         raise BadHookConfig(file.name, problems)
     return hook
 

@@ -62,7 +62,7 @@ class InstanceHealth:
 
     async def _keep(self, next_batch: _NextBatch, registry: InstanceRegistry, is_written: bool) -> None:
         """What cannot be read is tried again after a while."""
-        waiting = {live.unit for live in registry.live}
+        waiting = {live.state.name for live in registry.live}
         while True:
             missed = {unit for unit in waiting if not await self._track(unit, registry, is_written)}
             waiting = missed | {*await next_batch(_RETRY if missed else None)}
@@ -78,10 +78,10 @@ class InstanceHealth:
         if live is None or not self._is_behind(live) or _has_written(live) != is_written:
             return True
         try:
-            present = await self._releases.read_head(live.unit, self._home)
+            present = await self._releases.read_head(live.state.name, self._home)
             objects = await self._releases.read_manifest(present) if present else ()
         except (KubeError, ReleaseFailed) as error:
-            _log.warn("objects of an instance cannot be watched yet", instance=live.unit, error=str(error))
+            _log.warn("objects of an instance cannot be watched yet", instance=live.state.name, error=str(error))
             return False
         if present and present.revision == _applied_revision(live) and registry.get(unit) is live:
             self._revisions[unit] = present.revision
@@ -91,7 +91,7 @@ class InstanceHealth:
     def _is_behind(self, live: LiveUnit) -> bool:
         """Is another revision applied than is tracked?"""
         revision = _applied_revision(live)
-        return revision > 0 and self._revisions.get(live.unit) != revision
+        return revision > 0 and self._revisions.get(live.state.name) != revision
 
 
 def _has_written(live: LiveUnit) -> bool:

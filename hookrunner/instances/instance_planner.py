@@ -12,11 +12,9 @@ from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild
 from hookrunner.addons.status_conditions import obstacle_of
-from hookrunner.addons.version_resolver import version_request
 from hookrunner.convergence.plan import Fallback, Plan
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadValues, RenderFailed, RunBlocked, RunPostponed
-from hookrunner.instances.instance_rollbacks import GivenUp, asked_of
+from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -24,6 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
 from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, OwnerReference, ReleaseOptions
+from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from hookrunner.releases.releases import Releases
@@ -108,12 +107,11 @@ class InstancePlanner:
     async def _prepare(self, instance: Instance) -> PreparedBuild:
         """The package, with the values that hooks and templates see from here on."""
         addon, parts, installed = self.addon, self._parts, self.installed
-        capabilities, previous = await parts.capabilities.get(), installed.version if installed else ""
-        request = version_request(addon, instance, capabilities.kube_version, previous)
-        chosen = await self.packages.choose(instance, self._status, request, installed)
+        capabilities = await parts.capabilities.get()
+        chosen = await self.packages.choose(instance, self._status, capabilities.kube_version, installed)
         if isinstance(chosen, AddonObstacle):
             raise _refusal(chosen)
-        prepared = PreparedBuild(addon, instance, chosen, capabilities, previous)
+        prepared = PreparedBuild(addon, instance, chosen, capabilities, installed.version if installed else "")
         _require_open(prepared.obstacle)
         try:
             prepared.describe(parts.tools.store, self._values)
@@ -130,7 +128,7 @@ class InstancePlanner:
             self.options(self._parts.usual),
             self.options(ReleaseOptions()),
             Fallback(self._last_healthy, self.instance.fields.rollback_on_failure, given_up.revision, given_up.reason),
-            asked_of(prepared.instance),
+            prepared.instance.asked,
             self.instance.unit,
             prepared.version.version,
         )

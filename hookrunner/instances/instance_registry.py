@@ -20,7 +20,6 @@ from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.reactions import AT_ONCE, WITHIN
-from hookrunner.convergence.unit_state import ReleaseState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
@@ -39,6 +38,8 @@ from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, reference_of
+from hookrunner.model.release_state import ReleaseState
+from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import INSTANCE, Unit
 from hookrunner.waits import Batches
 

@@ -7,20 +7,13 @@
                        right waits for it
 
 What was given up stands for the spec and the package that led to it: it is tried again when one of them, or the
-annotation `hookrunner.io/reconcile`, changes (`asked_of`). See docs/addons.md#rollback.
+annotation `hookrunner.io/reconcile`, changes (`Instance.asked`). See docs/addons.md#rollback.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from hookrunner.model.addon_status import InstanceFacts
-from hookrunner.model.addons import RECONCILE, Instance
-from kubetypes.json_values import JSON
-
-
-def asked_of(instance: Instance) -> JSON:
-    """Everything by which a user may ask for another attempt."""
-    return [instance.document.get("spec"), instance.annotations.get(RECONCILE)]
 
 
 def deadline_of(facts: InstanceFacts) -> float | None:

@@ -1,7 +1,7 @@
 """Which package an instance gets: the version, by its spec and its channel, and the package's files as a directory.
 
     choice = PackageChoice(addon, fetcher, open_source, metrics)
-    chosen = await choice.choose(instance, status, request, head)   # an AddonObstacle if it gets nothing
+    chosen = await choice.choose(instance, status, kubernetes, head)   # an AddonObstacle if it gets nothing
     choice.close()                                              # when the instance is gone
 
 A remote source is asked when the spec has changed, when the cluster has another version, or when `expire` says that it
@@ -15,7 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.build_preparation import ChosenPackage
-from hookrunner.addons.version_resolver import ResolvedVersion, VersionRequest, package_obstacle, resolve_version
+from hookrunner.addons.version_resolver import (
+    ResolvedVersion,
+    VersionRequest,
+    package_obstacle,
+    resolve_version,
+    version_request,
+)
 from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
@@ -73,9 +79,11 @@ class PackageChoice:
             self._fetcher.release(self._held.popleft())
 
     async def choose(
-        self, instance: Instance, status: JSON, request: VersionRequest, head: Head | None
+        self, instance: Instance, status: JSON, kubernetes: str, head: Head | None
     ) -> ChosenPackage | AddonObstacle:
-        """The package for an instance with this status and this head of its release, or why it gets none."""
+        """The package for an instance with this status and this head of its release, on a cluster of this version, or
+        why it gets none."""
+        request = version_request(self._addon, instance, kubernetes, head.version if head else "")
         question, request = _question_of(instance, request), replace(request, followed=_followed(status, head))
         try:
             source = self._open_source(self._addon, request.kubernetes)

@@ -58,16 +58,16 @@ class RolloutWatch:
     def judge(self, live: LiveUnit, facts: InstanceFacts) -> None:
         """Note until when its rollout may take, and give it up if it has failed."""
         deadline, installed = deadline_of(facts), facts.installed
-        if installed is None or deadline is None or deadline <= self.now(live.unit, installed):
-            self._forget(live.unit)
-        elif self._deadlines.get(live.unit) != deadline:
-            offset = self.now(live.unit, installed) - asyncio.get_running_loop().time()
-            self._offsets[live.unit] = installed.started_at, offset
-            self._deadlines[live.unit] = deadline
+        if installed is None or deadline is None or deadline <= self.now(live.state.name, installed):
+            self._forget(live.state.name)
+        elif self._deadlines.get(live.state.name) != deadline:
+            offset = self.now(live.state.name, installed) - asyncio.get_running_loop().time()
+            self._offsets[live.state.name] = installed.started_at, offset
+            self._deadlines[live.state.name] = deadline
             self._changed.notify()
         revision, reason = facts.installed.revision if facts.installed else 0, failure_of(facts)
         if reason and live.planner.given_up.note(revision, reason):
-            _log.warn("rollout is given up", instance=live.unit, revision=revision, reason=reason)
+            _log.warn("rollout is given up", instance=live.state.name, revision=revision, reason=reason)
             self._request(live, "Rollback")
 
     async def keep(self) -> None:

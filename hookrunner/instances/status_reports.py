@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
@@ -30,9 +29,9 @@ from hookrunner.model.addon_status import (
     ObjectReport,
 )
 from hookrunner.model.addons import RECONCILE
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import PINNED, ROLLED_BACK, Head
 from hookrunner.model.timestamps import rfc3339
-from hookrunner.releases.rollout import PINNED, ROLLED_BACK
+from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 
 _log = log.get("addons.status")

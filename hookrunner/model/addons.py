@@ -271,6 +271,11 @@ class Instance:
         return self.document["metadata"].get("annotations") or {}
 
     @property
+    def asked(self) -> JSON:
+        """Everything by which a user may ask for another attempt to reach the same objects."""
+        return [self.document.get("spec"), self.annotations.get(RECONCILE)]
+
+    @property
     def finalizers(self) -> tuple[str, ...]:
         """The finalizers."""
         return tuple(self.document["metadata"].get("finalizers") or ())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from hookrunner.model.modules import GLOBAL
+from hookrunner.model.units import unit_fields
 from kubetypes.json_values import JSON
 
 MAIN = "main"
@@ -204,8 +205,8 @@ class Hook:
         return label_of(self.name, self.module)
 
     @property
-    def addon(self) -> str:
-        """The module that it comes and goes with; empty for a plain or a global hook."""
+    def unit(self) -> str:
+        """The unit that it comes and goes with; empty for a plain or a global hook."""
         return "" if self.module == GLOBAL else self.module
 
     def asked_only(self, kinds: Collection[ReviewKind]) -> "Hook":
@@ -240,6 +241,8 @@ def owner_of(module: str) -> tuple[str, ...]:
 
 
 def fields_of(label: str, module: str) -> dict[str, str]:
-    """The fields by which log records name a hook: `hook` is the label `hook` of its metrics; `module`, which a plain
-    hook does not have, tells hooks of one name apart."""
-    return {"hook": label, **({"module": module} if module else {})}
+    """The fields by which log records name a hook: `hook` is the label `hook` of its metrics; its unit, which a plain
+    hook does not have, tells hooks of one name apart. Global hooks have the module `global`, which is no unit."""
+    if module in ("", GLOBAL):
+        return {"hook": label, **({"module": module} if module else {})}
+    return {"hook": label, **unit_fields(module)}

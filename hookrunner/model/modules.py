@@ -71,6 +71,7 @@ class Module:
             namespace=traits.namespace,
             drift=traits.drift,
             compiled=self.compiled,
+            has_script=self.script is not None,
         )
 
 
@@ -108,8 +109,6 @@ class Phase(StrEnum):
 _DELIMITER = re.compile(r"[-_\s]|(?<!\d)\.|\.(?!\d)")
 """What stands between words and is dropped. The point of a number stays: `v1.2`."""
 
-_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
-
 _STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[^\da-z.])")
 """Where a word begins without a delimiter: `fooBar`, `FOOBar`, after a number."""
 
@@ -128,9 +127,3 @@ def camel(name: str) -> str:
 def kebab(name: str) -> str:
     """`l2LoadBalancer` → `l2-load-balancer`: the name of the module that a key belongs to."""
     return "-".join(_words(name))
-
-
-def is_unit_of_addon(name: str) -> bool:
-    """Is this the name of an instance's unit (`coredns.kube-system.default`), and of no module? A module's name has a
-    point between digits only (`v1.2`), as others do not survive the way to its key."""
-    return _POINT.search(name) is not None

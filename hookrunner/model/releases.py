@@ -8,6 +8,9 @@ from pathlib import Path
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 
+ROLLED_BACK, PINNED = "rolled-back", "pinned"
+"""The notes of a head: restored after a failure, restored on request."""
+
 LONGEST_RELEASE = 53
 """What Helm takes: https://helm.sh/docs/helm/helm_install (release names are DNS-1123, and leave room for suffixes)."""
 _RELEASE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -186,28 +186,28 @@ _CAPITAL = re.compile(r"(?=[A-Z])")
 _UNSAFE = re.compile(r"[^a-z0-9/]+")
 
 
-def webhook_id(name: str, addon: str = "") -> str:
+def webhook_id(name: str, unit: str = "") -> str:
     """A binding's name as it stands in a URL: `importantHook` → `important-hook`, `my.example.com` → `my-example-com`;
-    `cert-manager/my-example-com` for a hook of that addon.
+    `cert-manager/my-example-com` for a hook of that module.
 
     Different names may have one id.
     """
     identifier = _UNSAFE.sub("-", _CAPITAL.sub("-", name).lower())
-    return f"{addon}/{identifier}" if addon else identifier
+    return f"{unit}/{identifier}" if unit else identifier
 
 
-def webhook_name(name: str, addon: str = "") -> str:
-    """What a binding is called in the cluster, where two addons may have webhooks of one name."""
-    return f"{addon}.{name}" if addon else name
+def webhook_name(name: str, unit: str = "") -> str:
+    """What a binding is called in the cluster, where two modules may have webhooks of one name."""
+    return f"{unit}.{name}" if unit else name
 
 
-def admission_path(name: str, addon: str = "") -> str:
+def admission_path(name: str, unit: str = "") -> str:
     """The path of a `kubernetesValidating` or `kubernetesMutating` binding."""
-    return ADMISSION + webhook_id(name, addon)
+    return ADMISSION + webhook_id(name, unit)
 
 
-def addon_of(path: str) -> str:
-    """Whose hook answers at an admission path: an addon's name, empty for a hook of none."""
+def unit_of(path: str) -> str:
+    """Whose hook answers at an admission path: a module's name, empty for a hook of none."""
     return path.removeprefix(ADMISSION).rpartition("/")[0]
 
 

@@ -12,8 +12,9 @@ from typing import ClassVar, Literal, TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
-from hookrunner.model.modules import GLOBAL, is_unit_of_addon
+from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
+from hookrunner.model.units import is_unit_of_addon
 
 OPERATOR_STARTUP = "OperatorStartup"
 """The `activation` during the start: of global hooks' first runs, and of the first converge."""

@@ -4,6 +4,7 @@ How the two differ is data here, or stands in the plan of a run, which the unit'
 no step asks which of them it has before it.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -24,7 +25,6 @@ class UnitKind:
     again at once if its first attempt fails that was overtaken by another request.
     """
 
-    name: Literal["module", "instance"]
     adopted: str
     rolled_back: str
     pinned_until: str
@@ -40,7 +40,6 @@ class UnitKind:
 
 
 MODULE = UnitKind(
-    "module",
     adopted="ObjectsAdopted",
     rolled_back="ModuleRolledBack",
     pinned_until="its values or its chart change",
@@ -52,7 +51,6 @@ MODULE = UnitKind(
 )
 
 INSTANCE = UnitKind(
-    "instance",
     adopted="Adopted",
     adoption_hint="; what was taken over stays when the instance is deleted, unless its spec.deletionPolicy is Delete",
     rolled_back="RolledBack",
@@ -72,7 +70,8 @@ class Unit:
 
     `directory` has its hooks and definitions; units with the same `hooks_of` have the same hooks, which are loaded
     once. `installs`: it has objects to install. `namespace` is that of its release, empty for hookrunner's own.
-    `labels` are those of the metrics of a run's steps, empty if these are not measured. `compiled` as in Module."""
+    `labels` are those of the metrics of a run's steps, empty if these are not measured. `compiled` as in Module.
+    `has_script`: a script is asked whether it is on."""
 
     name: str
     key: str
@@ -85,8 +84,23 @@ class Unit:
     hooks_of: str = ""
     labels: tuple[str, ...] = ()
     compiled: tuple[str, ...] = ()
+    has_script: bool = False
 
     @property
     def fields(self) -> dict[str, str]:
-        """The unit in a log record: as a unit, and as what people search for."""
-        return {"unit": self.name, self.kind.name: self.name}
+        """The unit in a log record."""
+        return unit_fields(self.name)
+
+
+_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+
+
+def is_unit_of_addon(name: str) -> bool:
+    """Is this the name of an instance's unit (`coredns.kube-system.default`), and of no module? A module's name has a
+    point between digits only (`v1.2`), as others do not survive the way to its key."""
+    return _POINT.search(name) is not None
+
+
+def unit_fields(name: str) -> dict[str, str]:
+    """The unit of this name in a log record: as a unit, and as what people search for."""
+    return {"unit": name, "instance" if is_unit_of_addon(name) else "module": name}

@@ -48,8 +48,8 @@ class DesiredRegistrations:
     """What should be registered in the cluster. `configuration` is the name of both webhook configurations.
 
     `conversions` has the `spec.conversion` by the name of its CRD. `clashes` are bindings that another one displaces,
-    as sentences. `incomplete`: not all hooks could be asked, so that nothing is removed except webhooks of the addons
-    in `sure` ("" for hooks without an addon), whose hooks are all known.
+    as sentences. `incomplete`: not all hooks could be asked, so that nothing is removed except webhooks of the units
+    in `sure` ("" for hooks without one), whose hooks are all known.
     """
 
     configuration: str
@@ -111,15 +111,15 @@ _Bindings = Sequence[tuple[Hook, Admission]]
 def _last(bindings: _Bindings) -> list[tuple[Hook, Admission]]:
     """The bindings that take effect: the last of each id and of each name, because the API server refuses
     duplicates."""
-    by_id = {webhook_id(binding.name, hook.addon): (hook, binding) for hook, binding in bindings}
-    return list({webhook_name(binding.name, hook.addon): (hook, binding) for hook, binding in by_id.values()}.values())
+    by_id = {webhook_id(binding.name, hook.unit): (hook, binding) for hook, binding in bindings}
+    return list({webhook_name(binding.name, hook.unit): (hook, binding) for hook, binding in by_id.values()}.values())
 
 
 def _clashes(bindings: _Bindings) -> Iterator[str]:
     """Bindings of both kinds that displace each other: they share paths, and a path does not name the kind."""
     owners: dict[str, str] = {}
     for hook, binding in bindings:
-        owner, path = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.addon)
+        owner, path = f"hook '{hook.name}' ({binding.name})", webhook_id(binding.name, hook.unit)
         if path in owners:
             yield f"two webhooks have the path /hooks/{path}: {owners[path]}, {owner}; rename one of them"
         owners[path] = owner
@@ -130,8 +130,8 @@ def _entry(hook: Hook, binding: Admission, target: Target) -> JSON:
     rules = {"rules": [{"scope": "*"} | rule for rule in binding.rules]} if binding.rules else {}
     return (
         {
-            "name": webhook_name(binding.name, hook.addon),
-            "clientConfig": target.client_config(admission_path(binding.name, hook.addon)),
+            "name": webhook_name(binding.name, hook.unit),
+            "clientConfig": target.client_config(admission_path(binding.name, hook.unit)),
             "failurePolicy": binding.failure_policy,
             "matchPolicy": "Equivalent",
             "namespaceSelector": binding.namespace_selector or {},

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.model.resources import Resource
-from hookrunner.model.reviews import ADMISSION, addon_of
+from hookrunner.model.reviews import ADMISSION, unit_of
 from hookrunner.registration.desired import DesiredRegistrations, Target
 from kubetypes import json_values
 from kubetypes.json_values import JSON
@@ -88,7 +88,7 @@ class Registration(Protocol):
 @dataclass(frozen=True, slots=True)
 class WebhookConfiguration:
     """A webhook configuration with our entries. `keep`: our entries that no hook declares stay, except those whose
-    addon is in `sure`."""
+    unit is in `sure`."""
 
     resource: Resource
     name: str
@@ -137,7 +137,7 @@ class WebhookConfiguration:
 
     def _stays(self, path: str) -> bool:
         """Does an entry with this path stay although no hook declares it?"""
-        return not path or (self.keep and addon_of(path) not in self.sure)
+        return not path or (self.keep and unit_of(path) not in self.sure)
 
     def _path(self, entry: JSON) -> str:
         """Our path that an entry leads to, empty if it leads elsewhere."""

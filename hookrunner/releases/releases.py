@@ -23,6 +23,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import (
+    PINNED,
+    ROLLED_BACK,
     Adoption,
     DesiredRelease,
     Head,
@@ -53,7 +55,7 @@ from hookrunner.releases.records.release_store import (
     naming_release,
 )
 from hookrunner.releases.release_removal import ReleaseRemoval
-from hookrunner.releases.rollout import PINNED, ROLLED_BACK, ReleaseRollout, RolloutTools
+from hookrunner.releases.rollout import ReleaseRollout, RolloutTools
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 

@@ -33,9 +33,6 @@ from hookrunner.releases.records.record import (
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
-PINNED = "pinned"
-ROLLED_BACK = "rolled-back"
-
 _VERBS = {RevisionStatus.PENDING_INSTALL: "install", RevisionStatus.PENDING_ROLLBACK: "rollback"}
 _FAILED = " failed: "
 _WHEN = "modtime"

@@ -23,7 +23,6 @@ from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import UnitMemory, Units
 from hookrunner.engine.engine import BindingActivator, Engine
@@ -41,6 +40,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes,
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
+from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 from hookrunner.modules.discovery import sort_key
 from hookrunner.modules.enabled import ScriptAnswer, ScriptValues

@@ -10,12 +10,12 @@ from hookrunner.convergence.converge import Converge, RoundSteps
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.tasks import HookRun, Order, Task
+from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 from tests.convergence.site import NOWHERE, module
 

@@ -1,7 +1,7 @@
 """What causes a round, a turn or a run of a module, and what causes nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, 
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
 from hookrunner.engine.run_gate import MissingSnapshot
@@ -24,6 +23,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.releases import Releases
 from hookrunner.waits import Notifier
 from tests.convergence.planners import INSTANCE
@@ -52,8 +52,8 @@ class GivenTurns(TurnDispatcher):
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
-    def give(self, state: UnitState, cause: str) -> None:
-        self._seen.append(f"turn {state.name} {cause}")
+    def give(self, states: Iterable[UnitState], cause: str) -> None:
+        self._seen += [f"turn {state.name} {cause}" for state in states]
 
 
 class Runs(UnitTasks):
@@ -70,8 +70,6 @@ class Runs(UnitTasks):
 
 
 class Edited(UserConfiguration):
-    """`edits` are adopted one after another."""
-
     def __init__(self) -> None:
         self.edits: list[Edit] = []
         self.flags_differ = False

@@ -11,9 +11,9 @@ from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind
+from hookrunner.model.unit_state import ModuleState, UnitState
 from tests.convergence.site import module
 
 

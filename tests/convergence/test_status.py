@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from hookrunner.convergence.status import failing_hooks, work
-from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
 from hookrunner.model.tasks import HookRun, Task, UnitTask
+from hookrunner.model.unit_state import ModuleState
 from tests.tables import each
 
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)

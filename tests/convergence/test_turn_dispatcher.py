@@ -7,9 +7,9 @@ import pytest
 
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.modules import Choice, Decision, Module
+from hookrunner.model.unit_state import UnitState
 from tests.convergence.site import module
 
 pytestmark = pytest.mark.looptime
@@ -109,7 +109,7 @@ async def test_a_turn_that_was_given_is_used_once(world: World) -> None:
     """Also if its module is deleted and turned on again."""
     await world.opens("first")
     await world.ends("a", "gate")
-    world.turns.give(world.states["a"], "edit")
+    world.turns.give([world.states["a"]], "edit")
     assert await world.after() == ["a edit"]
     await world.ends("a")
     world.turns.close()
@@ -123,7 +123,7 @@ async def test_a_turn_that_was_given_comes_also_before_a_round_gets_to_the_runs(
     await world.ends("a", "gate")
     await world.ends("c")
     world.turns.close()
-    world.turns.give(world.states["a"], "edit")
+    world.turns.give([world.states["a"]], "edit")
     assert await world.after() == ["a edit"]
     assert await world.ends("a") == []
 
@@ -133,10 +133,10 @@ async def test_a_given_turn_waits_for_the_gate_and_runs_once_for_its_own_cause(w
     await world.ends("a", "gate")
     await world.ends("c")
     for name in ("gate", "c"):
-        world.turns.give(world.states[name], f"edit of {name}")
+        world.turns.give([world.states[name]], f"edit of {name}")
     assert await world.after() == ["gate edit of gate"]
     assert await world.ends("gate") == ["c edit of c"]
-    world.turns.give(world.states["c"], "another")
+    world.turns.give([world.states["c"]], "another")
     assert await world.after() == ["c another"]
 
 
@@ -145,20 +145,20 @@ async def test_a_round_takes_over_turns_that_were_given_and_have_not_come(world:
     await world.ends("a", "gate")
     await world.ends("c")
     for name in ("gate", "c"):
-        world.turns.give(world.states[name], "edit")
+        world.turns.give([world.states[name]], "edit")
     await world.after()
     assert await world.opens("second") == ["a second", "gate second"]
     assert await world.ends("a", "gate") == ["c second"]
 
 
 async def test_a_module_that_is_off_or_still_to_come_is_given_no_turn(world: World) -> None:
-    world.turns.give(world.states["b"], "edit")
+    world.turns.give([world.states["b"]], "edit")
     await world.opens("first")
-    world.turns.give(world.states["c"], "edit")
+    world.turns.give([world.states["c"]], "edit")
     await world.ends("gate")
     assert await world.ends("a") == ["c first"]
     world.states.module("a").decide(OFF)
-    world.turns.give(world.states["a"], "edit")
+    world.turns.give([world.states["a"]], "edit")
     world.states.module("a").decide(ON)
     assert await world.after() == [], "the round that turns it on again gives it one"
 
@@ -198,7 +198,7 @@ async def test_modules_that_overtook_a_lower_weight_run_once_more_when_it_is_rea
     await world.ends("next")
     assert await world.ends("late") == ["next Lower-Weight-Ready"]
     await world.ends("next")
-    world.turns.give(world.states["late"], "edit")
+    world.turns.give([world.states["late"]], "edit")
     await world.after()
     assert await world.ends("late") == [], "it was ready before"
     world.dispatching.cancel()

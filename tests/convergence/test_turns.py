@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hookrunner.convergence.turns import TurnRules, Turns
-from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.model.modules import Choice, Decision
+from hookrunner.model.unit_state import ModuleState
 from hookrunner.modules.order import ModuleOrder
 from tests.convergence.site import module
 

@@ -7,8 +7,9 @@ import pytest
 
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadModule
-from hookrunner.model.modules import Choice, is_unit_of_addon
+from hookrunner.model.modules import Choice
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.units import is_unit_of_addon
 from tests.convergence.planners import INSTANCE
 from tests.convergence.site import module
 

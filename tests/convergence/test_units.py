@@ -11,13 +11,14 @@ import pytest
 
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.unit_state import ReleaseState, UnitState
 from hookrunner.convergence.units import NewUnit
 from hookrunner.errors import BadModule, HookFailed, RunBlocked, RunPostponed
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import ValuesOperation
+from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.resources import ObjectReference
+from hookrunner.model.unit_state import UnitState
 from tests.controllers.event_server import EventServer
 from tests.convergence.conftest import MakeSite
 from tests.convergence.planners import INSTANCE, FakePlanner, FakeSubject

@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_health import InstanceHealth
@@ -34,6 +33,7 @@ from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from hookrunner.releases.object_watches import ObjectWatches
+from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
 from tests.convergence.planners import FakePlanner

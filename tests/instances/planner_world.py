@@ -13,7 +13,6 @@ from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import LiveUnit, unit_of
@@ -24,6 +23,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder
 from hookrunner.model.releases import Capabilities, Head, KeptObject, ReleaseOptions
+from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher

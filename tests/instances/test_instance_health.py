@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hookrunner.convergence.unit_changes import CALM
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
@@ -15,6 +14,7 @@ from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.model.addon_status import ObjectReport
 from hookrunner.model.releases import Head
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases

@@ -7,7 +7,6 @@ import pytest
 
 from hookrunner.instances.instance_rollbacks import (
     GivenUp,
-    asked_of,
     deadline_of,
     failure_of,
     is_overdue,
@@ -86,8 +85,8 @@ def test_another_attempt_is_made_when_a_user_asks_for_it() -> None:
         instance(spec={"timeout": "2m"}),
         instance(spec={"timeout": "1m"}, annotations={"hookrunner.io/reconcile": "again"}),
     ]
-    assert asked_of(before) == asked_of(same)
-    assert [other for other in others if asked_of(other) == asked_of(before)] == []
+    assert before.asked == same.asked
+    assert [other for other in others if other.asked == before.asked] == []
 
 
 def test_revision_is_given_up_once() -> None:

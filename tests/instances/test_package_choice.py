@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hookrunner.addons.build_preparation import ChosenPackage
-from hookrunner.addons.version_resolver import VersionRequest
 from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
@@ -63,8 +62,7 @@ async def choose(
     choice: PackageChoice, seen: Instance, kubernetes: str = "1.34.2", head: Head = HEAD
 ) -> ChosenPackage | AddonObstacle:
     fields = CommonFields(channel="stable")
-    request = VersionRequest("dns", kubernetes, "0.1.0", fields, HEAD.version)
-    return await choice.choose(replace(seen, fields=fields), seen.status, request, head)
+    return await choice.choose(replace(seen, fields=fields), seen.status, kubernetes, head)
 
 
 async def chosen(choice: PackageChoice, seen: Instance, kubernetes: str = "1.34.2") -> ChosenPackage:

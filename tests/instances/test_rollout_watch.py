@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
+from hookrunner.model.unit_state import UnitState
 from tests.convergence.planners import INSTANCE
 from tests.instances.living import GatedPlanner
 from tests.instances.samples import ADDON, instance

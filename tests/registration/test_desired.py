@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookrunner.model.bindings import Admission, ConversionBinding
-from hookrunner.model.reviews import addon_of
+from hookrunner.model.reviews import unit_of
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
 from tests.registration.world import a_hook
 from tests.tables import each
@@ -91,7 +91,7 @@ def test_equal_names_in_two_modules_do_not_clash() -> None:
         "a-b.p.example.com": "/hooks/a-b/p-example-com",
         "p.example.com": "/hooks/p-example-com",
     }
-    assert [addon_of(path) for path in paths.values()] == ["a-b", "a", ""]
+    assert [unit_of(path) for path in paths.values()] == ["a-b", "a", ""]
     assert wanted.clashes == ()
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import NOT_YET, ModuleState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadValues
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.status import some
 from hookrunner.model.timestamps import rfc3339
+from hookrunner.model.unit_state import NOT_YET, ModuleState
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, contradicts, flagged, uncertain
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.process.pure_calls import CallLost

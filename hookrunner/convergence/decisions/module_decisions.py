@@ -9,11 +9,11 @@ from dataclasses import replace
 from hookrunner import log
 from hookrunner.convergence.decisions.configuration import UserConfiguration
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.unit_state import NOT_YET, ModuleState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError
 from hookrunner.model.modules import GLOBAL, Choice, Decision, Module
 from hookrunner.model.releases import Capabilities
+from hookrunner.model.unit_state import NOT_YET, ModuleState, UnitState
 from hookrunner.modules.enabled import Recalculation, ScriptValues
 from hookrunner.values.section_store import SectionStore
 from kubetypes import json_values

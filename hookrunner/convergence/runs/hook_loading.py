@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL, Phase
 from hookrunner.model.status import some
+from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 
 LoadHooks: TypeAlias = Callable[[Unit], Awaitable[Catalog]]

@@ -7,11 +7,11 @@ from hookrunner.charts.chart_files import scan
 from hookrunner.charts.release_digests import inputs_digest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadChart
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart, RenderRequest
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore

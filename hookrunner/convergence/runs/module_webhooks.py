@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 from hookrunner import log
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.reviews.reviewer import ModuleDeclarations, ReviewDeclarations
 from hookrunner.errors import HookrunnerError, KubeError, RegistrationFailed
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.modules import Choice
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.registration.registrar import SETTLE
 
 Registration = Literal["registering", "registered", "withdrawing"]

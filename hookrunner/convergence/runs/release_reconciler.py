@@ -16,16 +16,15 @@ from hookrunner.charts.release_digests import digest_with_manifest
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.runs.unit_releases import DriftTracker, ReleaseLocator
-from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import KubeError, ReleaseFailed, RenderFailed, RunBlocked
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.releases import DesiredRelease, Head, ObjectDrift, RenderedChart
+from hookrunner.model.releases import ROLLED_BACK, DesiredRelease, Head, ObjectDrift, RenderedChart
 from hookrunner.model.status import some
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
-from hookrunner.releases.rollout import ROLLED_BACK
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
@@ -125,7 +124,7 @@ class ReleaseReconciler:
         return head
 
     def plan(self, state: UnitState) -> Plan:
-        """The present plan, for what is done between runs. Raises RenderFailed if there is none."""
+        """The present plan, for what is done between runs. Raises RenderFailed without one."""
         return self._planners.of(state).present(state)
 
     def drift(self, state: UnitState) -> tuple[ObjectDrift, ...]:
@@ -180,11 +179,14 @@ class ReleaseReconciler:
             await self._finish(state, plan, settled)
             return
         inputs, rendered = await self._compute_digest(state, plan, head)
-        current = digest_to_reach(plan, head, inputs)
+        current = plan.digest_to_reach(head, inputs)
         if settled and current in (settled.digest, self._known_digest(settled)):
             plan = plan.with_rendered(rendered) if rendered else plan
-            restored = await self._rollbacks.if_given_up(plan, settled, inputs)
-            await self._finish(state, plan, restored, undone=plan.fallback.reason if restored is not settled else "")
+            if not plan.gives_up(settled):
+                await self._finish(state, plan, settled)
+                return
+            restored = await self._rollbacks.restore(plan, settled, inputs)
+            await self._finish(state, plan, restored, undone=plan.fallback.reason)
             return
         rendered = rendered or await self._render(state, plan, head)
         plan, values = plan.with_rendered(rendered), self._store.document(unit.section)

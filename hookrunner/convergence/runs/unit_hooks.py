@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.tasks import HookRun, own_queue
+from hookrunner.model.unit_state import UnitState
 
 
 class UnitHooks:

@@ -5,10 +5,10 @@ A step is done once; a retry continues with the step that failed. Requests and a
 
 from hookrunner import log
 from hookrunner.convergence.runs.unit_runner import UnitParts
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
+from hookrunner.model.unit_state import UnitState
 
 _log = log.get("module-delete")
 

@@ -10,21 +10,11 @@ from hookrunner import log
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.unit_releases import DriftTracker
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import ROLLED_BACK, Head
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
-from hookrunner.releases.rollout import PINNED, ROLLED_BACK
 
 _log = log.get("helm")
-
-
-def digest_to_reach(plan: Plan, head: Head | None, digest: str) -> str:
-    """The digest that the release should have: that of the attempt in whose place the head was restored, because it had
-    failed or on request, if nothing has changed since; else the one that the unit's inputs have now."""
-    if head is None or head.note not in (ROLLED_BACK, PINNED):
-        return digest
-    replaced = plan.attempt_digest(digest)
-    return replaced if head.digest == replaced else digest
 
 
 class UnitRollbacks:
@@ -42,17 +32,12 @@ class UnitRollbacks:
         if not head or not plan.fallback.revision or says_nothing or head.note == ROLLED_BACK:
             raise error
         try:
-            return await self._restore(plan, head, digest)
+            return await self.restore(plan, head, digest)
         except ReleaseFailed as second:
             raise ReleaseFailed(f"{error}; rolling back failed too: {second}", second.brief) from error
 
-    async def if_given_up(self, plan: Plan, head: Head, digest: str) -> Head:
-        """Restore the last healthy revision if this one was given up; the head afterwards."""
-        fallback = plan.fallback
-        is_given_up = fallback.revision and head.revision == fallback.given_up
-        return await self._restore(plan, head, digest) if is_given_up else head
-
-    async def _restore(self, plan: Plan, head: Head, digest: str) -> Head:
+    async def restore(self, plan: Plan, head: Head, digest: str) -> Head:
+        """Restore the revision that the plan falls back to; the new head. `digest` is that of what was given up."""
         self._tracker.pause(ReleaseId(head.name, head.namespace))
         target, failed = plan.fallback.revision, plan.attempt_digest(digest)
         restored = await self._releases.restore_healthy(head.name, head.namespace, target, failed, plan.options)

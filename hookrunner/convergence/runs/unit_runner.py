@@ -11,13 +11,13 @@ from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.crds import Crds
 from hookrunner.values.section_store import SectionStore
 

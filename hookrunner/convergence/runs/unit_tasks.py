@@ -11,7 +11,6 @@ from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitRunner
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
@@ -19,6 +18,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
 from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, UnitTask, own_queue
+from hookrunner.model.unit_state import UnitState
 
 _log = log.get("modules")
 

@@ -171,16 +171,16 @@ class HookReviewer:
         hooks = self._engine.hooks
         if self._known.hooks is not hooks:
             declared = _webhooks(hooks.values())
-            webhooks = {webhook_id(webhook.binding.name, webhook.hook.addon): webhook for webhook in declared}
+            webhooks = {webhook_id(webhook.binding.name, webhook.hook.unit): webhook for webhook in declared}
             self._known = KnownHooks(hooks, webhooks, Chains(hooks.values()))
         return self._known
 
     def _orders(self) -> Iterator[HookRun]:
         for webhook in self._current().webhooks.values():
-            if not webhook.hook.addon:
+            if not webhook.hook.unit:
                 yield dispatch.for_admission(webhook.hook, webhook.type, webhook.index, None)
         for hook in self._engine.hooks.values():
-            for index in range(len(hook.config.conversions) * (not hook.addon)):
+            for index in range(len(hook.config.conversions) * (not hook.unit)):
                 yield dispatch.for_conversion(hook, index, None)
 
 

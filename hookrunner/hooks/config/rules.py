@@ -123,11 +123,11 @@ def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:
     yield from _conditions(f"{path}.matchConditions", binding.get("matchConditions", []))
 
 
-def misnamed_webhooks(config: HookConfig, addon: str) -> Iterator[str]:
+def misnamed_webhooks(config: HookConfig, unit: str) -> Iterator[str]:
     """Webhooks of a module's hook that cannot be registered under their names, which begin with the module's. One such
     would keep all others from being registered."""
     for binding in (*config.validating, *config.mutating):
-        if not _QUALIFIED.fullmatch(name := webhook_name(binding.name, addon)):
+        if not _QUALIFIED.fullmatch(name := webhook_name(binding.name, unit)):
             text = f"would be registered as '{name}', which the API server refuses as a name; rename it or the module"
             yield f"the webhook '{binding.name}' {text}"
 

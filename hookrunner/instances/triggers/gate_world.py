@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
-from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
@@ -29,6 +28,7 @@ from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.unit_state import ModuleState
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
 from kubetypes.json_values import JSON

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
@@ -15,6 +14,7 @@ from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookCo
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import Choice, Decision, Module, Phase
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
+from hookrunner.model.unit_state import UnitState
 from hookrunner.registration.registrar import SETTLE
 
 pytestmark = pytest.mark.looptime

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.runs.module_planner import ChartTools, ModulePlanner
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
-from hookrunner.convergence.unit_state import ModuleState, UnitState
-from hookrunner.errors import ReleaseFailed, RunBlocked
+from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision, Module, Traits
@@ -30,11 +28,11 @@ from hookrunner.model.releases import (
     RenderedChart,
     RenderRequest,
 )
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
-from kubetypes.json_values import JSON
 from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
 from tests.convergence.site import NO_SCHEMAS
 
@@ -194,7 +192,6 @@ class World:
         return self.present(state)
 
     def present(self, state: UnitState) -> Plan:
-        """As the planner of modules plans, of which tests add some."""
         return self._planner.present(state)
 
     async def uninstall(self, state: UnitState, head: Head) -> None:
@@ -206,7 +203,6 @@ class World:
         return ModulePlanner(modules, self._settings, self._tools, self.records, is_maintained)
 
     def instance(self, planner: FakePlanner) -> UnitState:
-        """An instance of an addon with this planner."""
         self.planners.add(INSTANCE.name, planner)
         return UnitState(INSTANCE)
 
@@ -222,7 +218,6 @@ class World:
         self.store.patch("a", [ValuesOperation("add", "/a", {"n": value})])
 
     async def run(self, state: UnitState) -> None:
-        """As a run does it: the plan comes first."""
         await self.releases.reconcile(state, await self.planners.of(state).plan(state))
 
     async def reconcile(self, state: UnitState) -> tuple[int, int]:
@@ -420,63 +415,3 @@ async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World
         assert not rollback.done()
         gate.set()
     assert (state.release.revision, state.release.is_pinned, (await world.reconcile(state))[1]) == (9, True, 0)
-
-
-INVALID = ReleaseFailed("no", invalid=["default/ConfigMap/a"])
-PATCHED = {("", "ConfigMap", "default", "a"): CONFIG}
-
-
-@pytest.mark.parametrize("patched", [PATCHED, {}])
-async def test_refused_content_of_a_patched_object_blocks_the_unit_and_restores_nothing(
-    world: World, patched: dict[tuple[str, ...], JSON]
-) -> None:
-    """Its author corrects the patch; all else is tried again, or rolled back."""
-    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
-    planner = FakePlanner(FakeBuild(unpatched=patched), target=1)
-    state = world.instance(planner)
-    await world.run(state)
-    planner.build.digest, world.records.error = "2", INVALID
-    if patched:
-        with pytest.raises(RunBlocked, match="no") as blocked:
-            await world.run(state)
-        assert blocked.value.__cause__ is INVALID
-        assert world.records.restored == []
-    else:
-        await world.run(state)
-        assert (world.records.restored, state.release.undone) == ([1], "no")
-    assert [*world.records.wanted[-1].options.unpatched] == [*patched]
-
-
-async def test_reason_why_a_revision_was_restored_is_kept_while_it_is_the_head(world: World) -> None:
-    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
-    planner = FakePlanner(target=7, late=1)
-    state = world.instance(planner)
-    await world.run(state)
-    assert (state.release.undone, world.records.restored) == ("", [])
-    await world.run(state)
-    await world.run(state)
-    assert (state.release.undone, world.records.restored) == ("it is late", [7])
-    planner.build.digest = "2"
-    await world.run(state)
-    assert state.release.undone == ""
-
-
-async def test_unmatched_patches_are_those_of_the_last_attempt_that_rendered_or_of_what_is_installed(
-    world: World,
-) -> None:
-    """Going back to the inputs that are installed renders nothing."""
-    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
-    planner = FakePlanner(FakeBuild(unmatched=("no such object",)))
-    state = world.instance(planner)
-
-    async def attempt() -> tuple[str, ...]:
-        state.begin(0.0, "")
-        with suppress(ReleaseFailed):
-            await world.run(state)
-        return state.release.unmatched
-
-    assert await attempt() == ("no such object",)
-    planner.build.digest, planner.build.unmatched, world.records.fails = "2", ("another",), "no"
-    assert await attempt() == ("another",)
-    planner.build.digest = "1"
-    assert await attempt() == ("no such object",)

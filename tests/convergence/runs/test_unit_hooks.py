@@ -9,7 +9,6 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
@@ -17,6 +16,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.model.units import Unit
 from tests.engine.conftest import Bench
 from tests.examples import several

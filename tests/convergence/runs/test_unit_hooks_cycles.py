@@ -8,7 +8,6 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.unit_state import ModuleState
 from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
@@ -16,6 +15,7 @@ from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.tasks import own_queue
+from hookrunner.model.unit_state import ModuleState
 from hookrunner.model.units import Unit
 from tests.convergence.runs.test_unit_hooks import turn_on
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401

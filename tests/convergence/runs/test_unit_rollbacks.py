@@ -7,10 +7,10 @@ import pytest
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.unit_releases import DriftTracker
-from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks, digest_to_reach
-from hookrunner.convergence.unit_state import UnitState
+from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import Releases
 from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
@@ -94,23 +94,23 @@ async def test_error_of_the_rollback_does_not_hide_the_first_one(world: World) -
 
 
 async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(world: World) -> None:
-    assert await world.rollbacks.if_given_up(world.plan, HEAD, "d") == RESTORED
+    assert world.plan.gives_up(HEAD)
+    assert await world.rollbacks.restore(world.plan, HEAD, "d") == RESTORED
     assert world.records.restored == [(2, attempt_digest("d", 0), True)]
-    assert await world.rollbacks.if_given_up(world.plan, RESTORED, "d") == RESTORED
-    assert await world.rollbacks.if_given_up(NO_FALLBACK, HEAD, "d") == HEAD
-    assert len(world.records.restored) == 1
+    assert not world.plan.gives_up(RESTORED)
+    assert not NO_FALLBACK.gives_up(HEAD)
 
 
 @pytest.mark.parametrize("note", ["rolled-back", "pinned"])
 def test_failed_attempt_is_reached_by_what_was_restored_until_something_changes(note: str) -> None:
     plan, tried = replace(NO_FALLBACK, asked=1), attempt_digest("d", 1)
     restored = replace(RESTORED, digest=tried, note=note)
-    assert digest_to_reach(plan, restored, "d") == tried
-    assert digest_to_reach(plan, replace(restored, note="pinned"), "d") == tried
-    assert digest_to_reach(plan, restored, "other") == "other"
-    assert digest_to_reach(replace(plan, asked=2), restored, "d") == "d", "its user asks for it again"
-    assert digest_to_reach(plan, replace(restored, note=""), "d") == "d"
-    assert digest_to_reach(plan, None, "d") == "d"
+    assert plan.digest_to_reach(restored, "d") == tried
+    assert plan.digest_to_reach(replace(restored, note="pinned"), "d") == tried
+    assert plan.digest_to_reach(restored, "other") == "other"
+    assert replace(plan, asked=2).digest_to_reach(restored, "d") == "d", "its user asks for it again"
+    assert plan.digest_to_reach(replace(restored, note=""), "d") == "d"
+    assert plan.digest_to_reach(None, "d") == "d"
 
 
 @pytest.mark.parametrize("error", [ReleaseFailed("no", brief=True), ReleaseFailed("no", lacks_rights=True)])

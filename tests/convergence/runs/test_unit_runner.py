@@ -14,7 +14,6 @@ from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitParts, UnitRunner
-from hookrunner.convergence.unit_state import ModuleState, UnitState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.metrics.names import Metrics
@@ -22,6 +21,7 @@ from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes,
 from hookrunner.model.modules import Phase
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import Head
+from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 from tests.convergence.planners import FakePlanner

@@ -11,7 +11,6 @@ from hookrunner.background import Background
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.unit_state import UnitState
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
@@ -20,6 +19,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Adoption, KeptObject
 from hookrunner.model.tasks import Outcome, Task, UnitTask, own_queue
+from hookrunner.model.unit_state import UnitState
 from tests.convergence.site import module
 from tests.fakes.gates import FakeGate
 
@@ -218,7 +218,7 @@ async def test_a_missing_snapshot_is_recognized_by_the_type_of_the_error(world: 
         world.runs.broken = {"a": error}
         world.run("a")
         await asyncio.sleep(0.1)
-        assert (world.states["a"].error, world.states["a"].lacks_snapshot) == (words, lacks)
+        assert (world.states["a"].error, isinstance(world.states["a"].failure, MissingSnapshot)) == (words, lacks)
 
 
 async def test_a_bug_in_a_run_is_a_failure_of_its_module(world: World) -> None:

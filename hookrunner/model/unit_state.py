@@ -8,118 +8,16 @@ nothing.
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from typing import Generic, Never, TypeVar
+from collections.abc import Iterable
 
-from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import HookrunnerError, RunBlocked
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.releases import Adoption, Head, KeptObject
+from hookrunner.model.read_only import ReadOnly
+from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.units import Unit
-from hookrunner.releases.rollout import PINNED
-from kubetypes.json_values import JSON
 
 NOT_YET = Decision(Choice.UNDECIDED, "", "not decided yet")
-
-_T = TypeVar("_T")
-
-
-class _ReadOnly(Generic[_T]):
-    """A field that its class keeps under its name with an underscore, and that others can only read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = f"_{name}"
-
-    def __get__(self, instance: object, owner: type) -> _T:
-        value: _T = getattr(instance, self._name)
-        return value
-
-    def __set__(self, instance: object, value: Never) -> Never:
-        raise AttributeError(f"{self._name[1:]} is changed by the methods of {type(instance).__name__} only")
-
-
-class ReleaseState:
-    """What the runs of a unit have found out about its release. An earlier process may have known what patches without
-    an object there are (`unmatched`), and by object what the API server ignores of it (`faults`)."""
-
-    head = _ReadOnly[Head | None]()
-    """Its latest revision when a run last ended in sync."""
-    undone = _ReadOnly[str]()
-    """Why that was restored in place of the desired one, as far as this process knows; empty if it was not."""
-    adopted = _ReadOnly[tuple[Adoption, ...]]()
-    """The objects that the last attempt has taken over."""
-    kept = _ReadOnly[tuple[KeptObject, ...]]()
-    """The objects that have left it in the last attempt, and stay."""
-    faults = _ReadOnly[Mapping[str, str]]()
-    """What the API server ignores of its objects, by object."""
-
-    def __init__(self, unmatched: tuple[str, ...] = (), faults: Mapping[str, str] | None = None) -> None:
-        self._head: Head | None = None
-        self._undone = ""
-        self._adopted: tuple[Adoption, ...] = ()
-        self._kept: tuple[KeptObject, ...] = ()
-        self._faults: Mapping[str, str] = faults or {}
-        self._unmatched = unmatched
-        self._rendered: tuple[str, ...] | None = None
-
-    @property
-    def revision(self) -> int:
-        """The revision of the head, 0 without one."""
-        return self._head.revision if self._head else 0
-
-    @property
-    def is_pinned(self) -> bool:
-        """Is that an earlier revision which a user has brought back?"""
-        return self._head is not None and self._head.note == PINNED
-
-    @property
-    def unmatched(self) -> tuple[str, ...]:
-        """Why patches have no object: those of what the last attempt has rendered, which may have been refused, or else
-        those of what is installed."""
-        return self._unmatched if self._rendered is None else self._rendered
-
-    @property
-    def unknown_fields(self) -> tuple[str, ...]:
-        """What the API server ignores of its objects, for people."""
-        return tuple(f"{name}: {text}" for name, text in sorted(self._faults.items()))
-
-    def begin_attempt(self) -> None:
-        """What the last attempt came to does not count any more."""
-        self._adopted, self._kept, self._rendered = (), (), None
-
-    def note_rendered(self, unmatched: tuple[str, ...]) -> None:
-        """The present attempt has rendered it, with these patches without an object."""
-        self._rendered = unmatched
-
-    def settle(self, head: Head, undone: str = "") -> None:
-        """It is in sync at this revision, which was perhaps restored. It stands for what was rendered if it was not."""
-        if undone or head.revision != self.revision:
-            self._undone = undone
-        if not head.note:
-            self._unmatched = self.unmatched
-        self._head = head
-
-    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
-        """Keep what the API server ignores of objects that were written, empty for nothing, until they are written
-        again or leave the release. `objects` are all of it, None if they have not changed."""
-        known = {**self._faults, **written}
-        if objects is not None:
-            names = {f"{obj['kind']}/{obj['metadata'].get('name')}" for obj in objects}
-            known = {name: text for name, text in known.items() if "/".join(name.split("/")[-2:]) in names}
-        self._faults = {name: text for name, text in known.items() if text}
-
-    def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
-        """The present attempt has taken over these objects."""
-        self._adopted += tuple(adoptions)
-
-    def add_kept(self, kept: Iterable[KeptObject]) -> None:
-        """These objects have left it in the present attempt, and stay."""
-        self._kept += tuple(kept)
-
-    def remove(self) -> None:
-        """It is deleted."""
-        self._head, self._undone, self._faults = None, "", {}
 
 
 class UnitState:
@@ -129,7 +27,7 @@ class UnitState:
     `failed` say how many of them the last successful and the last failed attempt covered. Times are monotonic seconds,
     but `since` and `last_success` are epoch seconds.
 
-    Always true (`tests/convergence/test_unit_state.py` checks it for random sequences of calls):
+    Always true (`tests/model/test_unit_state.py` checks it for random sequences of calls):
 
     - done <= begun <= requested, failed <= begun, and adopts <= requested;
     - an attempt is under way: `busy_since` is set;
@@ -140,39 +38,39 @@ class UnitState:
     - hooks only if `loaded`, kinds only if `has_definitions`.
     """
 
-    unit = _ReadOnly[Unit]()
+    unit = ReadOnly[Unit]()
     """What it is."""
-    release = _ReadOnly[ReleaseState]()
+    release = ReadOnly[ReleaseState]()
     """What is known of its release."""
-    choice = _ReadOnly[Choice]()
+    choice = ReadOnly[Choice]()
     """Should it run, be deleted, or stay as it is?"""
-    phase = _ReadOnly[Phase]()
+    phase = ReadOnly[Phase]()
     """The step that it has reached; a retry continues from there."""
-    since = _ReadOnly[float]()
+    since = ReadOnly[float]()
     """When it reached that phase (epoch seconds)."""
-    live = _ReadOnly[bool]()
+    live = ReadOnly[bool]()
     """Is anything of it at work, here or in the cluster?"""
-    requested = _ReadOnly[int]()
+    requested = ReadOnly[int]()
     """How many runs were requested."""
-    begun = _ReadOnly[int]()
+    begun = ReadOnly[int]()
     """How many of them the last attempt covers."""
-    turn = _ReadOnly[bool]()
+    turn = ReadOnly[bool]()
     """Has its turn come in the present round, or between rounds in the last one?"""
-    busy_since = _ReadOnly[float | None]()
+    busy_since = ReadOnly[float | None]()
     """Since when something is pending or under way; None if nothing is."""
-    owed_since = _ReadOnly[float | None]()
+    owed_since = ReadOnly[float | None]()
     """Since when other modules wait for it; None if it owes nothing."""
-    began_at = _ReadOnly[float]()
+    began_at = ReadOnly[float]()
     """When the last attempt began."""
-    ready_at = _ReadOnly[float]()
+    ready_at = ReadOnly[float]()
     """When the last successful attempt ended."""
-    last_success = _ReadOnly[float]()
+    last_success = ReadOnly[float]()
     """When it was last ready (epoch seconds), 0 for never since it was installed."""
-    error = _ReadOnly[str]()
+    error = ReadOnly[str]()
     """Why its last attempt failed; empty if it succeeded."""
-    failure = _ReadOnly[Exception | None]()
+    failure = ReadOnly[Exception | None]()
     """That error; None if it succeeded."""
-    activation = _ReadOnly[str]()
+    activation = ReadOnly[str]()
     """What caused the converge that the present attempt belongs to, empty for most; a label of metrics."""
 
     def __init__(self, unit: Unit, release: ReleaseState | None = None) -> None:
@@ -202,11 +100,6 @@ class UnitState:
     def on(self) -> bool:
         """Should it run?"""
         return self._choice is Choice.ON
-
-    @property
-    def lacks_snapshot(self) -> bool:
-        """Did its last attempt fail because a hook had no snapshot?"""
-        return isinstance(self._failure, MissingSnapshot)
 
     @property
     def is_blocked(self) -> bool:
@@ -386,11 +279,11 @@ class UnitState:
 class ModuleState(UnitState):
     """A module: who has decided about it, and which other modules it waits for."""
 
-    module = _ReadOnly[Module]()
+    module = ReadOnly[Module]()
     """What its directory says."""
-    decision = _ReadOnly[Decision]()
+    decision = ReadOnly[Decision]()
     """Whether it should run, who says so and why."""
-    waits_for = _ReadOnly[str]()
+    waits_for = ReadOnly[str]()
     """The modules that it waits for; empty when its turn has come."""
 
     def __init__(self, module: Module, decision: Decision = NOT_YET) -> None:

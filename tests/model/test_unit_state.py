@@ -12,12 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.strategies import booleans, floats, sampled_from
 
 import hookrunner
-from hookrunner.convergence.unit_state import ModuleState, ReleaseState
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed, RunBlocked
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
+from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.releases import Head
+from hookrunner.model.unit_state import ModuleState
 from tests.convergence.site import module
 from tests.examples import several
 
@@ -110,7 +111,7 @@ class Life(RuleBasedStateMachine):
         self.state.fail("no", MissingSnapshot("no") if lacks_snapshot else None)
         self._end()
         assert self.state.parked
-        assert self.state.lacks_snapshot is lacks_snapshot
+        assert isinstance(self.state.failure, MissingSnapshot) is lacks_snapshot
 
     @rule()
     @precondition(lambda self: self.attempt is not None)
