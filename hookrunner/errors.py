@@ -24,8 +24,9 @@
     ├── PatchFailed             an operation on an object was refused or could not be done
     ├── ScriptFailed            an `enabled` script ended badly, hung, or answered neither true nor false
     ├── RenderFailed            a chart's templates could not be rendered with these values
-    ├── RunBlocked              a unit cannot run before something that it depends on changes; time alone does not help
-    ├── RunPostponed            … or something that it waits for may come by itself: it is tried again
+    ├── RunObstructed           a unit does not run now
+    │   ├── RunBlocked          … before something that it depends on changes; time alone does not help
+    │   └── RunPostponed        … but what it waits for may come by itself: it is tried again
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
     ├── PackageError            a package of an addon cannot be fetched, read or verified; or no version fits
     ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
@@ -207,9 +208,8 @@ class MissingValue(RenderFailed):
     """A placeholder in a package has no value. The message names file, placeholder and value."""
 
 
-class RunBlocked(HookrunnerError):
-    """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
-    when one of its inputs has changed. What is installed stays untouched. `obstacle` is what stands in the way, as its
+class RunObstructed(HookrunnerError):
+    """A unit does not run now, and what is installed stays untouched. `obstacle` is what stands in the way, as its
     status has it."""
 
     def __init__(self, message: str, obstacle: object = None) -> None:
@@ -217,13 +217,13 @@ class RunBlocked(HookrunnerError):
         super().__init__(message)
 
 
-class RunPostponed(HookrunnerError):
-    """A unit cannot run yet; what it waits for may come by itself. It is tried again after a back-off. `obstacle` as
-    for RunBlocked."""
+class RunBlocked(RunObstructed):
+    """A unit cannot run as it is: a gate is closed, or its package cannot be used. It is not tried again by time, but
+    when one of its inputs has changed."""
 
-    def __init__(self, message: str, obstacle: object = None) -> None:
-        self.obstacle = obstacle
-        super().__init__(message)
+
+class RunPostponed(RunObstructed):
+    """A unit cannot run yet; what it waits for may come by itself. It is tried again after a back-off."""
 
 
 class ReleaseFailed(HookrunnerError):

@@ -27,7 +27,7 @@ from hookrunner.errors import (
     PatchFailed,
     ReleaseFailed,
     RunBlocked,
-    RunPostponed,
+    RunObstructed,
     internal,
 )
 from hookrunner.model.addon_status import (
@@ -290,7 +290,7 @@ def _counts(objects: Sequence[ObjectReport] | None) -> JSON:
 def obstacle_of_run(error: Exception) -> AddonObstacle:
     """Why a run has failed with this error: an obstacle that the run has named itself, or what the error means. A run
     that is blocked because of another error was blocked by a patch."""
-    if isinstance(error, RunBlocked | RunPostponed) and isinstance(error.obstacle, AddonObstacle):
+    if isinstance(error, RunObstructed) and isinstance(error.obstacle, AddonObstacle):
         return error.obstacle
     cause = error.__cause__ if isinstance(error, RunBlocked) else None
     if isinstance(cause, ReleaseFailed):

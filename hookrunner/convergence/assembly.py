@@ -21,7 +21,7 @@ from hookrunner.convergence.plan import Planners
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, HookPrefetch, SharedHooks
-from hookrunner.convergence.runs.module_planner import ChartTools, ModulePlanner
+from hookrunner.convergence.runs.module_planner import ModulePlanner
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks, WebhookRegistrar
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
@@ -209,10 +209,9 @@ class _Assembler:
         return ModuleDecisions(configuration, states, store, self._helm.capabilities.get)
 
     def _planner(self, decisions: ModuleDecisions) -> ModulePlanner:
-        modules, helm = self._configured.shelf.modules, self._helm
-        tools = ChartTools(helm.renderer, self._configured.store, helm.capabilities, helm.namespace)
+        modules, store = self._configured.shelf.modules, self._configured.store
         is_maintained = decisions.configuration.is_maintained
-        return ModulePlanner(modules, self._settings.modules, tools, helm.releases, is_maintained)
+        return ModulePlanner(modules, self._settings.modules, self._helm, store, is_maintained)
 
     def _requests(self, tasks: UnitTasks, steps: RoundSteps) -> UnitRequests:
         strict = self._settings.compat is Compat.ADDON

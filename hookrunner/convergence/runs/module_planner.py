@@ -5,28 +5,16 @@ from dataclasses import dataclass
 
 from hookrunner.charts.chart_files import scan
 from hookrunner.charts.release_digests import inputs_digest
-from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Plan
+from hookrunner.convergence.runs.release_reconciler import Helm
 from hookrunner.errors import BadChart
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.modules import Module
 from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.unit_state import UnitState
-from hookrunner.releases.releases import Releases
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
 
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
-
-
-@dataclass(frozen=True, slots=True)
-class ChartTools:
-    """What charts are rendered with. `namespace` is that of modules that name none."""
-
-    renderer: Renderer
-    store: SectionStore
-    capabilities: ClusterCapabilities
-    namespace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +23,8 @@ class ChartBuild:
 
     module: Module
     labels: Mapping[str, str]
-    tools: ChartTools
+    helm: Helm
+    store: SectionStore
 
     @property
     def reads_capabilities(self) -> bool:
@@ -49,8 +38,8 @@ class ChartBuild:
         """The digest of files, values, labels and, if a template reads them, capabilities. Raises BadChart,
         KubeError."""
         files = scan(self.module.directory)
-        capabilities = await self.tools.capabilities.get() if files.reads_capabilities else None
-        values = self.tools.store.document(self.module.key)
+        capabilities = await self.helm.capabilities.get() if files.reads_capabilities else None
+        values = self.store.document(self.module.key)
         return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
 
     async def render(self, is_first: bool) -> RenderedChart:
@@ -59,13 +48,13 @@ class ChartBuild:
         request = RenderRequest(
             directory=self.module.directory,
             name=self.module.name,
-            namespace=self.module.traits.namespace or self.tools.namespace,
-            values=self.tools.store.document(self.module.key),
-            capabilities=await self.tools.capabilities.get(),
+            namespace=self.module.traits.namespace or self.helm.namespace,
+            values=self.store.document(self.module.key),
+            capabilities=await self.helm.capabilities.get(),
             install=is_first,
             labels=self.labels,
         )
-        return await self.tools.renderer.render(request)
+        return await self.helm.renderer.render(request)
 
 
 class ModulePlanner:
@@ -76,14 +65,14 @@ class ModulePlanner:
         self,
         modules: Iterable[Module],
         settings: ModulesSettings,
-        tools: ChartTools,
-        releases: Releases,
+        helm: Helm,
+        store: SectionStore,
         maintained: Callable[[str], bool],
     ) -> None:
         self._modules = {module.name: module for module in modules}
         self._settings = settings
-        self._tools = tools
-        self._releases = releases
+        self._helm = helm
+        self._store = store
         self._maintained = maintained
 
     async def plan(self, state: UnitState) -> Plan:
@@ -103,7 +92,7 @@ class ModulePlanner:
             rollback_on_failure=module.traits.rollback_on_failure,
             unmanaged=is_maintained,
         )
-        return Plan(ChartBuild(module, labels, self._tools), options)
+        return Plan(ChartBuild(module, labels, self._helm, self._store), options)
 
     async def uninstall(self, state: UnitState, head: Head) -> None:
         """Delete the release. Raises ReleaseFailed, KubeError."""
@@ -111,4 +100,4 @@ class ModulePlanner:
 
     async def purge(self, head: Head) -> None:
         """Delete a release. Raises ReleaseFailed, KubeError."""
-        await self._releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)
+        await self._helm.releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)

@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.convergence.plan import Plan, Planners
-from hookrunner.convergence.runs.module_planner import ChartTools, ModulePlanner
+from hookrunner.convergence.runs.module_planner import ModulePlanner
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -181,11 +181,10 @@ class World:
     metrics: Metrics = field(default_factory=lambda: Metrics(""))
 
     def __post_init__(self) -> None:
-        helm = Helm(self.renders, self.records, self.drift, self.served, "default")
+        self._helm = Helm(self.renders, self.records, self.drift, self.served, "default")
         self._settings = ModulesSettings(concurrency=2)
-        self._tools = ChartTools(self.renders, self.store, self.served, "default")
         self.planners = Planners(self)
-        self.releases = ReleaseReconciler(helm, self.planners, self.store, self.metrics, 2)
+        self.releases = ReleaseReconciler(self._helm, self.planners, self.store, self.metrics, 2)
         self._modules: dict[str, Module] = {}
 
     async def plan(self, state: UnitState) -> Plan:
@@ -200,7 +199,7 @@ class World:
     @property
     def _planner(self) -> ModulePlanner:
         modules, is_maintained = self._modules.values(), self.maintained.__contains__
-        return ModulePlanner(modules, self._settings, self._tools, self.records, is_maintained)
+        return ModulePlanner(modules, self._settings, self._helm, self.store, is_maintained)
 
     def instance(self, planner: FakePlanner) -> UnitState:
         self.planners.add(INSTANCE.name, planner)
