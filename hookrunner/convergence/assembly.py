@@ -63,6 +63,8 @@ class Convergence:
     units: Units
     _decisions: ModuleDecisions
     _requests: UnitRequests
+    _converge: Converge
+    _turns: TurnDispatcher
     _helm: Helm
     _configured: ModuleConfiguration
     _events: EventWriter
@@ -104,17 +106,17 @@ class Convergence:
 
     async def wait_for_converge(self) -> None:
         """Wait until the first converge is over."""
-        await self._requests.converge.converged.wait()
+        await self._converge.converged.wait()
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
         requests, helm = self._requests, self._helm
-        requests.converge.request(OPERATOR_STARTUP, at_once=False)
+        self._converge.request(OPERATOR_STARTUP, at_once=False)
         config = ConfigReactions(requests, self._decisions, self.releases)
         cluster = ClusterReactions(requests, self.releases)
         tasks: dict[str, Callable[[], Awaitable[None]]] = {
-            "converge": requests.converge.keep,
-            "turns of modules": requests.turns.dispatch,
+            "converge": self._converge.keep,
+            "turns of modules": self._turns.dispatch,
             "edits": config.follow_edits,
             "enabled scripts": config.follow_scripts,
             "changed values": lambda: config.follow_values(built.executor),
@@ -178,12 +180,17 @@ class _Assembler:
         runner = UnitRunner(of_units, definitions, planners, parts.metrics)
         tasks = UnitTasks(states, (runner, UnitRemover(of_units)), built.queues, parts.metrics, time.monotonic)
         leftovers = Leftovers(states, releases.locator, planner.purge, certain, self._settings)
-        requests = self._requests(tasks, RoundSteps(decisions, hooks, webhooks, definitions, leftovers))
-        status = self._status(requests, decisions, releases, leftovers)
-        views = ModuleViews(_view_sources(requests, status, (store, releases), parts.kube, built))
+        strict = self._settings.compat is Compat.ADDON
+        turns = TurnDispatcher(states, tasks, TurnRules(self._settings.modules.patience, strict=strict))
+        steps = RoundSteps(decisions, hooks, webhooks, definitions, leftovers)
+        converge = Converge(states, tasks, steps, turns, built.engine)
+        requests = UnitRequests(states, converge, turns, tasks)
+        status = self._status(converge, decisions, releases, leftovers)
+        views = ModuleViews(_view_sources(status, tasks, (states, store, releases), parts.kube, built))
         recorder = EventRecorder(parts.kube.patcher, PACE)
         events = EventWriter(recorder, states.notices, configured.sources.config)
         memory = UnitMemory(
+            tasks,
             store,
             configured.values,
             built.engine,
@@ -197,7 +204,8 @@ class _Assembler:
         )
         self._publish(decisions, releases, tasks)
         units = Units(requests, memory)
-        return Convergence(status, views, releases, states, units, decisions, requests, self._helm, configured, events)
+        of_rounds = decisions, requests, converge, turns
+        return Convergence(status, views, releases, states, units, *of_rounds, self._helm, configured, events)
 
     def _decisions(self, activation: Callable[[], str]) -> ModuleDecisions:
         settings, configured, states = self._settings, self._configured, self._states
@@ -213,19 +221,13 @@ class _Assembler:
         is_maintained = decisions.configuration.is_maintained
         return ModulePlanner(modules, self._settings.modules, self._helm, store, is_maintained)
 
-    def _requests(self, tasks: UnitTasks, steps: RoundSteps) -> UnitRequests:
-        strict = self._settings.compat is Compat.ADDON
-        turns = TurnDispatcher(self._states, tasks, TurnRules(self._settings.modules.patience, strict=strict))
-        converge = Converge(self._states, tasks, steps, turns, self._built.engine)
-        return UnitRequests(self._states, converge, turns, tasks)
-
     def _status(
-        self, requests: UnitRequests, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
+        self, converge: Converge, decisions: ModuleDecisions, releases: ReleaseReconciler, leftovers: Leftovers
     ) -> ModulesStatus:
         sources, rejected = self._configured.sources, self._configured.shelf.loaded.found.rejected
         outage = self._parts.kube.patcher.outage
         shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled, outage)
-        return ModulesStatus(self._states, requests.converge, shown, self._built.queues)
+        return ModulesStatus(self._states, converge, shown, self._built.queues)
 
     def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: UnitTasks) -> None:
         """Open the modules' queues, and show what is known of modules: gauges, and hooks that never run here."""
@@ -237,15 +239,15 @@ class _Assembler:
 
 
 def _view_sources(
-    requests: UnitRequests,
     status: ModulesStatus,
-    values: tuple[SectionStore, ReleaseReconciler],
+    tasks: UnitTasks,
+    values: tuple[UnitStates, SectionStore, ReleaseReconciler],
     kube: Kube,
     built: Assembly,
 ) -> ViewSources:
     diffs = Diffs(kube.patcher, kube.discovery)
-    tasks, snapshots = requests.tasks, built.status.snapshots
-    return ViewSources(requests.states, status, *values, tasks, built.engine, diffs, snapshots)
+    (states, store, releases), snapshots = values, built.status.snapshots
+    return ViewSources(states, status, store, releases, tasks, built.engine, diffs, snapshots)
 
 
 async def _look_for_predecessor(config: ConfigObject) -> None:

@@ -10,16 +10,19 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 
 from hookrunner import log
-from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.runs.unit_runner import UnitDefinitions
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.runs.seams import Definitions
+from hookrunner.convergence.seams import (
+    ArmedHooks,
+    EarlierReleases,
+    GlobalHooks,
+    ResumedWebhooks,
+    RoundDecisions,
+    RoundTasks,
+    RoundTurns,
+    Steps,
+)
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine import dispatch
-from hookrunner.engine.engine import Engine
 from hookrunner.engine.queues import back_off
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
@@ -36,13 +39,13 @@ class RoundSteps:
 
     def __init__(
         self,
-        decisions: ModuleDecisions,
-        hooks: UnitHooks,
-        webhooks: ModuleWebhooks,
-        definitions: UnitDefinitions,
-        leftovers: Leftovers,
+        decisions: RoundDecisions,
+        hooks: ArmedHooks,
+        webhooks: ResumedWebhooks,
+        definitions: Definitions,
+        leftovers: EarlierReleases,
     ) -> None:
-        self.decisions = decisions
+        self.decisions: RoundDecisions = decisions
         self._hooks = hooks
         self._webhooks = webhooks
         self._definitions = definitions
@@ -111,7 +114,7 @@ class Converge:
     rounds; `has_decided` means that the first round has decided which modules are on."""
 
     def __init__(
-        self, states: UnitStates, tasks: UnitTasks, steps: RoundSteps, turns: TurnDispatcher, engine: Engine
+        self, states: UnitStates, tasks: RoundTasks, steps: Steps, turns: RoundTurns, engine: GlobalHooks
     ) -> None:
         self.converged = asyncio.Event()
         self.phase = ""

@@ -4,23 +4,28 @@ write records, the cluster serves something new."""
 from collections.abc import AsyncIterator
 
 from hookrunner import log
-from hookrunner.convergence.converge import Converge
-from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.seams import (
+    ConfigEnds,
+    ConfigStates,
+    EditDecisions,
+    GivesTurns,
+    Prewarmed,
+    RecordChanges,
+    Retries,
+    Rounds,
+    ServedKinds,
+    ValueChanges,
+    WatchedReleases,
+)
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.hook_executor import ValuesChanged
 from hookrunner.engine.run_gate import MissingSnapshot
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import MODULE, is_unit_of_addon
-from hookrunner.releases.releases import Releases
 from hookrunner.waits import Batches, Notifier
 
 _log = log.get("modules")
@@ -43,7 +48,7 @@ are kept to go back to (`--helm-history-max`)."""
 class UnitRequests:
     """The three ways to have modules run: all of them in a round, one in its turn, one at once."""
 
-    def __init__(self, states: UnitStates, converge: Converge, turns: TurnDispatcher, tasks: UnitTasks) -> None:
+    def __init__(self, states: UnitStates, converge: Rounds, turns: GivesTurns, tasks: Retries) -> None:
         self.states = states
         self.converge = converge
         self.turns = turns
@@ -59,7 +64,7 @@ class ConfigReactions:
     """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
     until cancelled."""
 
-    def __init__(self, requests: UnitRequests, decisions: ModuleDecisions, releases: ReleaseReconciler) -> None:
+    def __init__(self, requests: UnitRequests, decisions: EditDecisions, releases: Prewarmed) -> None:
         self._states = requests.states
         self._requests = requests
         self._decisions = decisions
@@ -69,12 +74,12 @@ class ConfigReactions:
         self._scripted = Batches[str](AT_ONCE, WITHIN)
         self._causes: dict[str, str] = {}
 
-    async def follow_config(self, source: ConfigObject) -> None:
+    async def follow_config(self, source: ConfigStates) -> None:
         """Adopt what is in one of the two objects that users write."""
         async for _ in source.states():
             await self._adopt()
 
-    async def follow_grace(self, source: ConfigObject) -> None:
+    async def follow_grace(self, source: ConfigEnds) -> None:
         """Adopt that one of them is missing for longer than its grace."""
         async for _ in source.ends():
             await self._adopt()
@@ -129,7 +134,7 @@ class ConfigReactions:
             if self._requests.converge.has_decided and self._configuration.has_changed_flags():
                 self._requests.converge.request("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
 
-    async def follow_values(self, executions: HookExecutor) -> None:
+    async def follow_values(self, executions: ValueChanges) -> None:
         """Run modules whose values were changed by hooks, or all for global values."""
         async for change in executions.changes():
             self._react_to_values(change)
@@ -150,7 +155,7 @@ class ClusterReactions:
     """Reacts to the cluster: objects and records of releases, what it serves, snapshots that hooks wait for. Each
     `follow_…` runs until cancelled."""
 
-    def __init__(self, requests: UnitRequests, releases: ReleaseReconciler) -> None:
+    def __init__(self, requests: UnitRequests, releases: WatchedReleases) -> None:
         self._states = requests.states
         self._requests = requests
         self._releases = releases
@@ -167,7 +172,7 @@ class ClusterReactions:
                 cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"
                 self._requests.run_again(state, cause)
 
-    async def follow_records(self, releases: Releases, namespace: str) -> None:
+    async def follow_records(self, releases: RecordChanges, namespace: str) -> None:
         """Run modules about whose releases another client has written something."""
         async for name in releases.watch_changes(namespace):
             state = self._states.get(name)
@@ -177,14 +182,14 @@ class ClusterReactions:
                 self._states.notices.publish(Notice(name, "ReleaseChanged", message))
                 self._requests.run_again(state, "HelmReleaseUnexpectedStatus")
 
-    async def follow_unreadable(self, releases: Releases) -> None:
+    async def follow_unreadable(self, releases: RecordChanges) -> None:
         """Report records that cannot be read. If it is that of what is deployed, all of it is applied again."""
         async for name, problem in releases.watch_unreadable():
             self._states.notices.publish(Notice(name, "RecordUnreadable", problem))
             if (state := self._states.get(name)) and await self._releases.is_broken(state):
                 self._requests.run_again(state, "HelmReleaseUnreadable")
 
-    async def follow_capabilities(self, capabilities: ClusterCapabilities) -> None:
+    async def follow_capabilities(self, capabilities: ServedKinds) -> None:
         """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
         want of a kind try again, and those whose definitions were deleted apply them. Another version of the cluster
         may lead to another one of an addon."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.seams import RunRequests
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.modules.order import ModuleOrder
@@ -135,7 +135,7 @@ class TurnDispatcher:
     """Requests a run of each module when its turn has come. All modules have a turn in a round (`open`); between rounds
     those have another one that were given it (`give`)."""
 
-    def __init__(self, states: UnitStates, tasks: UnitTasks, rules: TurnRules) -> None:
+    def __init__(self, states: UnitStates, tasks: RunRequests, rules: TurnRules) -> None:
         self._states = states
         self._tasks = tasks
         self._rules = rules

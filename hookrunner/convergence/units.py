@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from hookrunner.convergence.decisions.hook_values import HookSubject, HookValues
 from hookrunner.convergence.plan import Planner, Planners
 from hookrunner.convergence.reactions import UnitRequests
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_runner import UnitRunner
+from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.seams import ForgetfulReleases
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.metrics.names import Metrics
@@ -31,13 +32,14 @@ class UnitMemory:
     """What else knows units and remembers things of them. Hooks that run when a unit is deleted may go on for `grace`
     seconds."""
 
+    tasks: UnitTasks
     store: SectionStore
     values: HookValues
     engine: Engine
     executor: HookExecutor
     hooks: UnitHooks
     runner: UnitRunner
-    releases: ReleaseReconciler
+    releases: ForgetfulReleases
     planners: Planners
     metrics: Metrics
     grace: float
@@ -71,7 +73,7 @@ class Units:
         memory.planners.add(unit.name, new.planner)
         memory.store.add(unit.section, unit.key, new.schemas)
         memory.values.add(unit.name, new.subject)
-        memory.engine.open(own_queue(unit.name), self._requests.tasks.carry_out)
+        memory.engine.open(own_queue(unit.name), self._memory.tasks.carry_out)
         self._states.notices.begin(unit.name, new.object)
         state.choose(Choice.ON)
         return state
@@ -79,7 +81,7 @@ class Units:
     def request(self, state: UnitState, cause: str) -> None:
         """Run it: at once, or in the first round, which begins with the global hooks."""
         if state.on and (state.turn or self._requests.converge.has_decided):
-            self._requests.tasks.request(state, cause)
+            self._memory.tasks.request(state, cause)
 
     async def delete(self, state: UnitState, cause: str) -> None:
         """Delete what it has installed; returns when that is done. Failed attempts are repeated. The unit stays until
@@ -89,14 +91,14 @@ class Units:
         self._memory.store.hold(state.unit.section)
         self._memory.hooks.disarm_schedules(state)
         self._memory.executor.deadlines.set(state.name, self._memory.grace)
-        self._requests.tasks.request_deletion(state, cause)
+        self._memory.tasks.request_deletion(state, cause)
         while state.live:
             await self._states.changed.next()
 
     def hurry_deletion(self, state: UnitState, cause: str) -> None:
         """Make the next attempt of a deletion that has failed at once: its object has changed."""
         if state.live and state.parked:
-            self._requests.tasks.request_deletion(state, cause)
+            self._memory.tasks.request_deletion(state, cause)
 
     async def remove(self, state: UnitState) -> None:
         """Remove a unit, and leave what it has installed as it is. An attempt that is under way ends before; no such

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.background import Background
-from hookrunner.convergence.converge import Converge, RoundSteps
+from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
 from hookrunner.convergence.decisions.hook_values import HookValues
@@ -17,10 +17,9 @@ from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitParts, UnitRunner
+from hookrunner.convergence.runs.unit_runner import UnitParts, UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.unit_states import UnitStates
@@ -38,7 +37,7 @@ from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, Schedule
 from hookrunner.model.modules import Module, Traits
-from hookrunner.model.releases import Capabilities, Head
+from hookrunner.model.releases import Capabilities, Head, ObjectDrift
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
@@ -96,7 +95,7 @@ class HooksAtWork(InlineRuns):
         await self._work.do(f"{hook.name.removesuffix('/h')} {order.binding}")
 
 
-class ReleasesAtWork(ReleaseReconciler):
+class ReleasesAtWork:
     """`a release` and `a uninstall`."""
 
     def __init__(self, work: Work) -> None:
@@ -125,8 +124,14 @@ class ReleasesAtWork(ReleaseReconciler):
     def reads_capabilities(self, state: UnitState) -> bool:
         return False
 
+    def needs_repair(self, state: UnitState, finding: ObjectDrift) -> bool:
+        return False
 
-class NoDefinitions(UnitDefinitions):
+    async def is_broken(self, state: UnitState) -> bool:
+        return False
+
+
+class NoDefinitions:
     """No module has any."""
 
     def __init__(self) -> None: ...
@@ -134,7 +139,7 @@ class NoDefinitions(UnitDefinitions):
     async def apply(self, state: UnitState) -> None: ...
 
 
-class StepsAlone(RoundSteps):
+class StepsAlone:
     """Nothing is left of an earlier life, and there are no webhooks."""
 
     def __init__(self, decisions: ModuleDecisions) -> None:
@@ -263,7 +268,17 @@ class Site:
         self.cluster_reactions = ClusterReactions(requests, self.releases)
         values = HookValues(store, self.config, {})
         memory = UnitMemory(
-            store, values, self.engine, NoExecutions(), hooks_, running, self.releases, planners, metrics, 25.0
+            self.tasks,
+            store,
+            values,
+            self.engine,
+            NoExecutions(),
+            hooks_,
+            running,
+            self.releases,
+            planners,
+            metrics,
+            25.0,
         )
         self.units = Units(requests, memory)
         self.store, self.queues, self._turns = store, queues, turns

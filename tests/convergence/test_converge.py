@@ -6,12 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hookrunner.convergence.converge import Converge, RoundSteps
-from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.turns import TurnDispatcher
+from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.engine.engine import Engine
 from hookrunner.model.bindings import BindingType, Hook, HookConfig
 from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.tasks import HookRun, Order, Task
@@ -24,7 +20,7 @@ pytestmark = pytest.mark.looptime
 GLOBAL_HOOKS = {BindingType.BEFORE_ALL: 1, BindingType.AFTER_ALL: 1}
 
 
-class Decided(ModuleDecisions):
+class Decided:
     """`changes` says for each further decision whether it differs."""
 
     def __init__(self) -> None:
@@ -49,7 +45,7 @@ class Decided(ModuleDecisions):
         return self.changes.pop(0) if self.changes else False
 
 
-class Steps(RoundSteps):
+class Steps:
     """Remembers steps; `decide` takes a second and fails with the errors in `crashes`."""
 
     def __init__(self, decisions: Decided, seen: list[str]) -> None:
@@ -73,23 +69,26 @@ class Steps(RoundSteps):
         self._seen.append("clean up")
 
 
-class Runs(UnitTasks):
+class Runs:
     """Remembers deletions and labels."""
 
     def __init__(self, seen: list[str]) -> None:
         self.now = asyncio.get_running_loop().time
         self.rounds: list[str] = []
-        self._activation = ""
+        self.activation = ""
         self._seen = seen
 
     def request_deletion(self, state: UnitState, cause: str) -> None:
         self._seen.append(f"delete {state.name}")
 
+    def label(self, activation: str) -> None:
+        self.activation = activation
+
     def count_round(self, seconds: float) -> None:
-        self.rounds.append(self._activation)
+        self.rounds.append(self.activation)
 
 
-class Turns(TurnDispatcher):
+class Turns:
     """Modules take ten seconds."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -108,7 +107,7 @@ class Turns(TurnDispatcher):
         await asyncio.sleep(1)
 
 
-class GlobalHooks(Engine):
+class GlobalHooks:
     """Has one global hook, whose runs take as long as `takes` says."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -129,6 +128,9 @@ class GlobalHooks(Engine):
 
     def let_modules_tick(self) -> None:
         self.ticking = True
+
+    def wake(self) -> None:
+        self._seen.append("wake")
 
 
 @dataclass(eq=False)

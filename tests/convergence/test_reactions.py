@@ -7,24 +7,17 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.converge import Converge
-from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
-from hookrunner.convergence.decisions.configuration import Edit, UserConfiguration
-from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
+from hookrunner.convergence.decisions.config_object import Contents
+from hookrunner.convergence.decisions.configuration import Edit
 from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.turns import TurnDispatcher
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.engine.hook_executor import HookExecutor, ValuesChanged
+from hookrunner.engine.hook_executor import ValuesChanged
 from hookrunner.engine.run_gate import MissingSnapshot
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Decision
 from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import HookRun
 from hookrunner.model.unit_state import UnitState
-from hookrunner.releases.releases import Releases
 from hookrunner.waits import Notifier
 from tests.convergence.planners import INSTANCE
 from tests.convergence.site import NOWHERE, module
@@ -32,7 +25,7 @@ from tests.convergence.site import NOWHERE, module
 pytestmark = pytest.mark.looptime
 
 
-class Rounds(Converge):
+class Rounds:
     """Remembers `round <cause>`, with `now` if it is urgent, and `wake hooks`."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -46,7 +39,7 @@ class Rounds(Converge):
         self._seen.append(f"round {cause}{' now' * at_once}")
 
 
-class GivenTurns(TurnDispatcher):
+class GivenTurns:
     """Remembers `turn <module> <cause>`."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -56,7 +49,7 @@ class GivenTurns(TurnDispatcher):
         self._seen += [f"turn {state.name} {cause}" for state in states]
 
 
-class Runs(UnitTasks):
+class Runs:
     """Remembers `run <module> <cause>` and `retry <module>`."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -69,7 +62,7 @@ class Runs(UnitTasks):
         self._seen.append(f"retry {name}")
 
 
-class Edited(UserConfiguration):
+class Edited:
     def __init__(self) -> None:
         self.edits: list[Edit] = []
         self.flags_differ = False
@@ -82,7 +75,7 @@ class Edited(UserConfiguration):
         return self.flags_differ
 
 
-class Decided(ModuleDecisions):
+class Decided:
     """Scripts of modules in `outdated` saw another config; they take a second. Those in `contradicted` contradict."""
 
     def __init__(self, configuration: Edited, seen: list[str]) -> None:
@@ -100,7 +93,7 @@ class Decided(ModuleDecisions):
         return state.name in self.contradicted
 
 
-class Charts(ReleaseReconciler):
+class Charts:
     """Modules in `reading` look at capabilities; those in `broken` have a record that cannot be read."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -121,7 +114,7 @@ class Charts(ReleaseReconciler):
         return state.name in self.reading
 
 
-class Source(ConfigObject):
+class Source:
     """Edits that come `every` so many seconds."""
 
     def __init__(self, count: int, every: float = 0.0) -> None:
@@ -227,7 +220,7 @@ async def test_flags_of_global_hooks_cause_a_round_once_it_was_decided(world: Wo
     assert world.seen == ["round ReloadAll-After-GlobalHookDynamicUpdate now"] * decided
 
 
-class Changes(HookExecutor):
+class Changes:
     """Hooks that have changed values."""
 
     def __init__(self, *orders: HookRun) -> None:
@@ -311,7 +304,7 @@ async def test_objects_that_drifted_run_their_module_if_that_repairs_them(world:
     ]
 
 
-class Records(Releases):
+class Records:
     """Other clients have written about `names`; their records cannot be read."""
 
     def __init__(self, *names: str) -> None:
@@ -340,7 +333,7 @@ async def test_a_deployed_record_that_cannot_be_read_runs_its_module(world: Worl
     assert [notice.subject for notice in await world.states.notices.next_batch()] == ["a", "b"]
 
 
-class Served(ClusterCapabilities):
+class Served:
     """The cluster, which had this version, serves something new, once."""
 
     def __init__(self, before: str = "v1.35.0") -> None:

@@ -5,19 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from hookrunner.convergence.converge import RoundSteps
-from hookrunner.convergence.decisions.configuration import UserConfiguration
-from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.runs.unit_releases import Leftovers
-from hookrunner.convergence.runs.unit_runner import UnitDefinitions
 from hookrunner.errors import BadChart, RegistrationFailed
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.unit_state import ModuleState, UnitState
 from tests.convergence.site import module
 
 
-class Configured(UserConfiguration):
+class Configured:
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
@@ -25,17 +19,21 @@ class Configured(UserConfiguration):
         self._seen.append("weigh missing")
 
 
-class Decided(ModuleDecisions):
+class Decided:
+    doubt, is_unsure = "", False
+
     def __init__(self, seen: list[str]) -> None:
         self.configuration = Configured(seen)
         self._seen = seen
+
+    def global_values(self) -> None: ...
 
     async def decide(self) -> bool:
         self._seen.append("decide")
         return False
 
 
-class Hooks(UnitHooks):
+class Hooks:
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
@@ -43,7 +41,7 @@ class Hooks(UnitHooks):
         self._seen.append(f"disarm {state.name}")
 
 
-class Webhooks(ModuleWebhooks):
+class Webhooks:
     """Those of `bad` are never withdrawn."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -58,7 +56,7 @@ class Webhooks(ModuleWebhooks):
         self._seen.append(f"withdraw {kind} {state.name}")
 
 
-class Definitions(UnitDefinitions):
+class Definitions:
     """Those of `bad` are never applied."""
 
     def __init__(self, seen: list[str]) -> None:
@@ -70,7 +68,7 @@ class Definitions(UnitDefinitions):
         self._seen.append(f"define {state.name}")
 
 
-class Found(Leftovers):
+class Found:
     """`looked`: it is known which modules are installed."""
 
     def __init__(self, seen: list[str]) -> None:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.modules import Choice, Decision, Module
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.looptime
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
 
 
-class Runs(UnitTasks):
+class Runs:
     """Remembers `<module> <cause>`; runs end when the test says so."""
 
     def __init__(self) -> None:

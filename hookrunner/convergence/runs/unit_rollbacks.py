@@ -8,7 +8,7 @@ the attempt that has failed, so that this one is not repeated before the user ch
 
 from hookrunner import log
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.runs.unit_releases import DriftTracker
+from hookrunner.convergence.runs.seams import Pausable
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import ROLLED_BACK, Head
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -20,7 +20,7 @@ _log = log.get("helm")
 class UnitRollbacks:
     """Restores the revisions that plans fall back to."""
 
-    def __init__(self, releases: Releases, tracker: DriftTracker) -> None:
+    def __init__(self, releases: Releases, tracker: Pausable) -> None:
         self._releases = releases
         self._tracker = tracker
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.convergence.plan import Plan, Planners
-from hookrunner.convergence.runs.module_webhooks import KINDS, ModuleWebhooks
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import UnitHooks
+from hookrunner.convergence.runs.module_webhooks import KINDS
+from hookrunner.convergence.runs.seams import Definitions, RunHooks, UnitReleases, UnitWebhooks
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
@@ -31,9 +30,9 @@ _run_log = log.get("module-run")
 class UnitParts:
     """What runs and deletions of units work with."""
 
-    hooks: UnitHooks
-    webhooks: ModuleWebhooks
-    releases: ReleaseReconciler
+    hooks: RunHooks
+    webhooks: UnitWebhooks
+    releases: UnitReleases
     store: SectionStore
 
 
@@ -64,7 +63,7 @@ class UnitDefinitions:
 class UnitRunner:
     """Brings a unit to ready: its plan, its hooks, what they listen to, its release."""
 
-    def __init__(self, parts: UnitParts, definitions: UnitDefinitions, planners: Planners, metrics: Metrics) -> None:
+    def __init__(self, parts: UnitParts, definitions: Definitions, planners: Planners, metrics: Metrics) -> None:
         self._hooks = parts.hooks
         self._webhooks = parts.webhooks
         self._releases = parts.releases

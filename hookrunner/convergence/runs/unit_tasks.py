@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitRunner
+from hookrunner.convergence.runs.seams import AttemptSteps
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
@@ -30,7 +29,7 @@ class UnitTasks:
     def __init__(
         self,
         states: UnitStates,
-        steps: tuple[UnitRunner, UnitRemover],
+        steps: tuple[AttemptSteps, AttemptSteps],
         queues: Queues,
         metrics: Metrics,
         clock: Callable[[], float],

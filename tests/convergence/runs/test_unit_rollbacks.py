@@ -6,7 +6,6 @@ import pytest
 
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.runs.unit_releases import DriftTracker
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Head, ReleaseOptions
@@ -37,7 +36,7 @@ class Records(Releases):
         return RESTORED
 
 
-class Tracker(DriftTracker):
+class Tracker:
     """Remembers whose objects are not watched meanwhile."""
 
     def __init__(self) -> None:

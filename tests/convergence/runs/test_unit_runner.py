@@ -9,9 +9,6 @@ import pytest
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.plan import Plan, Planners
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
-from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
-from hookrunner.convergence.runs.unit_hooks import UnitHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.engine.run_gate import MissingSnapshot
@@ -46,7 +43,7 @@ class Steps:
         return seen
 
 
-class Hooks(UnitHooks):
+class Hooks:
     """One hook. `changes` is how many times its afterHelm run still changes the module's values."""
 
     def __init__(self, steps: Steps, store: SectionStore, config: HookConfig) -> None:
@@ -83,7 +80,7 @@ class Hooks(UnitHooks):
         self._steps.do("forget")
 
 
-class Webhooks(ModuleWebhooks):
+class Webhooks:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
@@ -94,7 +91,7 @@ class Webhooks(ModuleWebhooks):
         self._steps.do(f"withdraw {kind}")
 
 
-class Definitions(UnitDefinitions):
+class Definitions:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
@@ -102,7 +99,7 @@ class Definitions(UnitDefinitions):
         self._steps.do("define")
 
 
-class Charts(ReleaseReconciler):
+class Charts:
     """`installed` says that there is a release, with the values that stand there."""
 
     def __init__(self, steps: Steps) -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.run_gate import MissingSnapshot
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.looptime
 ADOPTED = Adoption("default/ConfigMap/a", "gone/a")
 
 
-class Attempts(UnitRunner, UnitRemover):
+class Attempts:
     """Remembers attempts with their seconds. Each takes as long as `takes` says; modules in `broken` fail with the
     error that stands there."""
 
