@@ -36,8 +36,9 @@ from hookrunner.manifests.patches import PatchedObjects, patch_objects, require_
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.plain_files import read_plain
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
-from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId, split_lists
+from hookrunner.manifests.sourced_object import split_lists
 from hookrunner.model.releases import RenderedChart, RenderRequest
+from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from hookrunner.model.status import some
 from hookrunner.packages.channels import version_order
 from kubetypes.json_values import JSON

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from hookrunner.charts import characters
 from hookrunner.manifests.object_set import ordered
-from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
+from hookrunner.manifests.sourced_object import read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.releases import HelmHook
+from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
 
 WEIGHT, DELETE_POLICY = "helm.sh/hook-weight", "helm.sh/hook-delete-policy"

@@ -8,8 +8,8 @@ from pathlib import Path
 from hookrunner import safe_files
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.errors import BadInput
-from hookrunner.manifests.sourced_object import VersionlessId
 from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.sourced_objects import VersionlessId
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 

@@ -9,7 +9,7 @@ https://kubernetes.io/docs/concepts/containers/images/
 
 from collections.abc import Callable, Iterable, Mapping
 
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
 
 _TEMPLATE = ("spec", "template", "spec")

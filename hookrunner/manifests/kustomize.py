@@ -24,7 +24,8 @@ from hookrunner.manifests.kustomization_files import (
 from hookrunner.manifests.large_texts import size_of, work_on
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import Program, ProgramRunner
-from hookrunner.manifests.sourced_object import SourcedObject, read_objects
+from hookrunner.manifests.sourced_object import read_objects
+from hookrunner.model.sourced_objects import SourcedObject
 
 NAME = "kubectl kustomize"
 

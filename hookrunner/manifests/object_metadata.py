@@ -12,7 +12,7 @@ stay as they are, so a workload still finds its Pods.
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
 

@@ -11,7 +11,7 @@ version if a channel has chosen it; here both are right (docs/differences.md).
 from collections.abc import Iterable, Mapping, Sequence
 
 from hookrunner.errors import BadManifest
-from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
+from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from kubetypes.json_values import JSON
 
 _APPLICATION = "app.k8s.io", "Application"

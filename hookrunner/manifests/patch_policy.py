@@ -13,9 +13,9 @@ from hookrunner.errors import BadPatch
 from hookrunner.manifests.field_changes import Element, FieldPlace, field_changes
 from hookrunner.manifests.field_paths import FieldPath, Selector, parse_path
 from hookrunner.manifests.images import POD_SPECS
-from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.manifests.unpatchable import reason_of_kind, reason_of_step
 from hookrunner.model.addons import PatchMode, PatchRule
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.model.status import some
 from kubetypes.json_values import JSON
 

@@ -23,7 +23,7 @@ import orjson
 from hookrunner import redaction
 from hookrunner.errors import BadPatch, RenderFailed
 from hookrunner.manifests.large_texts import json_size
-from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
+from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON

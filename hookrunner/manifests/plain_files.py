@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from hookrunner.errors import BadManifest
 from hookrunner.manifests.placeholders import PlaceholderValues
-from hookrunner.manifests.sourced_object import SourcedObject, read_objects
+from hookrunner.manifests.sourced_object import read_objects
+from hookrunner.model.sourced_objects import SourcedObject
 
 
 def read_plain(manifests: Mapping[str, bytes], values: PlaceholderValues) -> tuple[SourcedObject, ...]:

@@ -19,8 +19,9 @@ from tempfile import TemporaryDirectory
 from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadManifest, HookFailed, RenderFailed
 from hookrunner.manifests.large_texts import work_on
-from hookrunner.manifests.sourced_object import SourcedObject, read_objects, split_lists
+from hookrunner.manifests.sourced_object import read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream

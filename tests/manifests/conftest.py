@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.manifests.program_runner import ProgramLimits, ProgramRunner
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON

@@ -6,7 +6,7 @@ import pytest
 
 from hookrunner.errors import BadManifest
 from hookrunner.manifests.object_set import check_objects, fill_application, ordered, unselected_namespaces
-from hookrunner.manifests.sourced_object import SourcedObject, VersionlessId
+from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from tests.manifests.conftest import sourced
 from tests.tables import each
 

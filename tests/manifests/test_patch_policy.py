@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hookrunner.errors import BadPatch
 from hookrunner.manifests.patch_policy import PatchPolicy, refused_changes, require_allowed, require_patches_on
 from hookrunner.manifests.patches import apply_patches, require_patches
-from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.model.addons import PatchRule
+from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
 from tests.manifests.conftest import sourced
 from tests.tables import each

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hookrunner.errors import BadPatch
 from hookrunner.manifests.patches import PatchedObjects, apply_patches, patch_objects, require_patches
-from hookrunner.manifests.sourced_object import SourcedObject
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.process.pure_calls import CallLimits
 from kubetypes.json_values import JSON
 from tests.manifests.conftest import sourced

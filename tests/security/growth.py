@@ -26,10 +26,11 @@ from hookrunner.hooks.config import hook_config
 from hookrunner.kube.refusals import without_values
 from hookrunner.manifests.kustomization_files import check_kustomizations
 from hookrunner.manifests.patches import apply_patches
-from hookrunner.manifests.sourced_object import SourcedObject, read_objects
+from hookrunner.manifests.sourced_object import read_objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.operations import ValuesOperation
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.packages import channels, package_files
 from hookrunner.releases.records import record
 from hookrunner.values import config_sections

@@ -27,10 +27,10 @@ from hookrunner.errors import BadInput, BadPatch, PackageError, RunBlocked
 from hookrunner.manifests import object_fields
 from hookrunner.manifests.object_metadata import Kind, scopes_of
 from hookrunner.manifests.program_runner import ProgramRunner
-from hookrunner.manifests.sourced_object import SourcedObject
 from hookrunner.model.addon_status import AddonObstacle, HookCondition
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
+from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import Package

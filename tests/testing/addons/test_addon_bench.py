@@ -12,8 +12,8 @@ from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadPatch, HookrunnerError, PackageError, RunBlocked
 from hookrunner.manifests.program_runner import ProgramRunner
-from hookrunner.manifests.sourced_object import VersionlessId
 from hookrunner.model.releases import Capabilities, RenderedChart
+from hookrunner.model.sourced_objects import VersionlessId
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.settings import own_environment
 from hookrunner.testing.addons.addon_bench import AddonBench, check_fields, require_rules, scopes_in, with_definitions
