@@ -29,10 +29,11 @@ from hookrunner.convergence.runs.unit_releases import Leftovers
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.seams import Steps
 from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSources
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.convergence.units import UnitMemory, Units
+from hookrunner.convergence.units import Units, UnitWorld
 from hookrunner.convergence.views import ModuleViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
@@ -53,6 +54,30 @@ _log = log.get("config")
 
 
 @dataclass(frozen=True, slots=True)
+class ConvergenceCore:
+    """What moves units: requests, their tasks, turns and rounds, and the units that come and go."""
+
+    tasks: UnitTasks
+    turns: TurnDispatcher
+    converge: Converge
+    requests: UnitRequests
+    units: Units
+
+
+def connect(world: UnitWorld, steps: Steps, rules: TurnRules) -> ConvergenceCore:
+    """Put these together, and open the queues of modules."""
+    states, parts = world.states, world.parts
+    runner = UnitRunner(parts, world.definitions, world.planners, world.metrics)
+    tasks = UnitTasks(states, (runner, UnitRemover(parts)), world.queues, world.metrics, world.clock)
+    turns = TurnDispatcher(states, tasks, rules)
+    converge = Converge(states, tasks, steps, turns, world.engine)
+    for state in states:
+        world.engine.open(own_queue(state.name), tasks.carry_out)
+    units = Units(world, runner, tasks, converge)
+    return ConvergenceCore(tasks, turns, converge, UnitRequests(states, converge, turns, tasks), units)
+
+
+@dataclass(frozen=True, slots=True)
 class Convergence:
     """What looks after modules. `prepare` comes before the engine starts, `start` after it."""
 
@@ -60,14 +85,16 @@ class Convergence:
     views: ModuleViews
     releases: ReleaseReconciler
     states: UnitStates
-    units: Units
     _decisions: ModuleDecisions
-    _requests: UnitRequests
-    _converge: Converge
-    _turns: TurnDispatcher
+    _core: ConvergenceCore
     _helm: Helm
     _configured: ModuleConfiguration
     _events: EventWriter
+
+    @property
+    def units(self) -> Units:
+        """The units that come and go."""
+        return self._core.units
 
     @property
     def helm(self) -> Helm:
@@ -106,17 +133,17 @@ class Convergence:
 
     async def wait_for_converge(self) -> None:
         """Wait until the first converge is over."""
-        await self._converge.converged.wait()
+        await self._core.converge.converged.wait()
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
-        requests, helm = self._requests, self._helm
-        self._converge.request(OPERATOR_STARTUP, at_once=False)
+        core, requests, helm = self._core, self._core.requests, self._helm
+        core.converge.request(OPERATOR_STARTUP, at_once=False)
         config = ConfigReactions(requests, self._decisions, self.releases)
         cluster = ClusterReactions(requests, self.releases)
         tasks: dict[str, Callable[[], Awaitable[None]]] = {
-            "converge": self._converge.keep,
-            "turns of modules": self._turns.dispatch,
+            "converge": core.converge.keep,
+            "turns of modules": core.turns.dispatch,
             "edits": config.follow_edits,
             "enabled scripts": config.follow_scripts,
             "changed values": lambda: config.follow_values(built.executor),
@@ -175,37 +202,30 @@ class _Assembler:
         releases = ReleaseReconciler(self._helm, planners, store, parts.metrics, self._settings.modules.concurrency)
         hooks = _hooks(self._settings, parts, built, states, self._compiled)
         webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
-        definitions = _definitions(parts.kube, self._settings.modules, self._helm)
-        of_units = UnitParts(hooks, webhooks, releases, store)
-        runner = UnitRunner(of_units, definitions, planners, parts.metrics)
-        tasks = UnitTasks(states, (runner, UnitRemover(of_units)), built.queues, parts.metrics, time.monotonic)
+        world = UnitWorld(
+            states,
+            UnitParts(hooks, webhooks, releases, store),
+            planners,
+            _definitions(parts.kube, self._settings.modules, self._helm),
+            configured.values,
+            built.engine,
+            built.executor,
+            built.queues,
+            parts.metrics,
+            time.monotonic,
+            self._settings.engine.shutdown_grace,
+        )
         leftovers = Leftovers(states, releases.locator, planner.purge, certain, self._settings)
+        steps = RoundSteps(decisions, hooks, webhooks, world.definitions, leftovers)
         strict = self._settings.compat is Compat.ADDON
-        turns = TurnDispatcher(states, tasks, TurnRules(self._settings.modules.patience, strict=strict))
-        steps = RoundSteps(decisions, hooks, webhooks, definitions, leftovers)
-        converge = Converge(states, tasks, steps, turns, built.engine)
-        requests = UnitRequests(states, converge, turns, tasks)
+        core = connect(world, steps, TurnRules(self._settings.modules.patience, strict=strict))
+        tasks, converge = core.tasks, core.converge
         status = self._status(converge, decisions, releases, leftovers)
         views = ModuleViews(_view_sources(status, tasks, (states, store, releases), parts.kube, built))
         recorder = EventRecorder(parts.kube.patcher, PACE)
         events = EventWriter(recorder, states.notices, configured.sources.config)
-        memory = UnitMemory(
-            tasks,
-            store,
-            configured.values,
-            built.engine,
-            built.executor,
-            hooks,
-            runner,
-            releases,
-            planners,
-            parts.metrics,
-            self._settings.engine.shutdown_grace,
-        )
-        self._publish(decisions, releases, tasks)
-        units = Units(requests, memory)
-        of_rounds = decisions, requests, converge, turns
-        return Convergence(status, views, releases, states, units, *of_rounds, self._helm, configured, events)
+        self._publish(decisions, releases)
+        return Convergence(status, views, releases, states, decisions, core, self._helm, configured, events)
 
     def _decisions(self, activation: Callable[[], str]) -> ModuleDecisions:
         settings, configured, states = self._settings, self._configured, self._states
@@ -229,11 +249,9 @@ class _Assembler:
         shown = StatusSources(decisions, releases, sources, rejected, leftovers, self._compiled, outage)
         return ModulesStatus(self._states, converge, shown, self._built.queues)
 
-    def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler, tasks: UnitTasks) -> None:
-        """Open the modules' queues, and show what is known of modules: gauges, and hooks that never run here."""
+    def _publish(self, decisions: ModuleDecisions, releases: ReleaseReconciler) -> None:
+        """Show what is known of modules: gauges, and hooks that never run here."""
         engine, queues = self._built.engine, self._built.queues
-        for state in self._states:
-            engine.open(own_queue(state.name), tasks.carry_out)
         self._compiled.publish_shared()
         ModuleGauges(self._states, decisions, releases, queues, engine).export(self._parts.metrics)
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hookrunner.convergence.decisions.configuration import Edit
 from hookrunner.engine.hook_executor import ValuesChanged
+from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.releases import Capabilities, ObjectDrift
 from hookrunner.model.tasks import Order, Task
@@ -161,10 +162,12 @@ class WatchedReleases(Protocol):
     def reads_capabilities(self, state: UnitState) -> bool: ...
 
 
-class ForgetfulReleases(Protocol):
-    """The same when a unit is removed."""
+class ForgetfulExecutor(Protocol):
+    """`engine.hook_executor.HookExecutor`, when a unit is deleted."""
 
-    def forget(self, state: UnitState) -> None: ...
+    @property
+    def deadlines(self) -> RunDeadlines: ...
+    async def forget_module(self, module: str) -> None: ...
 
 
 class RecordChanges(Protocol):

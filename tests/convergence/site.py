@@ -7,25 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.background import Background
-from hookrunner.convergence.converge import Converge
+from hookrunner.convergence.assembly import connect
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Extenders, UserConfiguration
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.plan import Plan, Planners
-from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions, UnitRequests
+from hookrunner.convergence.reactions import ClusterReactions, ConfigReactions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.runs.unit_hooks import UnitHooks
-from hookrunner.convergence.runs.unit_remover import UnitRemover
-from hookrunner.convergence.runs.unit_runner import UnitParts, UnitRunner
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
-from hookrunner.convergence.turns import TurnDispatcher, TurnRules
+from hookrunner.convergence.runs.unit_runner import UnitParts
+from hookrunner.convergence.turns import TurnRules
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.convergence.units import UnitMemory, Units
+from hookrunner.convergence.units import UnitWorld
 from hookrunner.engine.engine import BindingActivator, Engine
-from hookrunner.engine.hook_executor import HookExecutor, InlineRuns
+from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import RunGate
@@ -38,7 +36,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, Schedule
 from hookrunner.model.modules import Module, Traits
 from hookrunner.model.releases import Capabilities, Head, ObjectDrift
-from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task, own_queue
+from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun, Task
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 from hookrunner.modules.discovery import sort_key
@@ -163,7 +161,7 @@ class NoHookRuns(QueueRuns):
     def observe_wait(self, task: Task) -> None: ...
 
 
-class NoExecutions(HookExecutor):
+class NoExecutions:
     """No hook runs in a process."""
 
     def __init__(self) -> None:
@@ -252,36 +250,28 @@ class Site:
         hooks_ = UnitHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
         declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
-        parts, planners = UnitParts(hooks_, webhooks, self.releases, store), Planners(FakePlanner())
-        running = UnitRunner(parts, NoDefinitions(), planners, metrics)
-        self.tasks = UnitTasks(self.states, (running, UnitRemover(parts)), queues, metrics, clock)
-        for state in self.states:
-            self.engine.open(own_queue(state.name), self.tasks.carry_out)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
         self.served = Served()
         configuration = UserConfiguration(extenders, self.states, store, ConfigSources(self.config))
         self.decisions = ModuleDecisions(configuration, self.states, store, self.served.get)
-        turns = TurnDispatcher(self.states, self.tasks, TurnRules(30.0, strict))
-        self.converge = Converge(self.states, self.tasks, StepsAlone(self.decisions), turns, self.engine)
-        requests = UnitRequests(self.states, self.converge, turns, self.tasks)
-        self.reactions = ConfigReactions(requests, self.decisions, self.releases)
-        self.cluster_reactions = ClusterReactions(requests, self.releases)
-        values = HookValues(store, self.config, {})
-        memory = UnitMemory(
-            self.tasks,
-            store,
-            values,
+        world = UnitWorld(
+            self.states,
+            UnitParts(hooks_, webhooks, self.releases, store),
+            Planners(FakePlanner()),
+            NoDefinitions(),
+            HookValues(store, self.config, {}),
             self.engine,
             NoExecutions(),
-            hooks_,
-            running,
-            self.releases,
-            planners,
+            queues,
             metrics,
-            25.0,
+            clock,
+            grace=25.0,
         )
-        self.units = Units(requests, memory)
-        self.store, self.queues, self._turns = store, queues, turns
+        core = connect(world, StepsAlone(self.decisions), TurnRules(30.0, strict))
+        self.tasks, self.converge, self.units, self._turns = core.tasks, core.converge, core.units, core.turns
+        self.reactions = ConfigReactions(core.requests, self.decisions, self.releases)
+        self.cluster_reactions = ClusterReactions(core.requests, self.releases)
+        self.store, self.queues = store, queues
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""

@@ -76,6 +76,9 @@ class Hooks:
     def arm_schedules(self, state: UnitState) -> None:
         self._steps.do("arm")
 
+    def disarm_schedules(self, state: UnitState) -> None:
+        self._steps.do("disarm")
+
     def forget(self, state: UnitState) -> None:
         self._steps.do("forget")
 
@@ -117,6 +120,8 @@ class Charts:
 
     async def uninstall(self, state: UnitState) -> None:
         self._steps.do("uninstall")
+
+    def forget(self, state: UnitState) -> None: ...
 
 
 class World:
