@@ -177,10 +177,15 @@ class RecordChanges(Protocol):
     def watch_unreadable(self) -> AsyncIterator[tuple[str, str]]: ...
 
 
-class ServedKinds(Protocol):
-    """`kube.discovery.ClusterCapabilities`."""
+class ServedNow(Protocol):
+    """What the cluster serves: `kube.discovery.ClusterCapabilities`."""
 
     async def get(self) -> Capabilities: ...
+
+
+class ServedKinds(ServedNow, Protocol):
+    """The same, and when it changes."""
+
     def changes(self) -> AsyncIterator[Capabilities]: ...
 
 

@@ -11,19 +11,19 @@ applied, also where the run could not get that far: what is installed works, or 
 read, which waits until the runs of the start are over: statuses say already how it was.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from hookrunner import log
+from hookrunner.convergence.runs.seams import RecordReader
 from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.addon_status import ObjectReport
-from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.releases import Releases
+from kubetypes.json_values import JSON
 
 _NextBatch: TypeAlias = Callable[[float | None], Awaitable[tuple[str, ...]]]
 
@@ -33,10 +33,19 @@ _RETRY = 5.0
 _log = log.get("addons.health")
 
 
+class TrackedHealth(Protocol):
+    """`releases.health.health_tracker.HealthTracker`."""
+
+    def reports(self, identity: ReleaseId) -> tuple[ObjectReport, ...] | None: ...
+    def track(self, identity: ReleaseId, objects: Sequence[JSON], is_written: bool) -> None: ...
+    def forget(self, identity: ReleaseId) -> None: ...
+    def changes(self) -> AsyncIterator[ReleaseId]: ...
+
+
 class InstanceHealth:
     """The health of all instances; their releases are in the namespace `home`."""
 
-    def __init__(self, tracker: HealthTracker, releases: Releases, home: str) -> None:
+    def __init__(self, tracker: TrackedHealth, releases: RecordReader, home: str) -> None:
         self._tracker = tracker
         self._releases = releases
         self._home = home

@@ -13,11 +13,12 @@ from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild
 from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.convergence.plan import Fallback, Plan
+from hookrunner.convergence.runs.seams import HeadReader
+from hookrunner.convergence.seams import ServedNow
 from hookrunner.errors import BadValues, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.instances.removal import InstanceRemover
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
@@ -25,7 +26,6 @@ from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, OwnerRefe
 from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
-from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
 _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
@@ -40,10 +40,10 @@ class PlannerParts:
 
     tools: BuildTools
     metrics: Metrics
-    releases: Releases
+    releases: HeadReader
     home: str
     usual: ReleaseOptions
-    capabilities: ClusterCapabilities
+    capabilities: ServedNow
     fetcher: PackageFetcher
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]

@@ -10,11 +10,11 @@ The health of objects comes from `instance_health.py`, and may change long after
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from hookrunner import log
 from hookrunner.addons.build_preparation import PreparedBuild
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -37,6 +37,12 @@ from kubetypes.json_values import JSON
 _log = log.get("addons.status")
 
 
+class KnownHealth(Protocol):
+    """`instance_health.InstanceHealth`."""
+
+    def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...] | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class StatusReports:
     """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. `clock`
@@ -45,7 +51,7 @@ class StatusReports:
     states: UnitStates
     registry: InstanceRegistry
     writer: StatusWriter
-    health: InstanceHealth
+    health: KnownHealth
     rollouts: RolloutWatch
     reported: ReportedInstances
     clock: Callable[[], float] = time.time

@@ -23,7 +23,6 @@ from hookrunner.convergence.turns import TurnRules
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import UnitWorld
 from hookrunner.engine.engine import BindingActivator, Engine
-from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import RunGate
@@ -31,7 +30,6 @@ from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.errors import HookFailed, ReleaseFailed
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, Schedule
 from hookrunner.model.modules import Module, Traits
@@ -83,7 +81,7 @@ class Work:
             raise (ReleaseFailed if is_of_release else HookFailed)(f"{step}: no")
 
 
-class HooksAtWork(InlineRuns):
+class HooksAtWork:
     """`a beforeHelm` for the hook `h`, with its name if it is called otherwise: `a/other beforeHelm`."""
 
     def __init__(self, work: Work) -> None:
@@ -171,7 +169,7 @@ class NoExecutions:
         self.deadlines.forget(module)
 
 
-class Served(ClusterCapabilities):
+class Served:
     """What a cluster serves."""
 
     def __init__(self) -> None:

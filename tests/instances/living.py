@@ -17,7 +17,6 @@ import orjson
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
-from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, follow_instances
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.instance_rollbacks import GivenUp
@@ -130,7 +129,7 @@ class Server:
         raise NotFound(404, "NotFound", path)
 
 
-class Objects(InstanceHealth):
+class Objects:
     """The health of what is installed, by unit: nothing, which is as good as healthy, unless a test says otherwise."""
 
     def __init__(self, states: UnitStates) -> None:

@@ -17,7 +17,6 @@ from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import LiveUnit, unit_of
 from hookrunner.instances.removal import InstanceRemover
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
@@ -76,7 +75,7 @@ class Records(Releases):
         return False
 
 
-class Served(ClusterCapabilities):
+class Served:
     """What the cluster serves."""
 
     def __init__(self) -> None: ...

@@ -15,9 +15,7 @@ from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.model.addon_status import ObjectReport
 from hookrunner.model.releases import Head
 from hookrunner.model.unit_state import UnitState
-from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 from tests.convergence.planners import INSTANCE, OBJECT
 from tests.instances.living import GatedPlanner
@@ -29,7 +27,7 @@ UNIT = INSTANCE.name
 REPORT = (ObjectReport("ConfigMap default/a", "Current"),)
 
 
-class Tracker(HealthTracker):
+class Tracker:
     """Knows the health of what it tracks: `tracked` has each call, with whether objects were just written."""
 
     def __init__(self) -> None:
@@ -50,7 +48,7 @@ class Tracker(HealthTracker):
             yield await self.news.get()
 
 
-class Records(Releases):
+class Records:
     """One release at a revision; `away` says that it cannot be read."""
 
     def __init__(self) -> None:

@@ -1,13 +1,16 @@
 """What runs and deletions of units need of other parts, as Protocols: each takes only what it uses, and a test can give
 it something that remembers. The methods are described where they are implemented."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.model.bindings import BindingType, ReviewKind
-from hookrunner.model.releases import Head
+from hookrunner.model.bindings import BindingType, Hook, ReviewKind
+from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.tasks import HookRun
 from hookrunner.model.unit_state import UnitState
+from hookrunner.model.units import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from kubetypes.json_values import JSON
 
@@ -61,3 +64,52 @@ class RunHooks(Protocol):
     def arm_schedules(self, state: UnitState) -> None: ...
     def disarm_schedules(self, state: UnitState) -> None: ...
     def forget(self, state: UnitState) -> None: ...
+
+
+class HeadReader(Protocol):
+    """Reads records: `releases.releases.Releases`, as the next ones."""
+
+    async def read_head(self, name: str, namespace: str) -> Head | None: ...
+
+
+class ManifestReader(Protocol):
+    """Reads what a revision consists of."""
+
+    async def read_manifest(self, head: Head) -> tuple[JSON, ...]: ...
+
+
+class RecordReader(HeadReader, ManifestReader, Protocol):
+    """Reads both."""
+
+
+class KnownReleases(HeadReader, Protocol):
+    """Finds releases."""
+
+    async def list_heads(self, namespace: str) -> dict[str, Head]: ...
+    async def list_strays(self) -> dict[str, Head]: ...
+    async def migrate_records(self, name: str, namespace: str) -> Head | None: ...
+    async def read_chart(self, head: Head) -> JSON: ...
+
+
+class HealthyRevisions(Protocol):
+    """Restores them."""
+
+    async def restore_healthy(
+        self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
+    ) -> Head: ...
+
+
+class DriftWatches(Protocol):
+    """Watches objects for drift: `releases.drift.Drift`."""
+
+    def track(
+        self, identity: ReleaseId, objects: Iterable[JSON], mode: Drift, respect_ignore: bool = False
+    ) -> None: ...
+    def pause(self, identity: ReleaseId) -> None: ...
+    def forget(self, identity: ReleaseId) -> None: ...
+
+
+class RunsHooks(Protocol):
+    """Runs hooks outside of queues: `engine.hook_executor.InlineRuns`."""
+
+    async def run(self, hook: Hook, order: HookRun) -> None: ...

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
+from hookrunner.convergence.runs.seams import RunsHooks
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
-from hookrunner.engine.hook_executor import InlineRuns
 from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.tasks import HookRun, own_queue
 from hookrunner.model.unit_state import UnitState
@@ -16,7 +16,7 @@ class UnitHooks:
     """The hooks of all units, run on behalf of these."""
 
     def __init__(
-        self, load: LoadHooks, engine: Engine, activator: BindingActivator, inline: InlineRuns, compiled: CompiledHooks
+        self, load: LoadHooks, engine: Engine, activator: BindingActivator, inline: RunsHooks, compiled: CompiledHooks
     ) -> None:
         self.compiled = compiled
         self._load = load

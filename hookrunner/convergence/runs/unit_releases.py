@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
+from hookrunner.convergence.runs.seams import DriftWatches, KnownReleases, ManifestReader
 from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
@@ -14,10 +15,8 @@ from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
-from hookrunner.releases.drift import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
-from hookrunner.releases.releases import Releases
 from hookrunner.settings import Settings
 from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
@@ -31,7 +30,7 @@ class ReleaseLocator:
     named before. Every method that looks into the cluster raises KubeError, or ReleaseFailed for a release with records
     of another `--helm-driver`."""
 
-    def __init__(self, releases: Releases, usual: str) -> None:
+    def __init__(self, releases: KnownReleases, usual: str) -> None:
         self._releases = releases
         self._usual = usual
         self._strays: Mapping[str, Head] | None = None
@@ -88,7 +87,7 @@ class DriftTracker:
     """Watches the objects of releases at rest for drift, and so finds out whether their records can be read. Reading
     records and opening watches takes a while; the next modules do not wait for it."""
 
-    def __init__(self, releases: Releases, drift: Drift) -> None:
+    def __init__(self, releases: ManifestReader, drift: DriftWatches) -> None:
         self._releases = releases
         self._drift = drift
         self._heads: dict[str, Head] = {}

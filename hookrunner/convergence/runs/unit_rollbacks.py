@@ -8,11 +8,10 @@ the attempt that has failed, so that this one is not repeated before the user ch
 
 from hookrunner import log
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.runs.seams import Pausable
+from hookrunner.convergence.runs.seams import HealthyRevisions, Pausable
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import ROLLED_BACK, Head
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.releases import Releases
 
 _log = log.get("helm")
 
@@ -20,7 +19,7 @@ _log = log.get("helm")
 class UnitRollbacks:
     """Restores the revisions that plans fall back to."""
 
-    def __init__(self, releases: Releases, tracker: Pausable) -> None:
+    def __init__(self, releases: HealthyRevisions, tracker: Pausable) -> None:
         self._releases = releases
         self._tracker = tracker
 

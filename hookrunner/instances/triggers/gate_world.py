@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
+from hookrunner.convergence.seams import ServedNow
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, RequiredObject
@@ -45,7 +45,7 @@ class GateViews:
     caches: Mapping[str, InstanceCache]
     states: UnitStates
     reported: ReportedInstances
-    capabilities: ClusterCapabilities
+    capabilities: ServedNow
     kinds: KindResolver
     client: Client
     read_releases: Callable[[], Awaitable[Collection[str]]]

@@ -16,8 +16,6 @@ from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
-from hookrunner.releases.drift import Drift
-from hookrunner.releases.releases import Releases
 from hookrunner.settings import Settings
 from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
@@ -34,7 +32,7 @@ def head(name: str, namespace: str = "default", revision: int = 1, **more: Any) 
     return Head(name, namespace, revision, "deployed", **{"owned": True, **more})
 
 
-class Records(Releases):
+class Records:
     """These releases. `error` is raised instead of an answer; without `may_list_all` those elsewhere are unknown."""
 
     def __init__(self, *heads: Head) -> None:
@@ -114,7 +112,7 @@ async def test_without_the_right_to_list_all_records_there_are_no_strays() -> No
     assert {*await ReleaseLocator(records, "default").heads()} == {"a"}
 
 
-class Watched(Drift):
+class Watched:
     """What is watched, by release."""
 
     def __init__(self) -> None:

@@ -11,7 +11,6 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.releases import Releases
 from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
 
 HEAD = Head(INSTANCE.name, "home", 3, "deployed", "d", True)
@@ -20,7 +19,7 @@ NO_FALLBACK = Plan(FakeBuild(), ReleaseOptions(dry_run=True))
 REFUSED = ReleaseFailed("refused")
 
 
-class Records(Releases):
+class Records:
     """Remembers what was restored; `error` is raised by it."""
 
     def __init__(self) -> None:
