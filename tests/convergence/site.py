@@ -46,7 +46,7 @@ from hookrunner.values.section_store import SectionStore
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from tests.convergence.planners import FakePlanner
-from tests.convergence.runs.test_module_webhooks import Cluster, UnaskedReviewer
+from tests.convergence.runs.webhook_cluster import Cluster, UnaskedReviewer
 from tests.fakes.cluster import FakeCluster
 
 BEFORE_HELM, AFTER_DELETE = {BindingType.BEFORE_HELM: 1}, {BindingType.AFTER_DELETE_HELM: 1}

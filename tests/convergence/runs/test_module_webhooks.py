@@ -10,34 +10,17 @@ from hookrunner.convergence.runs.module_webhooks import ModuleWebhooks
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import BadHookConfig, RegistrationFailed
-from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig, ReviewKind
-from hookrunner.model.json_objects import JsonObjects
+from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookConfig
 from hookrunner.model.modules import Choice, Decision, Module, Phase
-from hookrunner.model.reviews import AdmissionReview, ConversionReview, Verdict
 from hookrunner.model.unit_state import UnitState
 from hookrunner.registration.registrar import SETTLE
+from tests.convergence.runs.webhook_cluster import Cluster, UnaskedReviewer
 
 pytestmark = pytest.mark.looptime
 
 ASKED = HookConfig(
     "v1", validating=(Admission("p.example.com"),), conversions=(ConversionBinding("c", "things.a", ()),)
 )
-
-
-class UnaskedReviewer:
-    """A reviewer that is never asked."""
-
-    def unknown(self, kind: ReviewKind, name: str) -> str:
-        raise NotImplementedError
-
-    async def admit(self, review: AdmissionReview) -> Verdict:
-        raise NotImplementedError
-
-    async def convert(self, review: ConversionReview) -> JsonObjects:
-        raise NotImplementedError
-
-    def missing(self) -> str:
-        return ""
 
 
 class Hooks:
@@ -59,26 +42,6 @@ class Hooks:
 
     def forget(self, state: UnitState) -> None:
         state.forget_hooks()
-
-
-class Cluster:
-    """What is registered: `module kind`. `standing_` is of an earlier life, and goes when it is certain that it may."""
-
-    def __init__(self, declared: ReviewDeclarations, *standing: str) -> None:
-        self.there = set(standing)
-        self.refuses = False
-        self._declared = declared
-
-    async def has_leftovers(self) -> bool:
-        return bool(self.there)
-
-    async def renew(self, mine: Sequence[Hook] = ()) -> None:
-        if self.refuses:
-            raise RegistrationFailed("no")
-        modules = self._declared.modules
-        asked = {f"{hook.module} {kind}" for hook in modules.asked for kind in hook.config.reviews}
-        kept = {name for name in self.there if modules.incomplete and name.split()[0] not in modules.sure}
-        self.there = asked | kept
 
 
 def put_together(

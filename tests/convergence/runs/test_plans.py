@@ -9,7 +9,7 @@ from hookrunner.errors import ReleaseFailed, RunBlocked
 from hookrunner.model.releases import Head
 from kubetypes.json_values import JSON
 from tests.convergence.planners import INSTANCE, OBJECT, FakeBuild, FakePlanner
-from tests.convergence.runs.test_release_reconciler import CONFIG, World
+from tests.convergence.runs.release_world import CONFIG, World
 from tests.convergence.site import NO_SCHEMAS
 
 pytestmark = pytest.mark.looptime
