@@ -31,8 +31,8 @@ from hookrunner.model.addon_status import AddonObstacle, ObjectReport
 from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
-from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.model.unit_state import UnitState
+from hookrunner.releases.object_watches import ObjectWatches
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
 from tests.convergence.planners import FakePlanner

@@ -1,4 +1,4 @@
-"""A module whose chart is rendered by a fake, and whose records are in memory: what a reconciler of releases works on."""
+"""A module whose chart is rendered by a fake, and whose records are in memory: what a reconciler works on."""
 
 import asyncio
 from collections.abc import Collection, Iterable
