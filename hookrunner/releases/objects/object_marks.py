@@ -28,7 +28,9 @@ since an apply removes what it does not name. It counts for this release alone."
 
 def with_marks(obj: JSON, marks: ObjectMarks) -> JSON:
     """The object as it is sent, with the marks; the namespace is filled in already. An owner has a namespace or none:
-    objects of other namespaces cannot belong to one that has."""
+    objects of other namespaces cannot belong to one that has. Without marks it is the same object."""
+    if not (marks.labels or marks.owner):
+        return obj
     metadata = dict(obj["metadata"])
     if marks.labels:
         metadata["labels"] = {**(metadata.get("labels") or {}), **marks.labels}
