@@ -14,7 +14,7 @@ from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType
+from hookrunner.model.bindings import BindingType, ReviewKind
 from hookrunner.model.modules import Phase
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.crds import Crds
@@ -128,9 +128,11 @@ class UnitRunner:
     async def _release(self, state: UnitState, plan: Plan) -> Phase:
         """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
         once more. What others change meanwhile comes with another request, whose run looks again."""
-        await self._definitions.apply(state)
-        for kind in KINDS:  # conversions too, if it was about to be deleted and was turned on again
-            await self._webhooks.register(state, kind)
+        if not state.has_definitions:
+            await self._definitions.apply(state)
+        reviews = frozenset[ReviewKind]().union(*(hook.config.reviews for hook in state.hooks))
+        for kind in filter(reviews.__contains__, KINDS):
+            await self._webhooks.register(state, kind)  # conversions too, if its deletion was called off
         with self._metrics.time_addon_step(state.unit.labels, "hooks"):
             await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.unit.installs:

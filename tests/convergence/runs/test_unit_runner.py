@@ -14,7 +14,15 @@ from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinition
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType, Hook, HookConfig, Kubernetes, ReviewKind
+from hookrunner.model.bindings import (
+    Admission,
+    BindingType,
+    ConversionBinding,
+    Hook,
+    HookConfig,
+    Kubernetes,
+    ReviewKind,
+)
 from hookrunner.model.modules import Phase
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import Head
@@ -130,7 +138,9 @@ class World:
     def __init__(self, chart: bool = True) -> None:
         self.steps, self.store = Steps(), SectionStore({}, {"m": NO_SCHEMAS})
         self.state = ModuleState(replace(module("m", 10), chart=chart))
-        config = HookConfig("v1", kubernetes=(Kubernetes("cms", "ConfigMap"),))
+        watched, asked = Kubernetes("cms", "ConfigMap"), (Admission("p"),)
+        converts = (ConversionBinding("c", "things.a", ()),)
+        config = HookConfig("v1", kubernetes=(watched,), validating=asked, conversions=converts)
         self.hooks, webhooks = Hooks(self.steps, self.store, config), Webhooks(self.steps)
         self.charts = Charts(self.steps)
         parts, planners = UnitParts(self.hooks, webhooks, self.charts, self.store), Planners(FakePlanner())
