@@ -98,7 +98,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         kube = await _connect(settings, connection, views.metrics, stack)
         group = await stack.enter_async_context(_tasks())
         background = Background(group)
-        views.add_background(background)
+        views.add(lambda: {"background": background.condition()})
         background.keep("times of conditions", views.watch_conditions)
         stack.callback(background.stop)
         parts = Parts(background, children, jq, kube, views.metrics)
@@ -106,7 +106,8 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         cloud = await _assemble_cloud(settings, parts, views, stack)
         if settings.may_have_hooks:
             _check_replicas(settings, parts, views)
-        views.add_engine(built.status, hooks, webhooks)  # not earlier: not ready while modules are unknown
+        views.add_engine(built.status, hooks)  # not earlier: not ready while modules are unknown
+        views.add(webhooks.conditions)
         await webhooks.start()
         built.start()
         if start_modules:
@@ -143,9 +144,7 @@ async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack)
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
-    shown = debug.Views(
-        views.queues, views.hooks, views.snapshots, parameters, views.modules, views.addons, views.cloud
-    )
+    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.pages)
     await stack.enter_async_context(listen.serve(debug.application(shown), private))
     if web.debug_address is not None:
         open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")
@@ -225,12 +224,15 @@ async def _assemble(
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)
     modules = await stack.enter_async_context(context)
-    views.add_modules(modules.status, modules.views)
+    views.add(modules.status.conditions)
+    views.read_converge = modules.status.converge
+    views.pages.units, views.pages.modules = modules.views, modules.module_views
     await modules.prepare()
     if offer is None:
         return built, webhooks, modules.start
     live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
-    views.add_addons(live.status, live.views)
+    views.add(live.status.conditions)
+    views.pages.addons = live.views
     return built, webhooks, live.start
 
 
@@ -244,7 +246,8 @@ async def _assemble_cloud(
     from hookrunner.cloud.cloud_assembly import assemble_cloud
 
     cloud = await stack.enter_async_context(assemble_cloud(settings, parts))
-    views.add_cloud(cloud.status, cloud.status)
+    views.add(cloud.status.conditions)
+    views.pages.cloud = cloud.status
     return cloud
 
 
@@ -253,7 +256,7 @@ def _check_replicas(settings: Settings, parts: Parts, views: StatusViews) -> Non
     connection, name = parts.kube.connection, settings.hooks.environ.get("HOSTNAME", "")
     pod = OwnPod(connection.namespace, name) if connection.in_pod and name else None
     check = ReplicaCheck(parts.kube.patcher, pod, settings.engine.replicated)
-    views.add_replicas(check)
+    views.add(check.conditions)
     parts.background.keep("check of replicas", check.run, ends=True)
 
 

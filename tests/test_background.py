@@ -111,7 +111,7 @@ async def test_of_many_failing_tasks_some_are_named(background: Background) -> N
 
 async def test_readyz_names_the_task_that_fails_and_says_since_when(background: Background) -> None:
     views = StatusViews(Metrics(), HookMetrics())
-    views.add_background(background)
+    views.add(lambda: {"background": background.condition()})
     background.keep(WATCH, failing(99))
     await asyncio.sleep(5)
     condition = {each.name: each for each in views.conditions()}["background"]

@@ -1,7 +1,6 @@
 """What the HTTP servers show while the program starts."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ def test_before_hooks_are_loaded_nothing_is_ready_and_every_view_is_empty() -> N
     views = StatusViews(Metrics(), HookMetrics())
     [condition] = views.conditions()
     assert (condition.name, condition.ready, condition.message) == ("hooks", False, "hooks are being loaded")
-    assert (views.queues(), views.hooks(), views.snapshots("a"), views.modules()) == ([], [], None, None)
+    assert (views.queues(), views.hooks(), views.snapshots("a"), views.pages.modules) == ([], [], None, None)
     assert views.converge() == ConvergeDump()
 
 
@@ -37,10 +36,9 @@ class Part:
 
 @pytest.mark.looptime
 async def test_a_condition_has_its_state_since_it_came_not_since_a_request() -> None:
-    pages: Any = None
     now = asyncio.get_running_loop().time
     views, part = StatusViews(Metrics(), HookMetrics(), now), Part()
-    views.add_addons(part, pages)
+    views.add(part.conditions)
     looking = asyncio.create_task(views.watch_conditions())
     await asyncio.sleep(100)
     part.ready, changed = False, now()

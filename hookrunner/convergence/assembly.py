@@ -34,7 +34,7 @@ from hookrunner.convergence.status import ModuleGauges, ModulesStatus, StatusSou
 from hookrunner.convergence.turns import TurnDispatcher, TurnRules
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import Units, UnitWorld
-from hookrunner.convergence.views import ModuleViews, ViewSources
+from hookrunner.convergence.views import ModuleViews, UnitViews, ViewSources
 from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
@@ -82,7 +82,8 @@ class Convergence:
     """What looks after modules. `prepare` comes before the engine starts, `start` after it."""
 
     status: ModulesStatus
-    views: ModuleViews
+    views: UnitViews
+    module_views: ModuleViews
     releases: ReleaseReconciler
     states: UnitStates
     _decisions: ModuleDecisions
@@ -221,11 +222,12 @@ class _Assembler:
         core = connect(world, steps, TurnRules(self._settings.modules.patience, strict=strict))
         tasks, converge = core.tasks, core.converge
         status = self._status(converge, decisions, releases, leftovers)
-        views = ModuleViews(_view_sources(status, tasks, (states, store, releases), parts.kube, built))
+        sources = _view_sources(tasks, (states, store, releases), parts.kube, built)
+        views = UnitViews(sources), ModuleViews(sources, status)
         recorder = EventRecorder(parts.kube.patcher, PACE)
         events = EventWriter(recorder, states.notices, configured.sources.config)
         self._publish(decisions, releases)
-        return Convergence(status, views, releases, states, decisions, core, self._helm, configured, events)
+        return Convergence(status, *views, releases, states, decisions, core, self._helm, configured, events)
 
     def _decisions(self, activation: Callable[[], str]) -> ModuleDecisions:
         settings, configured, states = self._settings, self._configured, self._states
@@ -257,7 +259,6 @@ class _Assembler:
 
 
 def _view_sources(
-    status: ModulesStatus,
     tasks: UnitTasks,
     values: tuple[UnitStates, SectionStore, ReleaseReconciler],
     kube: Kube,
@@ -265,7 +266,7 @@ def _view_sources(
 ) -> ViewSources:
     diffs = Diffs(kube.patcher, kube.discovery)
     (states, store, releases), snapshots = values, built.status.snapshots
-    return ViewSources(states, status, store, releases, tasks, built.engine, diffs, snapshots)
+    return ViewSources(states, store, releases, tasks, built.engine, diffs, snapshots)
 
 
 async def _look_for_predecessor(config: ConfigObject) -> None:

@@ -1,9 +1,8 @@
-"""What the debug endpoint shows of modules, and its two actions: bring an earlier revision back, and have a module take
-over objects."""
+"""What the debug endpoint shows of units, and its two actions: bring an earlier revision of a unit back, and have a
+module take over objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import orjson
 
@@ -18,11 +17,12 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.releases import Adoption
-from hookrunner.model.status import ModuleDump, SnapshotDump
+from hookrunner.model.status import ModuleDump, RevisionDump, SnapshotDump
 from hookrunner.model.unit_state import UnitState
 from hookrunner.modules import graph
 from hookrunner.releases.manifest_objects import object_id
 from hookrunner.values.section_store import SectionStore
+from hookrunner.web.views.pages import GraphForm, Layer
 from kubetypes.json_values import JSON
 
 
@@ -31,7 +31,6 @@ class ViewSources:
     """Where the views look. `snapshots` takes a hook's full name."""
 
     states: UnitStates
-    status: ModulesStatus
     store: SectionStore
     releases: ReleaseReconciler
     tasks: UnitTasks
@@ -40,49 +39,99 @@ class ViewSources:
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
 
 
-class ModuleViews:
-    """The endpoint's `web.views.module_routes.Modules`."""
+class UnitViews:
+    """The endpoint's `web.views.pages.UnitPages`."""
 
     def __init__(self, sources: ViewSources) -> None:
         self._sources = sources
 
-    def knows(self, section: str) -> bool:
+    def values(self, unit: str, layer: Layer, whole: bool) -> JSON:
+        """Exactly what hooks are given."""
+        files = self._sources.store.files(self._section(unit))
+        document = orjson.loads(files.values if layer == "values" else files.config)
+        key = GLOBAL if unit == GLOBAL else self._sources.states[unit].unit.key
+        return document if whole else document[key]
+
+    def explain(self, unit: str) -> JSON:
+        """A row for each value: `path` (a JSON pointer), `value`, `layer`. What the Secret has set is not shown."""
+        return [origin.shown() for origin in self._sources.store.explain(self._section(unit))]
+
+    def patches(self, unit: str) -> JSON:
+        """What hooks have patched in memory."""
+        return self._sources.store.patches(self._section(unit))
+
+    def hooks(self, unit: str) -> Sequence[str]:
+        """Names of its hooks."""
+        return sorted(hook.label for hook in self._hooks(unit))
+
+    def snapshots(self, unit: str) -> Mapping[str, Sequence[SnapshotDump]]:
+        """Those of hooks that have kubernetes bindings."""
+        by_hook = {hook.label: self._sources.snapshots(hook.name) for hook in self._hooks(unit)}
+        return {name: dumps for name, dumps in by_hook.items() if dumps}
+
+    async def render(self, unit: str, debug: bool) -> str:
+        """The manifests; `debug` adds Helm hooks and the notes."""
+        state = self._sources.states[unit]
+        if not state.unit.installs:
+            return ""
+        rendered = await self._sources.releases.render(state)
+        return rendered.everything if debug else rendered.manifest
+
+    async def diff(self, unit: str) -> str:
+        """The objects as they would be, compared with those in the cluster."""
+        state, releases = self._sources.states[unit], self._sources.releases
+        if not state.unit.installs:
+            return ""
+        rendered = await releases.render(state)
+        identity, plan = releases.locator.identity(state.unit), releases.plan(state).with_rendered(rendered)
+        deployed = await releases.read_deployed_objects(state)
+        return await self._sources.diffs.of(identity, rendered.objects, deployed, plan.options)
+
+    async def revisions(self, unit: str) -> Sequence[RevisionDump]:
+        """The revisions of its release, the latest last. Raises KubeError."""
+        heads = await self._sources.releases.read_history(self._sources.states[unit])
+        return [RevisionDump(head.revision, head.version, head.status, head.note) for head in heads]
+
+    async def rollback(self, unit: str, revision: int | None) -> str:
+        """Bring an earlier revision back and run the unit, which may have failed before."""
+        state = self._sources.states[unit]
+        head = await self._sources.releases.rollback(state, revision)
+        kind = state.unit.kind
+        text = f"{unit} is at revision {head.revision} now, until {kind.pinned_until}"
+        self._sources.states.notices.publish(Notice(unit, kind.rolled_back, f"on request: {text}", bad=False))
+        if state.on:
+            self._sources.tasks.request(state, "Rollback")
+        return f"{text}\n"
+
+    def _hooks(self, unit: str) -> Sequence[Hook]:
+        if unit == GLOBAL:
+            return [hook for hook in self._sources.engine.hooks.values() if hook.module == GLOBAL]
+        return self._sources.states[unit].hooks
+
+    def _section(self, unit: str) -> str:
+        return unit if unit == GLOBAL else self._sources.states[unit].unit.section
+
+
+class ModuleViews:
+    """The endpoint's `web.views.pages.ModulePages`."""
+
+    def __init__(self, sources: ViewSources, status: ModulesStatus) -> None:
+        self._sources = sources
+        self._status = status
+
+    def knows(self, module: str) -> bool:
         """Is there such a module?"""
-        return self._sources.states.get(section) is not None
+        return self._sources.states.get(module) is not None
 
     def rows(self) -> Sequence[ModuleDump]:
         """All modules in their order, then the directories that cannot be one."""
-        return self._sources.status.rows()
+        return self._status.rows()
 
     def enabled(self) -> Sequence[str]:
         """Names of modules that are on."""
         return [state.name for state in self._sources.states.enabled]
 
-    def values(self, section: str, layer: Literal["values", "config"], whole: bool) -> JSON:
-        """Exactly what hooks are given."""
-        files = self._sources.store.files(self._key(section))
-        document = orjson.loads(files.values if layer == "values" else files.config)
-        name = GLOBAL if section == GLOBAL else self._sources.states[section].unit.key
-        return document if whole else document[name]
-
-    def explain(self, section: str) -> JSON:
-        """A row for each value: `path` (a JSON pointer), `value`, `layer`. What the Secret has set is not shown."""
-        return [origin.shown() for origin in self._sources.store.explain(self._key(section))]
-
-    def patches(self, section: str) -> JSON:
-        """What hooks have patched in memory."""
-        return self._sources.store.patches(self._key(section))
-
-    def hooks(self, section: str) -> Sequence[str]:
-        """Names of its hooks."""
-        return sorted(hook.label for hook in self._hooks(section))
-
-    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
-        """Those of hooks that have kubernetes bindings."""
-        by_hook = {hook.label: self._sources.snapshots(hook.name) for hook in self._hooks(section)}
-        return {name: dumps for name, dumps in by_hook.items() if dumps}
-
-    def graph(self, form: Literal["text", "mermaid", "dot"]) -> str:
+    def graph(self, form: GraphForm) -> str:
         """What waits for what, with the present decisions."""
         states = list(self._sources.states)
         drawn = graph.Graph([s.module for s in states], {s.name: s.decision for s in states})
@@ -92,44 +141,14 @@ class ModuleViews:
         """`<namespace>/<Kind>/<name>` of the objects that are watched, by module; `No monitor` where none are."""
         return {state.name: await self._list_objects(state) for state in self._sources.states.enabled}
 
-    async def render(self, section: str, debug: bool) -> str:
-        """The manifests; `debug` adds Helm hooks and the notes."""
-        state = self._sources.states[section]
-        if not state.unit.installs:
-            return ""
-        rendered = await self._sources.releases.render(state)
-        return rendered.everything if debug else rendered.manifest
-
-    async def diff(self, section: str) -> str:
-        """The objects as they would be, compared with those in the cluster."""
-        state, releases = self._sources.states[section], self._sources.releases
-        if not state.unit.installs:
-            return ""
-        rendered = await releases.render(state)
-        identity, plan = releases.locator.identity(state.unit), releases.plan(state).with_rendered(rendered)
-        deployed = await releases.read_deployed_objects(state)
-        return await self._sources.diffs.of(identity, rendered.objects, deployed, plan.options)
-
-    async def rollback(self, section: str, revision: int | None) -> str:
-        """Bring an earlier revision back and run the module, which may have failed before."""
-        state = self._sources.states[section]
-        head = await self._sources.releases.rollback(state, revision)
-        kind = state.unit.kind
-        text = f"{section} is at revision {head.revision} now, until {kind.pinned_until}"
-        notice = Notice(section, kind.rolled_back, f"on request: {text}", bad=False)
-        self._sources.states.notices.publish(notice)
-        if state.on:
-            self._sources.tasks.request(state, "Rollback")
-        return f"{text}\n"
-
-    async def adopt(self, section: str) -> Sequence[Adoption]:
+    async def adopt(self, module: str) -> Sequence[Adoption]:
         """Run the module once with the right to take over objects without a release, and of releases that are gone."""
-        state = self._sources.states.module(section)
+        state = self._sources.states.module(module)
         if not state.on:
             choice, reason = state.decision.choice, state.decision.reason
-            raise ReleaseFailed(f"{section} is {choice}, so nothing is taken over: {reason}; turn it on")
+            raise ReleaseFailed(f"{module} is {choice}, so nothing is taken over: {reason}; turn it on")
         if not state.unit.installs:
-            raise ReleaseFailed(f"{section} has no chart, so there is nothing that it could take over")
+            raise ReleaseFailed(f"{module} has no chart, so there is nothing that it could take over")
         await self._sources.tasks.request_adoption(state)
         if state.error:
             done = (
@@ -137,7 +156,7 @@ class ModuleViews:
                 if state.release.adopted
                 else ""
             )
-            raise ReleaseFailed(f"{section} has failed: {state.error}{done}")
+            raise ReleaseFailed(f"{module} has failed: {state.error}{done}")
         return state.release.adopted
 
     async def _list_objects(self, state: UnitState) -> JSON:
@@ -146,11 +165,3 @@ class ModuleViews:
             return "No monitor"
         identity = releases.locator.identity(state.unit)
         return sorted(str(object_id(obj, identity)) for obj in await releases.read_deployed_objects(state))
-
-    def _hooks(self, section: str) -> Sequence[Hook]:
-        if section == GLOBAL:
-            return [hook for hook in self._sources.engine.hooks.values() if hook.module == GLOBAL]
-        return self._sources.states[section].hooks
-
-    def _key(self, section: str) -> str:
-        return section if section == GLOBAL else self._sources.states[section].unit.section

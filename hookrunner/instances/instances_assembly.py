@@ -246,13 +246,13 @@ class _PlannerMaker:
         return sources
 
     def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer, sight: Sight) -> InstanceViewSources:
-        helm, units = self._helm, self._convergence.views
+        helm = self._helm
 
         async def read(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
             kubernetes = (await helm.capabilities.get()).kube_version
             return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels, installed)
 
-        return InstanceViewSources(registry, self._reported, units, helm.releases, helm.namespace, offer, read, sight)
+        return InstanceViewSources(registry, self._reported, offer, read, sight)
 
     def _gate_views(self, caches: dict[str, InstanceCache]) -> GateViews:
         helm = self._helm

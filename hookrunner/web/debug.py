@@ -9,7 +9,7 @@ Everything shown comes from the functions of `Views`; asking changes nothing. Wh
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -21,6 +21,7 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.web.formats import (
     FORMAT,
     answer,
+    answer_request,
     format_of,
     list_routes,
     main_queue,
@@ -30,10 +31,12 @@ from hookrunner.web.formats import (
     queues_text,
     snapshots_json,
 )
-from hookrunner.web.views.addon_routes import FindAddons, addon_routes, instance_routes
-from hookrunner.web.views.cloud_routes import FindCloud, cloud_routes
-from hookrunner.web.views.module_routes import Find, module_routes, value_routes
+from hookrunner.web.views.addon_routes import addon_routes
+from hookrunner.web.views.cloud_routes import cloud_routes
+from hookrunner.web.views.module_routes import module_routes
+from hookrunner.web.views.pages import Pages
 from hookrunner.web.views.stack_routes import stack_routes
+from hookrunner.web.views.unit_routes import release_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
 
@@ -184,16 +187,14 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist;
-    `modules`, `addons` and `cloud` give None until there are any."""
+    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist; `pages`
+    has those of the other parts as they begin."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
     parameters: Parameters
-    modules: Find = lambda: None
-    addons: FindAddons = lambda: None
-    cloud: FindCloud = lambda: None
+    pages: Pages = field(default_factory=Pages)
 
 
 def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
@@ -203,8 +204,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
     private = [
         # The name may have slashes, as hooks in sub-directories have, and `%2F` means the same.
         web.get("/hook/{name:.*}/snapshots" + FORMAT, routes.snapshots),
-        *value_routes(views.modules),
-        *instance_routes(views.addons),
+        *value_routes(views.pages),
     ]
     app.add_routes(
         [
@@ -215,9 +215,10 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
             web.get("/config/list" + FORMAT, routes.parameters),
             web.post("/config/set", routes.set_parameter),
             *(tcp.shown(private) if tcp else private),
-            *module_routes(views.modules),
-            *addon_routes(views.addons),
-            *cloud_routes(views.cloud),
+            *release_routes(views.pages),
+            *module_routes(views.pages),
+            *addon_routes(views.pages),
+            *cloud_routes(views.pages),
             *stack_routes(),
             web.get("/discovery", list_routes),
         ]
@@ -242,7 +243,7 @@ class _Routes:
         return answer(shown(self._views.queues(), show_empty), form)
 
     async def hooks(self, request: web.Request) -> web.Response:
-        return answer(list(self._views.hooks()), format_of(request.match_info["format"]))
+        return answer_request(request, list(self._views.hooks()))
 
     async def snapshots(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
@@ -251,7 +252,7 @@ class _Routes:
         snapshots = self._views.snapshots(name)
         if snapshots is None:
             raise web.HTTPNotFound(text=f"hook '{name}' is not exist")
-        return answer(snapshots_json(snapshots), format_of(request.match_info["format"]))
+        return answer_request(request, snapshots_json(snapshots))
 
     async def parameters(self, request: web.Request) -> web.Response:
         form, parameters = format_of(request.match_info["format"]), self._views.parameters

@@ -46,6 +46,11 @@ def answer(value: JSON, form: Format) -> web.Response:
     return web.Response(body=text, content_type=kinds[form], charset="utf-8" if form == "text" else None)
 
 
+def answer_request(request: web.Request, value: JSON) -> web.Response:
+    """Answer a request of a route with formats, in the one that its path ends with."""
+    return answer(value, format_of(request.match_info["format"]))
+
+
 def _yaml(value: JSON) -> bytes:
     text = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
     return str(text).encode()

@@ -8,14 +8,13 @@ import orjson
 import pytest
 from aiohttp import web
 
-from hookrunner.errors import PackageError, ReleaseFailed, RenderFailed
+from hookrunner.errors import PackageError, RenderFailed
 from hookrunner.model.addons import Addon, AddonObject, RejectedAddon
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import OverTcp, Parameters, Views, application
-from hookrunner.web.views.addon_routes import FindAddons
-from hookrunner.web.views.section_routes import Layer
+from hookrunner.web.views.pages import Layer, Pages, View
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
@@ -43,12 +42,19 @@ class Shown:
         units = {"dns/x": {"d": "dns.d.x", "e": "dns.e.x"}, "dns/y": {"d": "dns.d.y"}, "net/n": {"": "net.n"}}
         return units.get(f"{addon}/{name}", {})
 
-    async def revisions(self, section: str) -> Sequence[RevisionDump]:
+    def objection(self, unit: str, view: View) -> str:
+        objections: dict[View, str] = {
+            "values": "net/n has no values yet: waits",
+            "rollback": "net/n is not rolled back: it is suspended",
+        }
+        return objections.get(view, "") if unit == "net.n" else ""
+
+    async def revisions(self, unit: str) -> Sequence[RevisionDump]:
         return [RevisionDump(1, "1.2", "superseded", ""), RevisionDump(2, "1.1", "deployed", "pinned")]
 
-    async def objects(self, section: str) -> Sequence[ObjectDump]:
-        if section != "dns.d.y":
-            raise RenderFailed(f"{section} has no known objects")
+    async def objects(self, unit: str) -> Sequence[ObjectDump]:
+        if unit != "dns.d.y":
+            raise RenderFailed(f"{unit} has no known objects")
         return [ObjectDump("Service d/a", "Current", "")]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
@@ -56,34 +62,34 @@ class Shown:
             raise PackageError("Unreachable", "the source is down")
         return {"addon": addon, "channels": list(channels)}
 
-    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
-        if section == "net.n":
-            raise RenderFailed("net/n has no values yet: waits")
-        return {"of": section, "layer": layer, "whole": whole}
+    def values(self, unit: str, layer: Layer, whole: bool) -> JSON:
+        return {"of": unit, "layer": layer, "whole": whole}
 
-    def explain(self, section: str) -> JSON:
+    def explain(self, unit: str) -> JSON:
         return [{"path": "/dns/a", "value": 1, "layer": "ConfigMap"}]
 
-    def patches(self, section: str) -> JSON:
+    def hooks(self, unit: str) -> Sequence[str]:
         return []
 
-    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
+    def patches(self, unit: str) -> JSON:
+        return []
+
+    def snapshots(self, unit: str) -> Mapping[str, Sequence[SnapshotDump]]:
         return {"hooks/a.sh": [PODS]}
 
-    async def render(self, section: str, debug: bool) -> str:
-        return f"kind: {section}\n"
+    async def render(self, unit: str, debug: bool) -> str:
+        return f"kind: {unit}\n"
 
-    async def diff(self, section: str) -> str:
+    async def diff(self, unit: str) -> str:
         return "No diff found\n"
 
-    async def rollback(self, section: str, revision: int | None) -> str:
-        if section == "net.n":
-            raise ReleaseFailed("net/n is not rolled back: it is suspended")
-        return f"{section} back to {revision}\n"
+    async def rollback(self, unit: str, revision: int | None) -> str:
+        return f"{unit} back to {revision}\n"
 
 
-def app(find: FindAddons = Shown, tcp: OverTcp | None = None) -> web.Application:
-    return application(Views(list, list, lambda _name: None, Parameters([]), addons=find), tcp)
+def app(pages: Pages | None = None, tcp: OverTcp | None = None) -> web.Application:
+    pages = pages or Pages(units=Shown(), addons=Shown())
+    return application(Views(list, list, lambda _name: None, Parameters([]), pages), tcp)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +181,7 @@ async def test_values_of_instances_are_withheld_over_tcp_where_there_is_a_secret
 
 
 async def test_routes_answer_404_without_addons(browse: Browse) -> None:
-    async with browse(app(lambda: None)) as session:
+    async with browse(app(Pages())) as session:
         for path in ("/addon/list.json", "/addon/dns/y/values.json", "/addon/dns/versions"):
             answer = await session.get(path)
             assert (answer.status, (await answer.text()).startswith("there are no addons: ")) == (404, True)

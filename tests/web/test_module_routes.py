@@ -9,10 +9,9 @@ from hookrunner.errors import ReleaseFailed, RenderFailed
 from hookrunner.model.contexts import Entry
 from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import ObjectKey
-from hookrunner.model.status import ModuleDump, SnapshotDump
+from hookrunner.model.status import ModuleDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import Parameters, Views, application
-from hookrunner.web.views.module_routes import Find, GraphForm
-from hookrunner.web.views.section_routes import Layer
+from hookrunner.web.views.pages import GraphForm, Layer, Pages
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
@@ -21,11 +20,45 @@ PODS = SnapshotDump("pods", [Entry(ObjectKey("d", "Pod", "y"), b'{"a":1}', None)
 PATCH = {"op": "add", "path": "/nodeDns/a", "value": 1}
 
 
-class Shown:
+class ShownUnits:
+    """The same views of each of them."""
+
+    def values(self, unit: str, layer: Layer, whole: bool) -> JSON:
+        shown = {"values": {"a": 1, "b": ["on"]}, "config": None}[layer]
+        return {"global": {}, unit: shown} if whole else shown
+
+    def explain(self, unit: str) -> JSON:
+        return [{"path": f"/{unit}/a", "value": 1, "layer": "ConfigMap"}]
+
+    def patches(self, unit: str) -> JSON:
+        return [{"Operations": [PATCH]}] if unit == "node-dns" else []
+
+    def hooks(self, unit: str) -> Sequence[str]:
+        return ["a.sh", f"{unit}.sh"]
+
+    def snapshots(self, unit: str) -> Mapping[str, Sequence[SnapshotDump]]:
+        return {"hooks/a.sh": [PODS]}
+
+    async def render(self, unit: str, debug: bool) -> str:
+        if unit == "broken":
+            raise RenderFailed("broken/templates/x.yaml:1: no")
+        return "kind: Pod\n" + "# hooks\n" * debug
+
+    async def diff(self, unit: str) -> str:
+        return "No diff found\n"
+
+    async def rollback(self, unit: str, revision: int | None) -> str:
+        return f"{unit} back to {revision}\n"
+
+    async def revisions(self, unit: str) -> Sequence[RevisionDump]:
+        return []
+
+
+class Shown(ShownUnits):
     """Three modules, of which one cannot be rendered."""
 
-    def knows(self, section: str) -> bool:
-        return section in ("node-dns", "broken", "quiet")
+    def knows(self, unit: str) -> bool:
+        return unit in ("node-dns", "broken", "quiet")
 
     def rows(self) -> Sequence[ModuleDump]:
         return [DNS]
@@ -33,47 +66,21 @@ class Shown:
     def enabled(self) -> Sequence[str]:
         return ["node-dns", "broken"]
 
-    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
-        shown = {"values": {"a": 1, "b": ["on"]}, "config": None}[layer]
-        return {"global": {}, section: shown} if whole else shown
-
-    def explain(self, section: str) -> JSON:
-        return [{"path": f"/{section}/a", "value": 1, "layer": "ConfigMap"}]
-
-    def patches(self, section: str) -> JSON:
-        return [{"Operations": [PATCH]}] if section == "node-dns" else []
-
-    def hooks(self, section: str) -> Sequence[str]:
-        return ["a.sh", f"{section}.sh"]
-
-    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
-        return {"hooks/a.sh": [PODS]}
-
     def graph(self, form: GraphForm) -> str:
         return f"graph as {form}\n"
 
     async def resources(self) -> JSON:
         return {"node-dns": ["d/Pod/y"], "broken": "No monitor"}
 
-    async def render(self, section: str, debug: bool) -> str:
-        if section == "broken":
-            raise RenderFailed("broken/templates/x.yaml:1: no")
-        return "kind: Pod\n" + "# hooks\n" * debug
-
-    async def diff(self, section: str) -> str:
-        return "No diff found\n"
-
-    async def rollback(self, section: str, revision: int | None) -> str:
-        return f"{section} back to {revision}\n"
-
-    async def adopt(self, section: str) -> Sequence[Adoption]:
-        if section == "broken":
+    async def adopt(self, unit: str) -> Sequence[Adoption]:
+        if unit == "broken":
             raise ReleaseFailed("broken has failed: no")
-        return [Adoption("d/ConfigMap/a", "old/dns"), Adoption("d/ConfigMap/b")] if section == "node-dns" else []
+        return [Adoption("d/ConfigMap/a", "old/dns"), Adoption("d/ConfigMap/b")] if unit == "node-dns" else []
 
 
-def app(find: Find = Shown) -> web.Application:
-    return application(Views(list, list, lambda _name: None, Parameters([]), find))
+def app(pages: Pages | None = None) -> web.Application:
+    pages = pages or Pages(units=Shown(), modules=Shown())
+    return application(Views(list, list, lambda _name: None, Parameters([]), pages))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ async def test_adopt_answers_with_the_adopted_objects(browse: Browse, path: str,
 
 @pytest.mark.parametrize("path", ["/module/list.json", "/global/values.json", "/module/a/render", "/graph"])
 async def test_routes_answer_404_without_modules(browse: Browse, path: str) -> None:
-    async with browse(app(lambda: None)) as session:
+    async with browse(app(Pages())) as session:
         answer = await session.get(path)
         assert (answer.status, (await answer.text()).startswith("there are no modules: ")) == (404, True)
 

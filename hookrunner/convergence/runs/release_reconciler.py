@@ -164,6 +164,10 @@ class ReleaseReconciler:
         head = await self.head(state)
         return await self._helm.releases.read_manifest(head) if head else ()
 
+    async def read_history(self, state: UnitState) -> tuple[Head, ...]:
+        """All revisions of a unit's release, the latest last. Raises KubeError."""
+        return await self._helm.releases.read_history(*self.locator.identity(state.unit))
+
     async def last_values(self, state: UnitState) -> JSON:
         """The values of a module's deployed revision by section, None without one."""
         head = await self.head(state)

@@ -1,7 +1,7 @@
-"""What the debug endpoint shows of instances, and its one action: bring an earlier revision back.
+"""What the debug endpoint shows of instances besides what it shows of any unit, and when it shows less.
 
-An instance is a unit of convergence, so most is shown as for a module. What differs: an instance whose gate was closed
-all the time has no values yet, and one that its user has suspended is not written to, on request neither.
+An instance whose gate was closed all the time has no values yet, and one that its user has suspended is not written to,
+on request neither.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hookrunner.addons.offered_versions import Offer
-from hookrunner.errors import ReleaseFailed, RenderFailed
+from hookrunner.errors import RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_news import ReportedState
@@ -18,9 +18,8 @@ from hookrunner.instances.reports.reported_instances import ReportedInstance, Re
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.model.addon_status import AddonPhase
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
-from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, SnapshotDump
-from hookrunner.releases.releases import Releases
-from hookrunner.web.views.section_routes import Layer, Sections
+from hookrunner.model.status import InstanceDump, ObjectDump
+from hookrunner.web.views.pages import View
 from kubetypes.json_values import JSON
 
 _GATES = frozenset(
@@ -48,22 +47,18 @@ class LiveUnits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InstanceViewSources:
-    """Where the views look. `units` shows what instances have in common with modules; releases are in the namespace
-    `home`; `read_offer` asks the source of an addon, for some channels besides its own, and for installed versions.
-    `sight` says what is out of date."""
+    """Where the views look. `read_offer` asks the source of an addon, for some channels besides its own, and for
+    installed versions. `sight` says what is out of date."""
 
     registry: LiveUnits
     reported: ReportedInstances
-    units: Sections
-    releases: Releases
-    home: str
     offer: AddonOffer
     read_offer: Callable[[Addon, Sequence[str], Sequence[str]], Awaitable[Offer]]
     sight: Sight
 
 
 class InstanceViews:
-    """The endpoint's `web.views.addon_routes.AddonPages`."""
+    """The endpoint's `web.views.pages.AddonPages`."""
 
     def __init__(self, sources: InstanceViewSources) -> None:
         self._sources = sources
@@ -88,18 +83,21 @@ class InstanceViews:
         instances = (live.instance for live in self._sources.registry.live if live.addon.name == addon)
         return {instance.namespace: instance.unit for instance in instances if instance.name == name}
 
-    async def revisions(self, section: str) -> Sequence[RevisionDump]:
-        """The revisions of its release, the latest last. Raises KubeError."""
-        heads = await self._sources.releases.read_history(section, self._sources.home)
-        return [RevisionDump(head.revision, head.version, head.status, head.note) for head in heads]
+    def objection(self, unit: str, view: View) -> str:
+        """Why there is no such view of an instance at the moment; empty if there is."""
+        live = self._sources.registry.get(unit)
+        if live is None:
+            return f"{unit} is gone"
+        return _OBJECTIONS[view](live) if view in _OBJECTIONS else ""
 
-    async def objects(self, section: str) -> Sequence[ObjectDump]:
+    async def objects(self, unit: str) -> Sequence[ObjectDump]:
         """The objects of what is installed, in the order of its manifest. Raises RenderFailed while their health is not
         known."""
-        known = self._sources.reported.find(section)
+        known = self._sources.reported.find(unit)
         if known is None or known.facts is None or known.facts.objects is None:
             why = known.state.message if known and not known.state.revision else "hookrunner has not seen them yet"
-            raise RenderFailed(f"{_name(self._live(section).instance)} has no known objects: {why}")
+            live = self._sources.registry.get(unit)
+            raise RenderFailed(f"{_name(live.instance) if live else unit} has no known objects: {why}")
         return [ObjectDump(report.name, report.status, report.message) for report in known.facts.objects]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
@@ -110,59 +108,36 @@ class InstanceViews:
         installed = [row.version for row in rows if row.version]
         return (await self._sources.read_offer(offered, channels, installed)).as_json()
 
-    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
-        """Exactly what hooks are given. Raises RenderFailed before its first run."""
-        self._require_values(section)
-        return self._sources.units.values(section, layer, whole)
 
-    def explain(self, section: str) -> JSON:
-        """A row for each value. Raises RenderFailed before its first run."""
-        self._require_values(section)
-        return self._sources.units.explain(section)
+def _objection_to_values(live: LiveUnit) -> str:
+    if live.planner.prepared is not None:
+        return ""
+    why = live.obstacle.message if live.obstacle else "its first run has not begun"
+    return f"{_name(live.instance)} has no values yet: {why}"
 
-    def patches(self, section: str) -> JSON:
-        """What hooks have patched in memory."""
-        return self._sources.units.patches(section)
 
-    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
-        """Those of hooks that have kubernetes bindings."""
-        return self._sources.units.snapshots(section)
+def _objection_to_rendering(live: LiveUnit) -> str:
+    obstacle = live.obstacle
+    if live.planner.prepared is None or obstacle is None:
+        return _objection_to_values(live)
+    is_closed = obstacle.phase in _GATES and obstacle.reason != _OWNED
+    return f"{_name(live.instance)}: {obstacle.phase} ({obstacle.reason}): {obstacle.message}" if is_closed else ""
 
-    async def render(self, section: str, debug: bool) -> str:
-        """The objects as the next run would make them. Raises RenderFailed if none can be made of the spec."""
-        self._require_package(section)
-        return await self._sources.units.render(section, debug)
 
-    async def diff(self, section: str) -> str:
-        """The objects as they would be, compared with those in the cluster. Raises as `render`, and KubeError."""
-        self._require_package(section)
-        return await self._sources.units.diff(section)
+def _objection_to_rollback(live: LiveUnit) -> str:
+    instance = live.instance
+    if not (instance.is_deleting or instance.fields.suspend):
+        return ""
+    why = "it is being deleted" if instance.is_deleting else "it is suspended; set spec.suspend to false first"
+    return f"{_name(instance)} is not rolled back: {why}"
 
-    async def rollback(self, section: str, revision: int | None) -> str:
-        """Bring an earlier revision back and pin it. Raises ReleaseFailed, RenderFailed, KubeError."""
-        instance = self._live(section).instance
-        if instance.is_deleting or instance.fields.suspend:
-            why = "it is being deleted" if instance.is_deleting else "it is suspended; set spec.suspend to false first"
-            raise ReleaseFailed(f"{_name(instance)} is not rolled back: {why}")
-        return await self._sources.units.rollback(section, revision)
 
-    def _live(self, section: str) -> LiveUnit:
-        live = self._sources.registry.get(section)
-        if live is None:
-            raise RenderFailed(f"{section} is gone")
-        return live
-
-    def _require_values(self, section: str) -> None:
-        live = self._live(section)
-        if live.planner.prepared is None:
-            why = live.obstacle.message if live.obstacle else "its first run has not begun"
-            raise RenderFailed(f"{_name(live.instance)} has no values yet: {why}")
-
-    def _require_package(self, section: str) -> None:
-        self._require_values(section)
-        live = self._live(section)
-        if (obstacle := live.obstacle) and obstacle.phase in _GATES and obstacle.reason != _OWNED:
-            raise RenderFailed(f"{_name(live.instance)}: {obstacle.phase} ({obstacle.reason}): {obstacle.message}")
+_OBJECTIONS: Mapping[View, Callable[[LiveUnit], str]] = {
+    "values": _objection_to_values,
+    "config": _objection_to_values,
+    "render": _objection_to_rendering,
+    "rollback": _objection_to_rollback,
+}
 
 
 def _name(instance: Instance) -> str:

@@ -1,8 +1,8 @@
 """What commands are shown of instances, and which of them they may not roll back."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
-from hookrunner.errors import ReleaseFailed, RenderFailed
+from hookrunner.errors import RenderFailed
 from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.instance_registry import LiveUnit
@@ -21,13 +21,11 @@ from hookrunner.kube.back_off import Outage
 from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
 from hookrunner.model.events import Synced, WatchLost, WatchRestored
-from hookrunner.model.releases import Head
-from hookrunner.model.status import SnapshotDump
-from hookrunner.web.views.section_routes import Layer
-from kubetypes.json_values import JSON
+from hookrunner.web.views.pages import View
 from tests.instances.planner_world import UNIT, World, plan
 from tests.instances.samples import ADDON, instance
 
+VALUES: tuple[View, ...] = ("values", "config", "render")
 THEN = "2026-07-01T12:00:00Z"
 BAD = RejectedAddon("bad", Path("/nowhere/bad"), "object.kind is required")
 CURRENT = InstanceFacts(
@@ -35,31 +33,6 @@ CURRENT = InstanceFacts(
     installed=Installed("1.0", "", UNIT, 2, THEN, "stable"),
     objects=[ObjectReport("ConfigMap default/a", "Current"), ObjectReport("Service default/a", "Current")],
 )
-
-
-class Shown:
-    """What is shown of any unit."""
-
-    def values(self, section: str, layer: Layer, whole: bool) -> JSON:
-        return f"{layer} of {section}"
-
-    def explain(self, section: str) -> JSON:
-        return f"layers of {section}"
-
-    def patches(self, section: str) -> JSON:
-        return []
-
-    def snapshots(self, section: str) -> Mapping[str, Sequence[SnapshotDump]]:
-        return {}
-
-    async def render(self, section: str, debug: bool) -> str:
-        return f"objects of {section}"
-
-    async def diff(self, section: str) -> str:
-        return f"difference of {section}"
-
-    async def rollback(self, section: str, revision: int | None) -> str:
-        return f"{section} at {revision}"
 
 
 @dataclass
@@ -104,10 +77,8 @@ class Site:
             versions = tuple(map(OfferedVersion, installed))
             return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, versions)
 
-        offer, records = AddonOffer(self.offered, (BAD,)), self.world.records
-        self.views = InstanceViews(
-            InstanceViewSources(self.units, self.reported, Shown(), records, "home", offer, read_offer, self.sight)
-        )
+        offer = AddonOffer(self.offered, (BAD,))
+        self.views = InstanceViews(InstanceViewSources(self.units, self.reported, offer, read_offer, self.sight))
 
 
 @pytest.fixture
@@ -168,23 +139,22 @@ def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:
 
 async def test_instance_that_never_ran_has_no_values_yet(site: Site, world: World) -> None:
     live = site.units.add(world, instance())
-    with pytest.raises(RenderFailed, match="dns/x has no values yet: its first run has not begun"):
-        site.views.values(UNIT, "values", False)
+    for view in VALUES:
+        assert site.views.objection(UNIT, view) == "dns/x has no values yet: its first run has not begun"
+    assert (site.views.objection(UNIT, "patches"), site.views.objection(UNIT, "snapshots")) == ("", "")
     await plan(live)
-    assert site.views.values(UNIT, "config", False) == f"config of {UNIT}"
-    assert site.views.explain(UNIT) == f"layers of {UNIT}"
+    assert [site.views.objection(UNIT, view) for view in VALUES] == ["", "", ""]
 
 
 async def test_spec_that_leads_to_no_package_is_not_rendered(site: Site, world: World) -> None:
     live = site.units.add(world, instance())
     await plan(live)
-    assert await site.views.render(UNIT, False) == f"objects of {UNIT}"
+    assert site.views.objection(UNIT, "render") == ""
     live.planner.update(instance(spec={"version": "9.9"}))
     with pytest.raises(Exception, match=r"9\.9"):
         await plan(live)
-    for look in (site.views.render(UNIT, False), site.views.diff(UNIT)):
-        with pytest.raises(RenderFailed, match=r"dns/x: PackageError \(NotFound\): package dns 9\.9"):
-            await look
+    assert site.views.objection(UNIT, "render").startswith("dns/x: PackageError (NotFound): package dns 9.9")
+    assert site.views.objection(UNIT, "values") == ""
 
 
 @pytest.mark.parametrize(
@@ -198,16 +168,9 @@ async def test_instance_that_must_not_be_written_is_not_rolled_back(
     seen: Instance, why: str, site: Site, world: World
 ) -> None:
     site.units.add(world, seen)
-    with pytest.raises(ReleaseFailed, match=f"dns/x is not rolled back: {why}"):
-        await site.views.rollback(UNIT, 1)
+    assert site.views.objection(UNIT, "rollback").startswith(f"dns/x is not rolled back: {why}")
 
 
-async def test_other_instances_are_rolled_back(site: Site, world: World) -> None:
+def test_other_instances_are_rolled_back(site: Site, world: World) -> None:
     site.units.add(world, instance())
-    assert await site.views.rollback(UNIT, 1) == f"{UNIT} at 1"
-
-
-async def test_revisions_have_their_versions(site: Site, world: World) -> None:
-    world.records.latest = replace(Head(UNIT, "home", 3, "deployed", version="1.0"), note="pinned")
-    [shown] = await site.views.revisions(UNIT)
-    assert (shown.revision, shown.version, shown.status, shown.note) == (3, "1.0", "deployed", "pinned")
+    assert site.views.objection(UNIT, "rollback") == ""

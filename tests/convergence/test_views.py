@@ -1,0 +1,32 @@
+"""What the debug endpoint shows of any unit, where it is not what the unit's own rooms return."""
+
+from typing import Any
+
+from hookrunner.convergence.plan import Planners
+from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
+from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.convergence.views import UnitViews, ViewSources
+from hookrunner.metrics.names import Metrics
+from hookrunner.model.releases import Head
+from hookrunner.values.section_store import SectionStore
+from tests.convergence.planners import FakePlanner
+from tests.convergence.site import module
+
+
+class Histories:
+    """The revisions of releases, by name and namespace."""
+
+    async def read_history(self, name: str, namespace: str) -> tuple[Head, ...]:
+        return (Head(name, namespace, 3, "deployed", version="1.0", note="pinned"),) if namespace == "home" else ()
+
+
+async def test_revisions_have_their_versions() -> None:
+    unused: Any = None
+    records: Any = Histories()
+    helm = Helm(unused, records, unused, unused, "home")
+    store = SectionStore({}, {})
+    releases = ReleaseReconciler(helm, Planners(FakePlanner()), store, Metrics(), 1)
+    states = UnitStates([module("dns", 10)])
+    views = UnitViews(ViewSources(states, store, releases, unused, unused, unused, unused))
+    [shown] = await views.revisions("dns")
+    assert (shown.revision, shown.version, shown.status, shown.note) == (3, "1.0", "deployed", "pinned")
