@@ -13,7 +13,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump
-from hookrunner.web.views.pages import Pages
+from hookrunner.web.views.pages import DebugPages
 
 _LOOK = 5.0
 """Seconds between two looks at the conditions."""
@@ -30,7 +30,7 @@ class StatusViews:
     def __init__(self, metrics: Metrics, hook_metrics: HookMetrics, clock: Callable[[], float] = time.time) -> None:
         self.metrics = metrics
         self.hook_metrics = hook_metrics
-        self.pages = Pages()
+        self.pages = DebugPages()
         self.read_converge: Callable[[], ConvergeDump] = ConvergeDump
         self._conditions = Conditions(clock)
         self._parts: list[ReadConditions] = []

@@ -85,16 +85,16 @@ class _ModuleCommands(LazyGroup):
 
     table: ClassVar = {
         "list": ("modules.module_commands", "module_list", "Show modules: what is on, how far it is, and why."),
-        "values": ("modules.values_commands", "module_values", "Show a module's values, and which layer has set each."),
-        "config": ("modules.values_commands", "module_config", "Show what users have set of a module's values."),
+        "values": ("unit_commands", "module_values", "Show a module's values, and which layer has set each."),
+        "config": ("unit_commands", "module_config", "Show what users have set of a module's values."),
         "render": (
-            "modules.module_commands",
+            "unit_releases",
             "module_render",
             "Show a module's manifests, or how they differ from the cluster.",
         ),
         "graph": ("modules.module_commands", "module_graph", "Show which module waits for which."),
         "rollback": (
-            "modules.module_commands",
+            "unit_releases",
             "module_rollback",
             "Bring an earlier revision of a module's release back.",
         ),
@@ -104,11 +104,11 @@ class _ModuleCommands(LazyGroup):
             "Have a module take over objects that no release looks after.",
         ),
         "patches": (
-            "modules.module_commands",
+            "unit_commands",
             "module_patches",
             "Show how hooks have patched a module's values in memory.",
         ),
-        "snapshots": ("modules.module_commands", "module_snapshots", "Show the snapshots of a module's hooks."),
+        "snapshots": ("unit_commands", "module_snapshots", "Show the snapshots of a module's hooks."),
         "resource-monitor": (
             "modules.module_commands",
             "resource_monitor",
@@ -139,17 +139,17 @@ class _AddonCommands(LazyGroup):
 
     table: ClassVar = {
         "list": ("addons.addon_list", "addon_list", "Show instances: version, phase, and what is wrong; or addons."),
-        "values": ("addons.addon_commands", "addon_values", "Show an instance's values, and which layer has set each."),
-        "config": ("addons.addon_commands", "addon_config", "Show what the author of an instance has set."),
-        "render": ("addons.addon_commands", "addon_render", "Print an instance's objects, or how they would change."),
-        "rollback": ("addons.addon_commands", "addon_rollback", "Bring an earlier revision of an instance back."),
-        "objects": ("addons.addon_commands", "addon_objects", "Show an instance's objects, each with its health."),
+        "values": ("unit_commands", "addon_values", "Show an instance's values, and which layer has set each."),
+        "config": ("unit_commands", "addon_config", "Show what the author of an instance has set."),
+        "render": ("unit_releases", "addon_render", "Print an instance's objects, or how they would change."),
+        "rollback": ("unit_releases", "addon_rollback", "Bring an earlier revision of an instance back."),
+        "objects": ("addons.addon_list", "addon_objects", "Show an instance's objects, each with its health."),
         "patches": (
-            "addons.addon_commands",
+            "unit_commands",
             "addon_patches",
             "Show how hooks have patched an instance's values in memory.",
         ),
-        "snapshots": ("addons.addon_commands", "addon_snapshots", "Show the snapshots of an instance's hooks."),
+        "snapshots": ("unit_commands", "addon_snapshots", "Show the snapshots of an instance's hooks."),
         "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
         "crd": ("addons.addon_offline", "addon_crd", "Print the definitions of the addons' kinds."),
         "abandon": ("addons.addon_abandon", "addon_abandon", "Stop managing an instance, and keep what it installed."),
@@ -210,7 +210,7 @@ COMMANDS = {
     "module": ("main", "See the modules of a running hookrunner; write, check and test them."),
     "addon": ("main", "See addons and their instances; write, check and test addons."),
     "cloud": ("main", "Run a cloud controller manager whose cloud is an executable."),
-    "global": ("modules.values_commands", "Look at the values that all modules share, and at global hooks."),
+    "global": ("unit_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),

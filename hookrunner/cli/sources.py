@@ -3,13 +3,16 @@
 Nothing here costs time to import, so that a look at a running hookrunner stays quick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce, wraps
+from inspect import signature
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import Any, TypeAlias
 
 import click
 import orjson
 
+from hookrunner.cli import debug
 from hookrunner.cli.output import echo_styled, show, styled, to_table
 from kubetypes.json_values import JSON
 
@@ -21,6 +24,48 @@ DIFFERENT = 3
 
 _NO_DIFF = "No diff found"
 """What the debug endpoint answers where nothing would."""
+
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gives a command parameters."""
+
+
+def gathered(name: str, options: Sequence[Decorator], gather: Callable[..., object]) -> Decorator:
+    """Give a command these options, and as `name` what `gather` makes of those that its parameters are called after."""
+    parameters = tuple(signature(gather).parameters)
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            own = {parameter: given.pop(parameter) for parameter in parameters}
+            return command(**{name: gather(**own)}, **given)
+
+        return _decorated(call, options)
+
+    return decorate
+
+
+def _decorated(command: Callable[..., Any], decorators: Sequence[Decorator]) -> Callable[..., Any]:
+    """As if the decorators stood above the command, in this order."""
+    return reduce(lambda decorated, decorator: decorator(decorated), reversed(decorators), command)
+
+
+def command_of(view: Callable[..., Any], *parts: Decorator) -> Callable[[Callable[[], None]], click.Command]:
+    """Make a command of a view and what gives it its parameters. It is called as the function below without the group,
+    and helps with its docstring."""
+
+    def make(described: Callable[[], None]) -> click.Command:
+        name = described.__name__.partition("_")[2]
+        return click.command(name, help=described.__doc__)(_decorated(view, parts))
+
+    return make
+
+
+def _select_running(sockets: debug.Sockets) -> debug.Sockets:
+    return sockets
+
+
+of_running = gathered("source", (debug.at,), _select_running)
+"""Of commands that ask a running hookrunner alone: as `source` its debug sockets."""
 
 as_document = click.option(
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Its form."
@@ -38,13 +83,14 @@ VERSION_OPTIONS = (
         "api_versions",
         multiple=True,
         metavar="VERSION",
+        callback=lambda _ctx, _param, texts: _named_versions(texts),
         help="Of files: what the cluster serves besides, as GROUP/VERSION/KIND; may be repeated, or with commas.",
     ),
 )
 """Of commands that render files for a cluster."""
 
 
-def named_versions(texts: Sequence[str]) -> tuple[str, ...]:
+def _named_versions(texts: Sequence[str]) -> tuple[str, ...]:
     """What --api-versions names, once or more often, or with commas."""
     return tuple(word for text in texts for word in text.split(",") if word)
 
@@ -58,10 +104,10 @@ def directory_paths(directories: Sequence[str], option: str) -> tuple[Path, ...]
     return named
 
 
-def flags_query(**flags: bool) -> str:
-    """The flags that are set, as the end of a path: `?global=true`, or nothing."""
-    query = urlencode({flag: "true" for flag, wanted in flags.items() if wanted})
-    return f"?{query}" * bool(query)
+def require_files(cluster: object, source: object, option: str) -> None:
+    """Raises click.UsageError if flags describe a cluster and a running hookrunner is asked, which has its own."""
+    if cluster != type(cluster)() and isinstance(source, tuple):
+        raise click.UsageError(f"flags about a cluster are for looking at files: give {option}, too")
 
 
 def explained_form(explain: bool, output: str | None) -> str:

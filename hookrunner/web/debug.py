@@ -34,7 +34,7 @@ from hookrunner.web.formats import (
 from hookrunner.web.views.addon_routes import addon_routes
 from hookrunner.web.views.cloud_routes import cloud_routes
 from hookrunner.web.views.module_routes import module_routes
-from hookrunner.web.views.pages import Pages
+from hookrunner.web.views.pages import DebugPages
 from hookrunner.web.views.stack_routes import stack_routes
 from hookrunner.web.views.unit_routes import release_routes, value_routes
 from kubetypes import foreign_pages
@@ -194,7 +194,7 @@ class Views:
     hooks: Callable[[], Sequence[str]]
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
     parameters: Parameters
-    pages: Pages = field(default_factory=Pages)
+    pages: DebugPages = field(default_factory=DebugPages)
 
 
 def application(views: Views, tcp: OverTcp | None = None) -> web.Application:

@@ -99,7 +99,7 @@ async def test_files_are_compared_with_a_cluster(modules: Path, sandbox: Sandbox
     async with aiohttp.ClientSession(sandbox.url) as session:
         await (await session.post("/api/v1/namespaces/default/configmaps", json=old)).read()
     files = ModuleFiles((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
-    wanted = ClusterChoice("default", "", (), str(modules / "kc"), "", True)
+    wanted = ClusterChoice("default", "", (), str(modules / "kc"))
     lines = (await module_rendering.read_diff(files, "dns", wanted)).splitlines()
     assert lines[:2] == ["--- live/default/ConfigMap/dns", "+++ wanted/default/ConfigMap/dns"]
     assert {"-  replicas: '1'", "+  replicas: '2'", "   namespace: default"} <= set(lines)
@@ -121,9 +121,7 @@ async def test_lookup_in_templates_uses_the_chosen_context(
         monkeypatch.setenv("KUBECONFIG", str(modules / "kc"))
         monkeypatch.setenv("KUBERNETES_MASTER", other.url)
         files = ModuleFiles((modules / "m",), None, (modules / "config.yaml",), "hookrunner")
-        rendered = await module_rendering.render_manifests(
-            files, "dns", ClusterChoice("", "", (), "", "sandbox", True), False
-        )
+        rendered = await module_rendering.render_manifests(files, "dns", ClusterChoice(context="sandbox"), False)
         assert list(other.faults.requests) == []
     await all_closed()
     assert 'found: "0"' not in rendered

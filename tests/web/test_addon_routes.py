@@ -14,7 +14,7 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import OverTcp, Parameters, Views, application
-from hookrunner.web.views.pages import Layer, Pages, View
+from hookrunner.web.views.pages import DebugPages, Layer, View
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
@@ -87,8 +87,8 @@ class Shown:
         return f"{unit} back to {revision}\n"
 
 
-def app(pages: Pages | None = None, tcp: OverTcp | None = None) -> web.Application:
-    pages = pages or Pages(units=Shown(), addons=Shown())
+def app(pages: DebugPages | None = None, tcp: OverTcp | None = None) -> web.Application:
+    pages = pages or DebugPages(units=Shown(), addons=Shown())
     return application(Views(list, list, lambda _name: None, Parameters([]), pages), tcp)
 
 
@@ -181,7 +181,7 @@ async def test_values_of_instances_are_withheld_over_tcp_where_there_is_a_secret
 
 
 async def test_routes_answer_404_without_addons(browse: Browse) -> None:
-    async with browse(app(Pages())) as session:
+    async with browse(app(DebugPages())) as session:
         for path in ("/addon/list.json", "/addon/dns/y/values.json", "/addon/dns/versions"):
             answer = await session.get(path)
             assert (answer.status, (await answer.text()).startswith("there are no addons: ")) == (404, True)

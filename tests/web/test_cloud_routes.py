@@ -10,7 +10,7 @@ from aiohttp import web
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.model.cloud import CloudDump, CloudNodeDump, OrphanDump, ProviderDump
 from hookrunner.web.debug import Parameters, Views, application
-from hookrunner.web.views.pages import Pages
+from hookrunner.web.views.pages import DebugPages
 from tests.web.conftest import Browse
 
 DUMP = CloudDump(
@@ -40,7 +40,7 @@ class Shown:
 
 
 def served(cloud: Shown | None) -> web.Application:
-    return application(Views(list, list, lambda name: None, Parameters([]), Pages(cloud=cloud)))
+    return application(Views(list, list, lambda name: None, Parameters([]), DebugPages(cloud=cloud)))
 
 
 async def test_the_state_is_shown_as_it_is(browse: Browse) -> None:

@@ -11,7 +11,7 @@ from hookrunner.model.releases import Adoption
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import ModuleDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import Parameters, Views, application
-from hookrunner.web.views.pages import GraphForm, Layer, Pages
+from hookrunner.web.views.pages import DebugPages, GraphForm, Layer
 from kubetypes.json_values import JSON
 from tests.web.conftest import Browse
 
@@ -78,8 +78,8 @@ class Shown(ShownUnits):
         return [Adoption("d/ConfigMap/a", "old/dns"), Adoption("d/ConfigMap/b")] if unit == "node-dns" else []
 
 
-def app(pages: Pages | None = None) -> web.Application:
-    pages = pages or Pages(units=Shown(), modules=Shown())
+def app(pages: DebugPages | None = None) -> web.Application:
+    pages = pages or DebugPages(units=Shown(), modules=Shown())
     return application(Views(list, list, lambda _name: None, Parameters([]), pages))
 
 
@@ -187,7 +187,7 @@ async def test_adopt_answers_with_the_adopted_objects(browse: Browse, path: str,
 
 @pytest.mark.parametrize("path", ["/module/list.json", "/global/values.json", "/module/a/render", "/graph"])
 async def test_routes_answer_404_without_modules(browse: Browse, path: str) -> None:
-    async with browse(app(Pages())) as session:
+    async with browse(app(DebugPages())) as session:
         answer = await session.get(path)
         assert (answer.status, (await answer.text()).startswith("there are no modules: ")) == (404, True)
 

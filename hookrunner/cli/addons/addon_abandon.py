@@ -13,10 +13,11 @@ from pathlib import Path
 import click
 
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.cli.addons.instance_targets import InstanceTarget, of_instance
+from hookrunner.cli.addons.instance_targets import of_instance
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cli.unit_targets import UnitTarget
 from hookrunner.errors import BadInput
 from hookrunner.instances.instance_planner import marks_of
 from hookrunner.instances.removal import remove_finalizer
@@ -53,7 +54,7 @@ class _LiveTarget:
 @click.command("abandon")
 @of_instance
 @of_cluster
-def addon_abandon(target: InstanceTarget, kube_config: str, kube_context: str) -> None:
+def addon_abandon(target: UnitTarget, kube_config: str, kube_context: str) -> None:
     """Stop managing an instance; everything that it has installed stays, and belongs to no one.
 
     \b

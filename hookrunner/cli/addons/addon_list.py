@@ -1,4 +1,4 @@
-"""`hookrunner addon list` and `versions`: of a running hookrunner, over its debug socket, or of files."""
+"""`hookrunner addon list`, `versions` and `objects`: of a running hookrunner, over its debug socket, or of files."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,19 @@ from urllib.parse import quote, urlencode
 import click
 import orjson
 
-from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, Source, for_a_cluster, sourced
-from hookrunner.cli.addons.instance_targets import complete_addons
-from hookrunner.cli.debug import ask
+from hookrunner.cli.addons.addon_sources import (
+    ADDONS_DIR,
+    AddonDirectories,
+    ClusterFlags,
+    Source,
+    for_a_cluster,
+    sourced,
+)
+from hookrunner.cli.addons.instance_targets import complete_addons, of_instance
+from hookrunner.cli.debug import Sockets, ask, at
 from hookrunner.cli.output import age, echo, echo_json, echo_styled, show, to_table, unseen
-from hookrunner.cli.sources import CLUSTER_TIMEOUT
+from hookrunner.cli.sources import CLUSTER_TIMEOUT, require_files
+from hookrunner.cli.unit_targets import UnitTarget
 from kubetypes.json_values import JSON
 
 _INSTANCE_TITLES = ("INSTANCE", "NAMESPACE", "VERSION", "PHASE", "OBJECTS", "UPDATE", "REVISION", "AGE", "WHY")
@@ -98,6 +106,7 @@ def addon_versions(name: str, source: Source, cluster: ClusterFlags, channels: t
     hookrunner addon versions kube-proxy --addons-dir addons --kube-version 1.33   which fit this cluster
     hookrunner addon versions coredns --addons-dir addons -o json | jq -r .channels.stable
     """
+    require_files(cluster, source, ADDONS_DIR)
     if isinstance(source, AddonDirectories):
         # 0.3 s, which a look at a running hookrunner need not pay.
         from hookrunner.cli.addons import addon_offline as offline
@@ -125,3 +134,24 @@ def _version_rows(offer: JSON) -> Iterator[tuple[str, ...]]:
         channels = [name for name, version in offer["channels"].items() if version == row["version"]]
         fits = "invalid" if "problem" in row else "yes" if row["fits"] else "no"
         yield row["version"], row["kubernetes"], fits, ",".join(channels), row["digest"][:_SHORT_DIGEST]
+
+
+@click.command("objects")
+@of_instance
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@at
+def addon_objects(target: UnitTarget, output: str, sockets: Sockets) -> None:
+    """Show which objects an instance has in the cluster, each with its health.
+
+    \b
+    hookrunner addon objects coredns/default
+    hookrunner addon objects coredns/default -o json | jq -r '.objects[] | select(.status != "Current") | .object'
+
+    The health is that of kstatus: Current, InProgress, Failed, Terminating, NotFound, Unknown.
+    """
+    text = ask(sockets, target.path(f"objects.{'json' if output == 'table' else output}"))
+    if output != "table":
+        show(text)
+        return
+    rows = [(row["object"], row["status"], row["message"] or "-") for row in orjson.loads(text)["objects"]]
+    echo_styled(to_table(("OBJECT", "STATUS", "WHY"), rows))

@@ -22,7 +22,7 @@ from kubetypes.json_values import JSON
 def run(source: AddonDirectories, names: Sequence[str], cluster: ClusterFlags, *, diff: bool, output: str) -> int:
     """Print the objects of the instances in these files, or how they differ from the cluster's. Returns the exit code.
     Raises HookrunnerError for the first instance that is refused."""
-    files, given = read_files(source, cluster.patches), given_cluster(cluster)
+    files, given = read_files(source, cluster.patches or ""), given_cluster(cluster)
     instances = manifests.load(names, Path())
     if not instances:
         raise BadInput(f"{' '.join(names)}: no object is in it; write an instance of an addon")

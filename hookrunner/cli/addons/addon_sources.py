@@ -3,16 +3,14 @@
 Nothing here reads an addon, so that a look at a running hookrunner stays quick.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
 from hookrunner.cli import debug
-from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, named_versions
+from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, gathered
 from hookrunner.model.addons import PatchMode
 
 ADDONS_DIR = "--addons-dir"
@@ -48,30 +46,27 @@ _FILE_OPTIONS = (
 )
 
 
-def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags, and as `source` what they select: files with --addons-dir, else the debug sockets."""
+def _select_source(directories: tuple[str, ...], packages: str, sockets: debug.Sockets) -> Source:
+    """Raises click.UsageError."""
+    paths = directory_paths(directories, ADDONS_DIR)
+    if packages and not paths:
+        raise click.UsageError("--addon-source is for looking at files: give --addons-dir, too")
+    return AddonDirectories(paths, packages) if paths else sockets
 
-    @wraps(command)
-    def call(directories: tuple[str, ...], packages: str, sockets: debug.Sockets, **others: Any) -> Any:
-        paths = directory_paths(directories, ADDONS_DIR)
-        if packages and not paths:
-            raise click.UsageError("--addon-source is for looking at files: give --addons-dir, too")
-        return command(source=AddonDirectories(paths, packages) if paths else sockets, **others)
 
-    for option in (debug.at, *reversed(_FILE_OPTIONS)):
-        call = option(call)
-    return call
+sourced = gathered("source", (*_FILE_OPTIONS, debug.at), _select_source)
+"""Of commands that look at files too: as `source` files with --addons-dir, else the debug sockets."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFlags:
     """The cluster that files are rendered for: files with its objects, its version, what it serves besides, and which
-    patches its hookrunner applies, "" for the default."""
+    patches its hookrunner applies, None for the default."""
 
     given: tuple[str, ...] = ()
     version: str = ""
     api_versions: tuple[str, ...] = ()
-    patches: str = ""
+    patches: str | None = None
 
 
 _GIVEN_OPTION = click.option(
@@ -86,27 +81,11 @@ PATCHES_HELP = "Of files: what spec.patches may change, as for `hookrunner start
 _PATCHES_OPTION = click.option("--addon-patches", "patches", type=click.Choice(get_args(PatchMode)), help=PATCHES_HELP)
 
 
-def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command flags about the cluster that files are for, and as `cluster` what they say."""
-
-    @wraps(command)
-    def call(
-        version: str,
-        api_versions: tuple[str, ...],
-        given: tuple[str, ...] = (),
-        patches: str | None = None,
-        **others: Any,
-    ) -> Any:
-        cluster = ClusterFlags(given, version, named_versions(api_versions), patches or "")
-        if cluster != ClusterFlags() and not isinstance(others["source"], AddonDirectories):
-            raise click.UsageError("flags about a cluster are for looking at files: give --addons-dir, too")
-        return command(cluster=cluster, **others)
-
-    for option in reversed(VERSION_OPTIONS):
-        call = option(call)
-    return call
+def _to_cluster(version: str, api_versions: tuple[str, ...]) -> ClusterFlags:
+    return ClusterFlags(version=version, api_versions=api_versions)
 
 
-def with_given(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags of `for_a_cluster`, --given and --addon-patches."""
-    return _GIVEN_OPTION(_PATCHES_OPTION(for_a_cluster(command)))
+for_a_cluster = gathered("cluster", VERSION_OPTIONS, _to_cluster)
+"""Of commands that look at files for a cluster: as `cluster` its version and what it serves."""
+with_given = gathered("cluster", (_GIVEN_OPTION, _PATCHES_OPTION, *VERSION_OPTIONS), ClusterFlags)
+"""Of commands that make objects of files: as `cluster` also its objects, and which patches are applied."""

@@ -1,21 +1,20 @@
-"""What `hookrunner module …` shows and does, except for values and tools.
+"""What `hookrunner module …` shows and does that is about modules alone.
 
 Asks a running hookrunner over its debug socket, or reads the files in a modules directory.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from urllib.parse import quote
 
 import click
 import orjson
 
-from hookrunner.cli import debug
 from hookrunner.cli.debug import Sockets, as_form, ask, at
-from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles, Source, for_a_cluster, sourced, view_path
-from hookrunner.cli.output import Color, age, echo, echo_styled, show, style, unseen
-from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document, flags_query, show_difference
+from hookrunner.cli.modules.module_options import ModuleFiles, Source, sourced
+from hookrunner.cli.modules.module_targets import of_module
+from hookrunner.cli.output import Color, age, echo_styled, show, style, unseen
+from hookrunner.cli.sources import CLUSTER_TIMEOUT, as_document
+from hookrunner.cli.unit_targets import UnitTarget
 from hookrunner.model.status import IGNORED, some
 from hookrunner.options import Compat
 from hookrunner.printable import printable
@@ -23,26 +22,6 @@ from kubetypes.json_values import JSON
 
 _TITLES = ("MODULE", "WEIGHT", "VERSION", "STATE", "PHASE", "REVISION", "SINCE", "WHY")
 _COLORS: Mapping[str, Color] = {"ready": "green", "off": "bright_black", "rejected": "red", "undecided": "red"}
-
-
-def _names(ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
-    """For completion: modules in the directories, else those of a running hookrunner."""
-    with suppress(Exception):  # an error message would break the completion
-        if ctx.params.get("directories"):
-            # 0.3 s, which only the completion of files needs.
-            from hookrunner.cli.modules import module_offline
-
-            names = module_offline.names(ctx.params["directories"])
-        else:
-            sockets = ctx.params.get("sockets") or debug.places(ctx)
-            rows = orjson.loads(debug.ask(sockets, "/module/list.json"))["modules"]
-            names = [row["name"] for row in rows]
-        return [name for name in names if name.startswith(typed) and name.isprintable()]
-    return []
-
-
-module_name = click.argument("name", metavar="MODULE", shell_complete=_names)
-"""The argument MODULE, which a shell can complete."""
 
 
 @click.command("list")
@@ -147,69 +126,6 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
             yield f"{row['name']}: lacks hooks that are compiled into addon-operator: {some(row['lacks'])}"
 
 
-@click.command("render")
-@module_name
-@click.option("--diff", is_flag=True, help="Show how they differ from what is in the cluster, by a dry run there.")
-@click.option("--debug", is_flag=True, help="Helm hooks and notes, too.")
-@sourced
-@for_a_cluster
-def module_render(name: str, diff: bool, debug: bool, cluster: ClusterChoice, source: Source) -> int:
-    """Show a module's manifests as its next run would make them, or with --diff what that would change.
-
-    \b
-    hookrunner module render dns
-    hookrunner module render dns --diff
-    hookrunner module render dns --modules-dir modules --config configmap.yaml
-    hookrunner module render dns --modules-dir modules --kube-version 1.33 --api-versions example.com/v1/Thing
-    hookrunner module render dns --modules-dir modules --kube-config ~/.kube/config --diff
-
-    Of files, without a cluster, templates see a stock Kubernetes, and `lookup` finds nothing. What Secrets hold is not
-    shown by --diff. It ends with 0; of --diff with 3 if something would change, and 0 if nothing would; with 1 if it
-    cannot be rendered or compared, with 2 for bad usage.
-    """
-    if isinstance(source, ModuleFiles):
-        # Half a second, which a look at a running hookrunner need not pay.
-        from hookrunner.cli.modules import module_rendering
-
-        text = module_rendering.run(source, name, cluster, diff=diff, debug=debug)
-    else:
-        path = f"/module/{quote(name, safe='')}/render" + flags_query(diff=diff, debug=debug)
-        text = ask(source, path, seconds=CLUSTER_TIMEOUT)
-    if not text:
-        echo(f"{name} has no chart and no templates: there is nothing to render", err=True)
-    elif diff:
-        return show_difference(text)
-    else:
-        show(text)
-    return 0
-
-
-@click.command("patches")
-@module_name
-@as_document
-@at
-def module_patches(name: str, output: str, sockets: Sockets) -> None:
-    """Show how hooks have patched a module's values in memory, until the program ends or the module goes off.
-
-    \b
-    hookrunner module patches dns
-    """
-    show(ask(sockets, view_path(name, "patches", output)))
-
-
-@click.command("snapshots")
-@module_name
-@as_document
-@at
-def module_snapshots(name: str, output: str, sockets: Sockets) -> None:
-    """Show the snapshots of a module's hooks: by hook, by binding.
-
-    \b
-    hookrunner module snapshots dns -o json | jq keys
-    """
-    show(ask(sockets, view_path(name, "snapshots", output)))
-
-
 @click.command("resource-monitor")
 @click.argument("ignored", metavar="[MODULE]", required=False)
 @as_document
@@ -225,29 +141,11 @@ def resource_monitor(ignored: str | None, output: str, sockets: Sockets) -> None
     show(ask(sockets, f"/module/resource-monitor.{output}"))
 
 
-@click.command("rollback")
-@module_name
-@click.argument("revision", type=click.IntRange(1), metavar="[REVISION]", required=False)
-@at
-def module_rollback(name: str, revision: int | None, sockets: Sockets) -> None:
-    """Bring an earlier revision of a module's release back: the one before, or REVISION.
-
-    \b
-    helm history dns              which revisions there are
-    hookrunner module rollback dns
-    hookrunner module rollback dns 4
-
-    What comes back stays until the module's values or its chart change.
-    """
-    path = f"/module/{quote(name, safe='')}/rollback" + f"?revision={revision}" * bool(revision)
-    show(ask(sockets, path, {}, CLUSTER_TIMEOUT))
-
-
 @click.command("adopt")
-@module_name
+@of_module
 @as_form
 @at
-def module_adopt(name: str, output: str, sockets: Sockets) -> None:
+def module_adopt(target: UnitTarget, output: str, sockets: Sockets) -> None:
     """Have a module run now and, in this run, take over objects that are in its way: those of no release, and those of
     a release that has no record any more.
 
@@ -259,4 +157,4 @@ def module_adopt(name: str, output: str, sockets: Sockets) -> None:
     annotation hookrunner.io/adopt: "true" on objects in templates.
     """
     form = "" if output == "text" else f".{output}"
-    show(ask(sockets, f"/module/{quote(name, safe='')}/adopt{form}", {}, CLUSTER_TIMEOUT))
+    show(ask(sockets, target.path(f"adopt{form}"), {}, CLUSTER_TIMEOUT))

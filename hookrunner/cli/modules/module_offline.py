@@ -65,19 +65,13 @@ def names(directories: tuple[str, ...]) -> list[str]:
     ]
 
 
-def values(files: ModuleFiles, name: str, whole: bool) -> JSON:
-    """Effective values. Raises BadInput, BadModule, BadValues."""
-    return read_modules(files).values(name, whole)
-
-
-def config(files: ModuleFiles, name: str, whole: bool) -> JSON:
-    """What the user has set. Raises BadInput, BadModule, BadValues."""
-    return read_modules(files).config(name, whole)
-
-
-def explained(files: ModuleFiles, name: str) -> JSON:
-    """A row for each value, as the debug endpoint has it. Raises BadInput, BadModule, BadValues."""
-    return [origin.shown() for origin in read_modules(files).explain(name)]
+def values(files: ModuleFiles, name: str, layer: str, **flags: bool) -> JSON:
+    """Effective values, or what the user has set if `layer` is `config`, as the debug endpoint has them with these
+    flags. Raises BadInput, BadModule, BadValues."""
+    modules = read_modules(files)
+    if flags.get("explain"):
+        return [origin.shown() for origin in modules.explain(name)]
+    return (modules.config if layer == "config" else modules.values)(name, flags["global"])
 
 
 def rows(files: ModuleFiles) -> list[JSON]:

@@ -1,17 +1,12 @@
 """Options of `hookrunner module …`: files or a running hookrunner, and for which cluster files are rendered."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import click
 
 from hookrunner.cli import debug
-from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, flags_query, named_versions
-from hookrunner.model.modules import GLOBAL
+from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, gathered
 
 MODULES_DIR = "--modules-dir"
 
@@ -58,33 +53,41 @@ Source = ModuleFiles | debug.Sockets
 """Where answers come from: files, or a running hookrunner."""
 
 
-def sourced(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags, and as `source` what they select: files with --modules-dir, else the debug sockets."""
+def _select_source(
+    directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...], sockets: debug.Sockets
+) -> Source:
+    """Raises click.UsageError."""
+    program = click.get_current_context().find_root().info_name or ""
+    files = ModuleFiles(directory_paths(directories, MODULES_DIR), global_hooks, config, program)
+    if not files.directories and (global_hooks or config):
+        raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
+    return files if files.directories else sockets
 
-    @wraps(command)
-    def call(directories: tuple[str, ...], global_hooks: Path | None, config: tuple[Path, ...], **others: Any) -> Any:
-        sockets = others.pop("sockets")
-        program = click.get_current_context().find_root().info_name or ""
-        files = ModuleFiles(directory_paths(directories, MODULES_DIR), global_hooks, config, program)
-        if not files.directories and (global_hooks or config):
-            raise click.UsageError("--config and --global-hooks-dir are for looking at files: give --modules-dir, too")
-        return command(source=files if files.directories else sockets, **others)
 
-    for option in (debug.at, *reversed(_FILE_OPTIONS)):
-        call = option(call)
-    return call
+sourced = gathered("source", (*_FILE_OPTIONS, debug.at), _select_source)
+"""Of commands that look at files too: as `source` files with --modules-dir, else the debug sockets."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """The cluster that files are rendered for. `live` reads a real one: that of these settings, else the usual one."""
+    """The cluster that files are rendered for; `kubeconfig` and `context` name a real one."""
 
-    namespace: str
-    version: str
-    api_versions: tuple[str, ...]
-    config: str
-    context: str
-    live: bool
+    namespace: str = ""
+    version: str = ""
+    api_versions: tuple[str, ...] = ()
+    kubeconfig: str = ""
+    context: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Is a real cluster asked, and not only for a comparison?"""
+        return bool(self.kubeconfig or self.context)
+
+
+def _check_file(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
+    if path and not Path(path).is_file():
+        raise click.BadParameter(f"there is no file '{path}'", param_hint="--kube-config")
+    return path
 
 
 _CLUSTER_OPTIONS = (
@@ -95,33 +98,10 @@ _CLUSTER_OPTIONS = (
         "kubeconfig",
         default="",
         metavar="FILE",
+        callback=_check_file,
         help="Of files: render for this cluster: its version, its APIs, and what `lookup` finds.",
     ),
     click.option("--kube-context", "context", default="", metavar="NAME", help="Of files: its context."),
 )
-
-
-def for_a_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags, and as `cluster` what they select."""
-
-    @wraps(command)
-    def call(namespace: str, version: str, kubeconfig: str, context: str, **rest: Any) -> Any:
-        if kubeconfig and not Path(kubeconfig).is_file():
-            raise click.BadParameter(f"there is no file '{kubeconfig}'", param_hint="--kube-config")
-        named = named_versions(rest.pop("api_versions"))
-        live = bool(kubeconfig or context or rest["diff"])
-        cluster = ClusterChoice(namespace, version, named, kubeconfig, context, live)
-        given = cluster != ClusterChoice("", "", (), "", "", live)
-        if given and not isinstance(rest["source"], ModuleFiles):
-            raise click.UsageError("flags about a cluster are for looking at files: give --modules-dir, too")
-        return command(cluster=cluster, **rest)
-
-    for option in reversed(_CLUSTER_OPTIONS):
-        call = option(call)
-    return call
-
-
-def view_path(section: str, what: str, output: str, **flags: bool) -> str:
-    """The path of a view of a module or of `global`: `/module/dns/values.yaml?global=true`."""
-    base = section if section == GLOBAL else f"module/{quote(section, safe='')}"
-    return f"/{base}/{what}.{output}" + flags_query(**flags)
+for_a_cluster = gathered("cluster", _CLUSTER_OPTIONS, ClusterChoice)
+"""Of commands that render files for a cluster: as `cluster` which one."""

@@ -92,7 +92,7 @@ def _load_settings(files: ModuleFiles, cluster: ClusterChoice) -> Settings:
         settings,
         kube=replace(
             kube,
-            config=Path(cluster.config) if cluster.config else kube.config,
+            config=Path(cluster.kubeconfig) if cluster.kubeconfig else kube.config,
             context=cluster.context or kube.context,
             namespace=cluster.namespace or kube.namespace,
         ),

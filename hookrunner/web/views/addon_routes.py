@@ -5,11 +5,11 @@ from dataclasses import asdict
 from aiohttp import web
 
 from hookrunner.web.formats import FORMAT, answer_request
-from hookrunner.web.views.pages import Pages
+from hookrunner.web.views.pages import DebugPages
 from hookrunner.web.views.unit_routes import INSTANCE_BASE, answer_failures, existing_addons, find_instance
 
 
-def addon_routes(pages: Pages) -> list[web.RouteDef]:
+def addon_routes(pages: DebugPages) -> list[web.RouteDef]:
     """All of them."""
 
     async def instances(request: web.Request) -> web.Response:

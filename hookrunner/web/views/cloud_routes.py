@@ -8,11 +8,11 @@ from dataclasses import asdict
 from aiohttp import web
 
 from hookrunner.web.formats import FORMAT, answer, answer_request
-from hookrunner.web.views.pages import CloudPages, Pages
+from hookrunner.web.views.pages import CloudPages, DebugPages
 from hookrunner.web.views.unit_routes import answer_failures, existing
 
 
-def cloud_routes(pages: Pages) -> list[web.RouteDef]:
+def cloud_routes(pages: DebugPages) -> list[web.RouteDef]:
     """All routes."""
 
     def cloud() -> CloudPages:

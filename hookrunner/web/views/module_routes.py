@@ -7,13 +7,13 @@ from aiohttp import web
 
 from hookrunner.model.modules import GLOBAL
 from hookrunner.web.formats import FORMAT, answer_request, format_of
-from hookrunner.web.views.pages import GraphForm, Pages
+from hookrunner.web.views.pages import DebugPages, GraphForm
 from hookrunner.web.views.unit_routes import MODULE_BASE, answer_failures, existing_modules, existing_units, find_module
 
 _FORMS: Mapping[str, GraphForm] = {"text": "text", "mermaid": "mermaid", "dot": "dot"}
 
 
-def module_routes(pages: Pages) -> list[web.RouteDef]:
+def module_routes(pages: DebugPages) -> list[web.RouteDef]:
     """All of them."""
     shown = _Shown(pages)
     return [
@@ -26,7 +26,7 @@ def module_routes(pages: Pages) -> list[web.RouteDef]:
 
 
 class _Shown:
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: DebugPages) -> None:
         self._pages = pages
 
     async def global_hooks(self, request: web.Request) -> web.Response:

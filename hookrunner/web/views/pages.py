@@ -1,7 +1,7 @@
 """What the parts of the program show on the debug endpoint: units, modules, addons, the cloud.
 
-`Pages` has those that exist so far: the endpoint answers before hooks are loaded, and each part adds its page when it
-begins.
+`DebugPages` has those that exist so far: the endpoint answers before hooks are loaded, and each part adds its page when
+it begins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,7 +114,7 @@ class CloudPages(Protocol):
 
 
 @dataclass(slots=True)
-class Pages:
+class DebugPages:
     """The pages that exist so far, None for the others."""
 
     units: UnitPages | None = None

@@ -18,43 +18,43 @@ from aiohttp import web
 from hookrunner.errors import HookrunnerError
 from hookrunner.model.modules import GLOBAL
 from hookrunner.web.formats import FORMAT, answer_request, snapshots_json
-from hookrunner.web.views.pages import AddonPages, ModulePages, Pages, UnitPages, View
+from hookrunner.web.views.pages import AddonPages, DebugPages, ModulePages, UnitPages, View
 
 T = TypeVar("T")
 
 _NO_MODULES = "there are no modules: none were asked for (--modules-dir), or they still load"
 MODULE_BASE, INSTANCE_BASE = "/module/{name}", "/addon/{addon}/{name}"
 
-FindUnit: TypeAlias = Callable[[Pages, web.Request, View], str]
+FindUnit: TypeAlias = Callable[[DebugPages, web.Request, View], str]
 """The unit that the path of a request names. Raises web.HTTPException if it names none, or none with such a view."""
 
 _Show: TypeAlias = Callable[[UnitPages, str, web.Request], Awaitable[web.Response]]
 
 
-def value_routes(pages: Pages) -> list[web.RouteDef]:
+def value_routes(pages: DebugPages) -> list[web.RouteDef]:
     """The routes that show values of units and what is made of them."""
     views: tuple[View, ...] = ("values", "config", "patches", "snapshots")
     shared = [_route(pages, f"/{GLOBAL}", view) for view in views]
     return shared + [_route(pages, base, view) for base in (MODULE_BASE, INSTANCE_BASE) for view in (*views, "render")]
 
 
-def release_routes(pages: Pages) -> list[web.RouteDef]:
+def release_routes(pages: DebugPages) -> list[web.RouteDef]:
     """The routes about revisions of units."""
     revisions = _route(pages, INSTANCE_BASE, "revisions")
     return [*(_route(pages, base, "rollback") for base in (MODULE_BASE, INSTANCE_BASE)), revisions]
 
 
-def existing_units(pages: Pages) -> UnitPages:
+def existing_units(pages: DebugPages) -> UnitPages:
     """Raises web.HTTPNotFound while there are no modules, with which units begin."""
     return existing(pages.units, _NO_MODULES)
 
 
-def existing_modules(pages: Pages) -> ModulePages:
+def existing_modules(pages: DebugPages) -> ModulePages:
     """Raises web.HTTPNotFound while there are no modules."""
     return existing(pages.modules, _NO_MODULES)
 
 
-def existing_addons(pages: Pages) -> AddonPages:
+def existing_addons(pages: DebugPages) -> AddonPages:
     """Raises web.HTTPNotFound while there are no addons."""
     return existing(pages.addons, "there are no addons: none were asked for (--addons-dir), or they still load")
 
@@ -66,7 +66,7 @@ def existing(page: T | None, why: str) -> T:
     return page
 
 
-def find_module(pages: Pages, request: web.Request, _view: View | None = None) -> str:
+def find_module(pages: DebugPages, request: web.Request, _view: View | None = None) -> str:
     """The module that a request names. Raises web.HTTPNotFound."""
     name = request.match_info["name"]
     if not existing_modules(pages).knows(name):
@@ -74,7 +74,7 @@ def find_module(pages: Pages, request: web.Request, _view: View | None = None) -
     return name
 
 
-def find_instance(pages: Pages, request: web.Request, view: View) -> str:
+def find_instance(pages: DebugPages, request: web.Request, view: View) -> str:
     """The unit of the instance that a request names. Raises web.HTTPNotFound, web.HTTPBadRequest if there are several,
     and web.HTTPInternalServerError if it has no such view at the moment."""
     addons, addon, name = existing_addons(pages), request.match_info["addon"], request.match_info["name"]
@@ -113,7 +113,7 @@ def flag(request: web.Request, name: str) -> bool:
     return request.query.get(name, "") in ("1", "t", "T", "true", "TRUE", "True")
 
 
-def _route(pages: Pages, base: str, view: View) -> web.RouteDef:
+def _route(pages: DebugPages, base: str, view: View) -> web.RouteDef:
     find, show = _FINDERS[base], _VIEWS[view]
 
     async def respond(request: web.Request) -> web.Response:
