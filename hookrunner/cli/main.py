@@ -25,10 +25,12 @@ from hookrunner.options import PREDECESSORS
 class LazyGroup(click.Group):
     """A group of commands that imports a command's file when it is called, so that the others start fast.
 
-    `table` has for each command its file in this room, its name there, and its line in the help.
+    `table` has for each command its file in this room, and its line in the help. In the file it is called `prefix` and
+    its name, with `_` for `-`, and one behind a word of Python.
     """
 
-    table: ClassVar[Mapping[str, tuple[str, str, str]]] = {}
+    prefix: ClassVar[str] = ""
+    table: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -36,8 +38,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.table:
             return None
-        file, name, _ = self.table[cmd_name]
-        command = getattr(importlib.import_module(f"hookrunner.cli.{file}"), name)
+        name = self.prefix + cmd_name.replace("-", "_")
+        file = importlib.import_module(f"hookrunner.cli.{self.table[cmd_name][0]}")
+        command = getattr(file, name + "_" * iskeyword(name))
         assert isinstance(command, click.Command)
         return command
 
@@ -53,19 +56,20 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in self.table.items()])
+            formatter.write_dl([(name, line) for name, (_, line) in self.table.items()])
 
 
 class _HookCommands(LazyGroup):
     """The tools first, in the order in which an author needs them."""
 
+    prefix = "hook_"
     table: ClassVar = {
-        "lint": ("checks.lint_commands", "lint", "Check hooks: files, or directories of them."),
-        "config": ("hooks.hook_tools", "hook_config", "Show what hooks declare, with every default."),
-        "run": ("hooks.hook_tools", "hook_run", "Run a hook on a made-up event and show what it asks for."),
-        "test": ("checks.test_commands", "hook_test", "Run test cases of hooks."),
-        "list": ("debug", "hook_list", "Name all hooks that a running hookrunner has loaded."),
-        "snapshot": ("debug", "hook_snapshot", "Show the snapshots of a hook that runs."),
+        "lint": ("checks.lint_commands", "Check hooks: files, or directories of them."),
+        "config": ("hooks.hook_tools", "Show what hooks declare, with every default."),
+        "run": ("hooks.hook_tools", "Run a hook on a made-up event and show what it asks for."),
+        "test": ("checks.test_commands", "Run test cases of hooks."),
+        "list": ("debug", "Name all hooks that a running hookrunner has loaded."),
+        "snapshot": ("debug", "Show the snapshots of a hook that runs."),
     }
 
 
@@ -83,39 +87,20 @@ def hook() -> None:
 class _ModuleCommands(LazyGroup):
     """A look at modules first, then the tools for authors."""
 
+    prefix = "module_"
     table: ClassVar = {
-        "list": ("modules.module_commands", "module_list", "Show modules: what is on, how far it is, and why."),
-        "values": ("unit_commands", "module_values", "Show a module's values, and which layer has set each."),
-        "config": ("unit_commands", "module_config", "Show what users have set of a module's values."),
-        "render": (
-            "unit_releases",
-            "module_render",
-            "Show a module's manifests, or how they differ from the cluster.",
-        ),
-        "graph": ("modules.module_commands", "module_graph", "Show which module waits for which."),
-        "rollback": (
-            "unit_releases",
-            "module_rollback",
-            "Bring an earlier revision of a module's release back.",
-        ),
-        "adopt": (
-            "modules.module_commands",
-            "module_adopt",
-            "Have a module take over objects that no release looks after.",
-        ),
-        "patches": (
-            "unit_commands",
-            "module_patches",
-            "Show how hooks have patched a module's values in memory.",
-        ),
-        "snapshots": ("unit_commands", "module_snapshots", "Show the snapshots of a module's hooks."),
-        "resource-monitor": (
-            "modules.module_commands",
-            "resource_monitor",
-            "Show which objects of releases are watched.",
-        ),
-        "lint": ("checks.lint_commands", "module_lint", "Check modules: files, schemas, values, hooks, charts."),
-        "test": ("checks.test_commands", "module_test", "Run test cases of modules and of their hooks."),
+        "list": ("modules.module_commands", "Show modules: what is on, how far it is, and why."),
+        "values": ("unit_commands", "Show a module's values, and which layer has set each."),
+        "config": ("unit_commands", "Show what users have set of a module's values."),
+        "render": ("unit_releases", "Show a module's manifests, or how they differ from the cluster."),
+        "graph": ("modules.module_commands", "Show which module waits for which."),
+        "rollback": ("unit_releases", "Bring an earlier revision of a module's release back."),
+        "adopt": ("modules.module_commands", "Have a module take over objects that no release looks after."),
+        "patches": ("unit_commands", "Show how hooks have patched a module's values in memory."),
+        "snapshots": ("unit_commands", "Show the snapshots of a module's hooks."),
+        "resource-monitor": ("modules.module_commands", "Show which objects of releases are watched."),
+        "lint": ("checks.lint_commands", "Check modules: files, schemas, values, hooks, charts."),
+        "test": ("checks.test_commands", "Run test cases of modules and of their hooks."),
     }
 
 
@@ -137,24 +122,21 @@ def module() -> None:
 class _AddonCommands(LazyGroup):
     """A look at addons first, then the tools for authors."""
 
+    prefix = "addon_"
     table: ClassVar = {
-        "list": ("addons.addon_list", "addon_list", "Show instances: version, phase, and what is wrong; or addons."),
-        "values": ("unit_commands", "addon_values", "Show an instance's values, and which layer has set each."),
-        "config": ("unit_commands", "addon_config", "Show what the author of an instance has set."),
-        "render": ("unit_releases", "addon_render", "Print an instance's objects, or how they would change."),
-        "rollback": ("unit_releases", "addon_rollback", "Bring an earlier revision of an instance back."),
-        "objects": ("addons.addon_list", "addon_objects", "Show an instance's objects, each with its health."),
-        "patches": (
-            "unit_commands",
-            "addon_patches",
-            "Show how hooks have patched an instance's values in memory.",
-        ),
-        "snapshots": ("unit_commands", "addon_snapshots", "Show the snapshots of an instance's hooks."),
-        "versions": ("addons.addon_list", "addon_versions", "Show an addon's versions and channels."),
-        "crd": ("addons.addon_offline", "addon_crd", "Print the definitions of the addons' kinds."),
-        "abandon": ("addons.addon_abandon", "addon_abandon", "Stop managing an instance, and keep what it installed."),
-        "lint": ("checks.lint_commands", "addon_lint", "Check addons: files, schemas, hooks, channels, packages."),
-        "test": ("checks.test_commands", "addon_test", "Run test cases of addons and of their hooks."),
+        "list": ("addons.addon_list", "Show instances: version, phase, and what is wrong; or addons."),
+        "values": ("unit_commands", "Show an instance's values, and which layer has set each."),
+        "config": ("unit_commands", "Show what the author of an instance has set."),
+        "render": ("unit_releases", "Print an instance's objects, or how they would change."),
+        "rollback": ("unit_releases", "Bring an earlier revision of an instance back."),
+        "objects": ("addons.addon_list", "Show an instance's objects, each with its health."),
+        "patches": ("unit_commands", "Show how hooks have patched an instance's values in memory."),
+        "snapshots": ("unit_commands", "Show the snapshots of an instance's hooks."),
+        "versions": ("addons.addon_list", "Show an addon's versions and channels."),
+        "crd": ("addons.addon_offline", "Print the definitions of the addons' kinds."),
+        "abandon": ("addons.addon_abandon", "Stop managing an instance, and keep what it installed."),
+        "lint": ("checks.lint_commands", "Check addons: files, schemas, hooks, channels, packages."),
+        "test": ("checks.test_commands", "Run test cases of addons and of their hooks."),
     }
 
 
@@ -177,16 +159,17 @@ def addon() -> None:
 class _CloudCommands(LazyGroup):
     """Running it first, then what its owner looks at."""
 
+    prefix = "cloud_"
     table: ClassVar = {
-        "start": ("cloud.cloud_start", "cloud_start", "Run the loops, with a provider as the cloud."),
-        "status": ("cloud.cloud_views", "cloud_status", "Show what holds Nodes, Services and deletions up."),
-        "release": ("cloud.cloud_views", "cloud_release", "Let held deletions of Nodes go on."),
-        "orphans": ("cloud.cloud_views", "cloud_orphans", "Show load balancers that belong to no Service."),
-        "rbac": ("cloud.cloud_rights", "cloud_rbac", "Print the rights that the loops need."),
-        "check": ("cloud.cloud_check", "cloud_check", "Say what is wrong with a provider."),
-        "call": ("cloud.cloud_call", "cloud_call", "Ask a provider one question, and show its answer."),
-        "clean": ("cloud.cloud_clean", "cloud_clean", "Delete all load balancers, before an uninstallation."),
-        "adopt": ("cloud.cloud_adopt", "cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
+        "start": ("cloud.cloud_start", "Run the loops, with a provider as the cloud."),
+        "status": ("cloud.cloud_views", "Show what holds Nodes, Services and deletions up."),
+        "release": ("cloud.cloud_views", "Let held deletions of Nodes go on."),
+        "orphans": ("cloud.cloud_views", "Show load balancers that belong to no Service."),
+        "rbac": ("cloud.cloud_rights", "Print the rights that the loops need."),
+        "check": ("cloud.cloud_check", "Say what is wrong with a provider."),
+        "call": ("cloud.cloud_call", "Ask a provider one question, and show its answer."),
+        "clean": ("cloud.cloud_clean", "Delete all load balancers, before an uninstallation."),
+        "adopt": ("cloud.cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
     }
 
 
@@ -224,14 +207,10 @@ COMMANDS = {
 """Each command's file in this room and its line in the help."""
 
 
-def _identifier(name: str) -> str:
-    return name.replace("-", "_") + "_" * iskeyword(name)
-
-
 class Commands(LazyGroup):
-    """A command's name in its file is its name with `_` for `-`, and one behind a word of Python."""
+    """All commands and groups."""
 
-    table: ClassVar = {name: (file, _identifier(name), line) for name, (file, line) in COMMANDS.items()}
+    table: ClassVar = COMMANDS
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hookrunner.cli.checks.lint_commands import lint
+from hookrunner.cli.checks.lint_commands import hook_lint
 
 SAMPLES = Path(__file__).parents[1] / "linting/samples"
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(lint, arguments, standalone_mode=False)
+    return CliRunner().invoke(hook_lint, arguments, standalone_mode=False)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_errors_end_in_1_and_warnings_only_if_strict(
 def test_bad_usage_ends_in_2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOOKRUNNER_HOOKS_DIR", raising=False)
-    assert CliRunner().invoke(lint, arguments).exit_code == 2
+    assert CliRunner().invoke(hook_lint, arguments).exit_code == 2
 
 
 def test_lint_checks_the_hooks_directory_by_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def _addon_paths(params: dict[str, Any], loaded: Settings) -> Sequence[Path]:
     return addon_paths(params["paths"], params["directories"])
 
 
-lint = _LintCommand(
+hook_lint = _LintCommand(
     _Kind("hook", "[PATH]...", _hook_paths, _lint_hooks),
     """Check hooks: files, or directories of them (default: the hooks directory).
 

@@ -130,7 +130,7 @@ def _remarks(rows: Sequence[JSON]) -> Iterator[str]:
 @click.argument("ignored", metavar="[MODULE]", required=False)
 @as_document
 @at
-def resource_monitor(ignored: str | None, output: str, sockets: Sockets) -> None:
+def module_resource_monitor(ignored: str | None, output: str, sockets: Sockets) -> None:
     """Show which objects of releases are watched, so that they come back when they are deleted.
 
     \b
