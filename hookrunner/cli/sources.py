@@ -60,11 +60,7 @@ def command_of(view: Callable[..., Any], *parts: Decorator) -> Callable[[Callabl
     return make
 
 
-def _select_running(sockets: debug.Sockets) -> debug.Sockets:
-    return sockets
-
-
-of_running = gathered("source", (debug.at,), _select_running)
+of_running = gathered("source", (debug.at,), lambda sockets: sockets)
 """Of commands that ask a running hookrunner alone: as `source` its debug sockets."""
 
 as_document = click.option(

@@ -10,12 +10,9 @@ from typing import Literal
 
 import click
 
-from hookrunner.cli.addons.instance_targets import (
-    of_instance,
-)
+from hookrunner.cli.addons.instance_targets import of_instance
 from hookrunner.cli.debug import Sockets, ask
-from hookrunner.cli.modules import module_options
-from hookrunner.cli.modules.module_options import ModuleFiles
+from hookrunner.cli.modules.module_options import ModuleFiles, Source, sourced
 from hookrunner.cli.modules.module_targets import of_module
 from hookrunner.cli.output import show
 from hookrunner.cli.sources import (
@@ -35,29 +32,21 @@ from hookrunner.model.modules import GLOBAL
 _EXPLAINED = (with_reasons, as_explained)
 
 
-def _global_target() -> UnitTarget:
-    return UnitTarget(GLOBAL)
+_of_global = gathered("target", (), lambda: UnitTarget(GLOBAL))
 
 
-_of_global = gathered("target", (), _global_target)
-
-
-def _show_values(
-    target: UnitTarget, source: ModuleFiles | Sockets, explain: bool, output: str | None, whole: bool = False
-) -> None:
+def _show_values(target: UnitTarget, source: Source, explain: bool, output: str | None, whole: bool = False) -> None:
     if explain and whole:
         raise click.UsageError("--explain is about one section; for the other: hookrunner global values --explain")
     text = _read(source, target, "values", explained_form(explain, output), **{"global": whole, "explain": explain})
     show_values(text, explain, output)
 
 
-def _show_config(target: UnitTarget, source: ModuleFiles | Sockets, output: str, whole: bool = False) -> None:
+def _show_config(target: UnitTarget, source: Source, output: str, whole: bool = False) -> None:
     show(_read(source, target, "config", output, **{"global": whole}))
 
 
-def _read(
-    source: ModuleFiles | Sockets, target: UnitTarget, layer: Literal["values", "config"], form: str, **flags: bool
-) -> str:
+def _read(source: Source, target: UnitTarget, layer: Literal["values", "config"], form: str, **flags: bool) -> str:
     """Values as text, as a running hookrunner writes them."""
     if not isinstance(source, ModuleFiles):
         return ask(source, target.path(f"{layer}.{form}", **flags))
@@ -67,7 +56,7 @@ def _read(
     return offline.to_text(offline.values(source, target.name, layer, **flags), form)
 
 
-@command_of(_show_values, of_module, with_global, *_EXPLAINED, module_options.sourced)
+@command_of(_show_values, of_module, with_global, *_EXPLAINED, sourced)
 def module_values() -> None:
     """Show a module's values as its hooks and templates get them.
 
@@ -96,7 +85,7 @@ def addon_values() -> None:
     """
 
 
-@command_of(_show_values, _of_global, *_EXPLAINED, module_options.sourced)
+@command_of(_show_values, _of_global, *_EXPLAINED, sourced)
 def global_values() -> None:
     """Show the global values as hooks get them.
 
@@ -107,7 +96,7 @@ def global_values() -> None:
     """
 
 
-@command_of(_show_config, of_module, with_global, as_document, module_options.sourced)
+@command_of(_show_config, of_module, with_global, as_document, sourced)
 def module_config() -> None:
     """Show what users have set of a module's values; null if nothing.
 
@@ -127,7 +116,7 @@ def addon_config() -> None:
     """
 
 
-@command_of(_show_config, _of_global, as_document, module_options.sourced)
+@command_of(_show_config, _of_global, as_document, sourced)
 def global_config() -> None:
     """Show what users have set of the global values; null if nothing.
 

@@ -21,13 +21,7 @@ from hookrunner.cli.modules import module_options
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from hookrunner.cli.modules.module_targets import of_module
 from hookrunner.cli.output import echo, show
-from hookrunner.cli.sources import (
-    CLUSTER_TIMEOUT,
-    command_of,
-    of_running,
-    require_files,
-    show_difference,
-)
+from hookrunner.cli.sources import CLUSTER_TIMEOUT, command_of, of_running, require_files, show_difference
 from hookrunner.cli.unit_targets import UnitTarget
 
 

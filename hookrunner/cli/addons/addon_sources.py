@@ -81,11 +81,9 @@ PATCHES_HELP = "Of files: what spec.patches may change, as for `hookrunner start
 _PATCHES_OPTION = click.option("--addon-patches", "patches", type=click.Choice(get_args(PatchMode)), help=PATCHES_HELP)
 
 
-def _to_cluster(version: str, api_versions: tuple[str, ...]) -> ClusterFlags:
-    return ClusterFlags(version=version, api_versions=api_versions)
-
-
-for_a_cluster = gathered("cluster", VERSION_OPTIONS, _to_cluster)
+for_a_cluster = gathered(
+    "cluster", VERSION_OPTIONS, lambda version, api_versions: ClusterFlags((), version, api_versions)
+)
 """Of commands that look at files for a cluster: as `cluster` its version and what it serves."""
 with_given = gathered("cluster", (_GIVEN_OPTION, _PATCHES_OPTION, *VERSION_OPTIONS), ClusterFlags)
 """Of commands that make objects of files: as `cluster` also its objects, and which patches are applied."""

@@ -17,11 +17,7 @@ def _complete_modules(ctx: click.Context) -> list[str]:
     return [row["name"] for row in ask_running(ctx, "/module/list.json")["modules"]]
 
 
-def _to_target(name: str) -> UnitTarget:
-    return UnitTarget(name)
-
-
 _MODULE = click.argument("name", metavar="MODULE", shell_complete=_complete_modules)
 
-of_module = gathered("target", (_MODULE,), _to_target)
+of_module = gathered("target", (_MODULE,), lambda name: UnitTarget(name))
 """Of commands about a module: as `target` which one."""
