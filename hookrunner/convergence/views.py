@@ -120,8 +120,9 @@ class ModuleViews:
         self._status = status
 
     def knows(self, module: str) -> bool:
-        """Is there such a module?"""
-        return self._sources.states.get(module) is not None
+        """Is there such a module? An instance is none, although its unit has a name: what it objects to is asked by its
+        own path."""
+        return self._sources.states.find_module(module) is not None
 
     def rows(self) -> Sequence[ModuleDump]:
         """All modules in their order, then the directories that cannot be one."""

@@ -5,11 +5,11 @@ from typing import Any
 from hookrunner.convergence.plan import Planners
 from hookrunner.convergence.runs.release_reconciler import Helm, ReleaseReconciler
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.convergence.views import UnitViews, ViewSources
+from hookrunner.convergence.views import ModuleViews, UnitViews, ViewSources
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import Head
 from hookrunner.values.section_store import SectionStore
-from tests.convergence.planners import FakePlanner
+from tests.convergence.planners import INSTANCE, FakePlanner
 from tests.convergence.site import module
 
 
@@ -20,13 +20,25 @@ class Histories:
         return (Head(name, namespace, 3, "deployed", version="1.0", note="pinned"),) if namespace == "home" else ()
 
 
+def sources_of(states: UnitStates, releases: Any = None) -> ViewSources:
+    unused: Any = None
+    return ViewSources(states, SectionStore({}, {}), releases, unused, unused, unused, unused)
+
+
+def test_an_instance_is_not_shown_as_a_module() -> None:
+    """`module rollback` would write an instance that its user has suspended."""
+    unused: Any = None
+    states = UnitStates([module("dns", 10)])
+    states.add(INSTANCE)
+    views = ModuleViews(sources_of(states), unused)
+    assert (views.knows("dns"), views.knows(INSTANCE.name), views.knows("web")) == (True, False, False)
+
+
 async def test_revisions_have_their_versions() -> None:
     unused: Any = None
     records: Any = Histories()
     helm = Helm(unused, records, unused, unused, "home")
-    store = SectionStore({}, {})
-    releases = ReleaseReconciler(helm, Planners(FakePlanner()), store, Metrics(), 1)
-    states = UnitStates([module("dns", 10)])
-    views = UnitViews(ViewSources(states, store, releases, unused, unused, unused, unused))
+    releases = ReleaseReconciler(helm, Planners(FakePlanner()), SectionStore({}, {}), Metrics(), 1)
+    views = UnitViews(sources_of(UnitStates([module("dns", 10)]), releases))
     [shown] = await views.revisions("dns")
     assert (shown.revision, shown.version, shown.status, shown.note) == (3, "1.0", "deployed", "pinned")

@@ -8,8 +8,7 @@ operator and can read them anyway. Only the explanation, which people pass aroun
 `value_routes` are refused where there is a Secret (`debug.OverTcp`).
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import TypeAlias, TypeVar
 
@@ -94,16 +93,9 @@ def find_instance(pages: DebugPages, request: web.Request, view: View) -> str:
 
 
 async def answer_failures(work: Awaitable[T]) -> T:
-    """Await the result, with `failures_answered`."""
-    with failures_answered():
-        return await work
-
-
-@contextmanager
-def failures_answered() -> Iterator[None]:
-    """Answer a failure with its message, since it is not a bug of the server."""
+    """Await the result. A failure is answered with its message, since it is not a bug of the server."""
     try:
-        yield
+        return await work
     except HookrunnerError as error:
         raise web.HTTPInternalServerError(text=str(error)) from error
 
