@@ -120,8 +120,7 @@ class ModuleViews:
         self._status = status
 
     def knows(self, module: str) -> bool:
-        """Is there such a module? An instance is none, although its unit has a name: what it objects to is asked by its
-        own path."""
+        """Is there such a module? An instance does not count: at its own path its objections are heard."""
         return self._sources.states.find_module(module) is not None
 
     def rows(self) -> Sequence[ModuleDump]:

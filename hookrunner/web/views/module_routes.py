@@ -15,42 +15,37 @@ _FORMS: Mapping[str, GraphForm] = {"text": "text", "mermaid": "mermaid", "dot": 
 
 def module_routes(pages: DebugPages) -> list[web.RouteDef]:
     """All of them."""
-    shown = _Shown(pages)
-    return [
-        web.get("/global/list" + FORMAT, shown.global_hooks),
-        web.get("/module/list" + FORMAT, shown.modules),
-        web.get("/module/resource-monitor" + FORMAT, shown.resources),
-        web.post(f"{MODULE_BASE}/adopt{FORMAT}", shown.adopt),
-        web.get("/graph", shown.graph),
-    ]
 
+    async def global_hooks(request: web.Request) -> web.Response:
+        return answer_request(request, {"globalHooks": list(existing_units(pages).hooks(GLOBAL))})
 
-class _Shown:
-    def __init__(self, pages: DebugPages) -> None:
-        self._pages = pages
-
-    async def global_hooks(self, request: web.Request) -> web.Response:
-        return answer_request(request, {"globalHooks": list(existing_units(self._pages).hooks(GLOBAL))})
-
-    async def modules(self, request: web.Request) -> web.Response:
+    async def rows(request: web.Request) -> web.Response:
         """The names under the predecessor's key, and all details under another one."""
-        modules = existing_modules(self._pages)
+        modules = existing_modules(pages)
         shown = {"enabledModules": sorted(modules.enabled()), "modules": [asdict(row) for row in modules.rows()]}
         return answer_request(request, shown)
 
-    async def resources(self, request: web.Request) -> web.Response:
-        return answer_request(request, await answer_failures(existing_modules(self._pages).resources()))
+    async def resources(request: web.Request) -> web.Response:
+        return answer_request(request, await answer_failures(existing_modules(pages).resources()))
 
-    async def adopt(self, request: web.Request) -> web.Response:
-        name = find_module(self._pages, request)
-        adopted = await answer_failures(existing_modules(self._pages).adopt(name))
+    async def adopt(request: web.Request) -> web.Response:
+        name = find_module(pages, request)
+        adopted = await answer_failures(existing_modules(pages).adopt(name))
         if format_of(request.match_info["format"]) == "text":
             lines = [f"{adoption}\n" for adoption in adopted] or ["nothing was to be taken over\n"]
             return web.Response(text="".join(lines))
         return answer_request(request, {"module": name, "adopted": [asdict(adoption) for adoption in adopted]})
 
-    async def graph(self, request: web.Request) -> web.Response:
+    async def graph(request: web.Request) -> web.Response:
         form = request.query.get("format", "text")
         if form not in _FORMS:
             raise web.HTTPBadRequest(text=f"'format' parameter is invalid: '{form}' is not one of {', '.join(_FORMS)}")
-        return web.Response(text=existing_modules(self._pages).graph(_FORMS[form]))
+        return web.Response(text=existing_modules(pages).graph(_FORMS[form]))
+
+    return [
+        web.get("/global/list" + FORMAT, global_hooks),
+        web.get("/module/list" + FORMAT, rows),
+        web.get("/module/resource-monitor" + FORMAT, resources),
+        web.post(f"{MODULE_BASE}/adopt{FORMAT}", adopt),
+        web.get("/graph", graph),
+    ]
