@@ -1,7 +1,7 @@
 """Checks of how a hook reads what happened: contexts that it never looks at, or takes for others.
 
 Only mistakes are looked for by which users of shell-operator have lost events: one context is read of several, or the
-Synchronization is ignored (docs/decisions.md, 134)."""
+Synchronization is ignored (docs/decisions.md, 126)."""
 
 from collections.abc import Iterator, Sequence
 
