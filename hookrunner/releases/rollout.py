@@ -7,6 +7,7 @@ The order is Helm's: hooks before, objects, pruning, readiness, hooks after. An 
 once more from the beginning.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -17,10 +18,10 @@ from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.large_records import work_on
 from hookrunner.releases.records.record import (
     APPLY_METHOD,
     OURS,
+    QUICK_TO_PARSE,
     PreviousRevisions,
     ReleaseRecord,
     ReleaseRevision,
@@ -270,7 +271,8 @@ async def by_id(records: Sequence[ReleaseRecord]) -> Mapping[ObjectId, JSON]:
     def read() -> Mapping[ObjectId, JSON]:
         return {object_id(obj, release_of(record)): obj for record in records for obj in record.objects}
 
-    return await work_on(sum(len(record.manifest) for record in records), read)
+    is_quick = sum(len(record.manifest) for record in records) <= QUICK_TO_PARSE
+    return read() if is_quick else await asyncio.to_thread(read)
 
 
 def _run_as_json(run: HelmHookRun) -> JSON:
