@@ -13,8 +13,10 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote
 
 import orjson
@@ -24,6 +26,8 @@ from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client, get_lis
 from hookrunner.model.resources import Resource
 from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
+
+_T = TypeVar("_T")
 
 FIELD_MANAGER = "hookrunner"
 """Our field manager, except for objects of releases, which are Helm's."""
@@ -207,17 +211,24 @@ async def patch_metadata(
     first attempt. A subresource is patched, but the object is read, for which there is always a right. Was it patched?
     Raises NotFound, and Conflict after five attempts."""
     whole = dataclasses.replace(ref, subresource="")
-    for attempt in range(1, _PATCH_ATTEMPTS + 1):
+
+    async def attempt() -> bool:
+        nonlocal known
         patch, known = patch_of(known or await read_metadata(client, whole)), None
-        try:
-            if patch is not None:
-                await merge_patch(client, ref, patch, options)
-        except Conflict:
-            if attempt == _PATCH_ATTEMPTS:
-                raise
-        else:
-            return patch is not None
-    raise AssertionError("the last attempt returns or raises")
+        if patch is not None:
+            await merge_patch(client, ref, patch, options)
+        return patch is not None
+
+    return await retry_on_conflict(attempt)
+
+
+async def retry_on_conflict(attempt: Callable[[], Awaitable[_T]]) -> _T:
+    """What `attempt` returns, which reads an object and writes it; again if another client was quicker. Raises what it
+    raises, and Conflict after five attempts."""
+    for _ in range(_PATCH_ATTEMPTS - 1):
+        with suppress(Conflict):
+            return await attempt()
+    return await attempt()
 
 
 async def read_list(client: Client, ref: ObjectRef, options: ListOptions = _LIST_DEFAULTS) -> JSON:

@@ -22,14 +22,13 @@ from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out
-from hookrunner.errors import BadInput, Conflict, Denied, NotFound
+from hookrunner.errors import BadInput, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
 
-_ATTEMPTS = 5
 _VERBS = ("get", "list", "patch")
 _NOT_ADOPTABLE = "it has a providerID, is being initialised, or is being deleted"
 
@@ -149,17 +148,15 @@ async def _ask(program: ProviderProgram, nodes: Sequence[CloudNode]) -> dict[str
 async def _taint(client: Client, name: str) -> bool:
     """Taint a Node; False if that is not needed any more. Raises KubeError."""
     ref = ObjectRef(NODES, "", name)
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            node = await writes.read(client, ref)
-            if not adoptable_nodes([node]):
-                return False
-            await writes.merge_patch(client, ref, adoption_patch(node))
-        except NotFound:
+
+    async def attempt() -> bool:
+        node = await writes.read(client, ref)
+        if not adoptable_nodes([node]):
             return False
-        except Conflict:
-            if attempt == _ATTEMPTS:
-                raise
-        else:
-            return True
-    raise AssertionError("the last attempt returns or raises")
+        await writes.merge_patch(client, ref, adoption_patch(node))
+        return True
+
+    try:
+        return await writes.retry_on_conflict(attempt)
+    except NotFound:
+        return False

@@ -14,14 +14,12 @@ from collections.abc import Callable
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
 from hookrunner.cloud.nodes.node_informer import NODES, NodeInformer
-from hookrunner.errors import Conflict, NotFound
+from hookrunner.errors import NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from kubetypes.json_values import JSON
 
-_ATTEMPTS = 5
-"""Until changes of other clients that come between are a conflict."""
 _TIMEOUT = 10.0
 _OPTIONS = WriteOptions(timeout=_TIMEOUT)
 
@@ -55,24 +53,23 @@ class NodeWriter:
         """Patch the Node with what `patch_of` makes of it; None is no patch. The Node as it is then, None if it does
         not exist any more. Raises KubeError; Conflict after five attempts."""
         ref = ObjectRef(NODES, "", node.name, subresource)
-        uid = node.uid
-        for attempt in range(1, _ATTEMPTS + 1):
-            if (patch := patch_of(node)) is None:
-                return node
-            try:
-                answer = await writes.merge_patch(self._client, ref, _of_version(patch, node.version), _OPTIONS)
-            except NotFound:
+        known: CloudNode | None = node
+
+        async def attempt() -> CloudNode | None:
+            nonlocal known
+            live, known = known or await self._read(node.name), None
+            if live.uid != node.uid:
                 return None
-            except Conflict:
-                if attempt == _ATTEMPTS:
-                    raise
-            else:
-                return self._remember(read_node(answer.json))
-            live = await self._read(node.name)
-            if live is None or live.uid != uid:
-                return None
-            node = live
-        raise AssertionError("the last attempt returns or raises")
+            if (patch := patch_of(live)) is None:
+                return live
+            answer = await writes.merge_patch(self._client, ref, _of_version(patch, live.version), _OPTIONS)
+            written = self._written[node.name] = read_node(answer.json)
+            return written
+
+        try:
+            return await writes.retry_on_conflict(attempt)
+        except NotFound:
+            return None
 
     async def delete(self, node: CloudNode) -> None:
         """Delete the Node if it is still in this state. One that does not exist is no error. Raises KubeError; Conflict
@@ -83,15 +80,8 @@ class NodeWriter:
         except NotFound:
             return
 
-    async def _read(self, name: str) -> CloudNode | None:
-        try:
-            return read_node(await writes.read(self._client, ObjectRef(NODES, "", name), _TIMEOUT))
-        except NotFound:
-            return None
-
-    def _remember(self, node: CloudNode) -> CloudNode:
-        self._written[node.name] = node
-        return node
+    async def _read(self, name: str) -> CloudNode:
+        return read_node(await writes.read(self._client, ObjectRef(NODES, "", name), _TIMEOUT))
 
 
 def _of_version(patch: JSON, version: str) -> JSON:
