@@ -75,7 +75,18 @@ class Cloud:
         self._terms = LeaderTerms(self._provider.follow_capabilities, self._loops_for)
         self._elector = access.elector
         self._tasks: list[asyncio.Task[None]] = []
-        self.status = CloudReports(self._sources(program))
+        sources = CloudSources(
+            path=str(program.executable),
+            provider=self._provider,
+            leadership=self._elector or _SoleLeader(),
+            nodes=self._nodes,
+            services=self._services,
+            terms=self._terms,
+            obstacle=self._obstacle,
+            watches_services=self._watches_services,
+            mask=self._mask,
+        )
+        self.status = CloudReports(sources)
         self.status.export(parts.metrics)
 
     def start(self, background: Background) -> None:
@@ -160,19 +171,6 @@ class Cloud:
     def _node_parts(self, source: str) -> NodeLoopParts:
         reports = NodeReports(self._events.source(source), NodeCounters(self._metrics), self._mask)
         return NodeLoopParts(self._nodes, self._provider, self._node_writer, reports)
-
-    def _sources(self, program: ProviderProgram) -> CloudSources:
-        return CloudSources(
-            path=str(program.executable),
-            provider=self._provider,
-            leadership=self._elector or _SoleLeader(),
-            nodes=self._nodes,
-            services=self._services,
-            terms=self._terms,
-            obstacle=self._obstacle,
-            watches_services=self._watches_services,
-            mask=self._mask,
-        )
 
     def _obstacle(self) -> str:
         """Why the settings do not fit the provider, empty if they do."""

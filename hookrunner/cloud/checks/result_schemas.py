@@ -18,7 +18,6 @@ from hookrunner.values.schemas.schema import CheckMode, problems
 from hookrunner.values.schemas.schema_reader import Reader, SchemaDocuments
 from kubetypes.json_values import JSON
 
-_RESULT = "/oneOf/0/properties/result"
 _PLACE = re.compile(r" \(\S*#\S*\)$")
 _LONGEST_KEY = 60
 
@@ -40,7 +39,7 @@ def find_misspelled(verb: AnyVerb, result: JSON) -> list[str]:
 def _result_node(verb: AnyVerb) -> Node:
     schema = answer_schema(verb)
     reader = Reader(SchemaDocuments(Path(), "schema", schema), "schema")
-    return reader.node(schema["oneOf"][0]["properties"]["result"], f"schema#{_RESULT}")
+    return reader.node(schema["oneOf"][0]["properties"]["result"], "schema#/oneOf/0/properties/result")
 
 
 @cache

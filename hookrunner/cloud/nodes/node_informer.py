@@ -9,14 +9,13 @@ Everything else is in `cloud/projection_informer.py`.
 from typing import TypeAlias
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode, read_node
-from hookrunner.cloud.projection_informer import ProjectionChange, ProjectionInformer, ProjectionSubscription
+from hookrunner.cloud.projection_informer import ProjectionInformer, ProjectionSubscription
 from hookrunner.kube.informer import Opener
 from hookrunner.model.resources import Resource
 
 NODES = Resource("v1", "Node", "nodes", False)
 """How requests about Nodes are made."""
 
-NodeChange: TypeAlias = ProjectionChange[CloudNode]
 NodeSubscription: TypeAlias = ProjectionSubscription[CloudNode]
 
 

@@ -11,7 +11,6 @@ from hookrunner import redaction
 from hookrunner.cloud.answers import CloudCapabilities, Interface
 from hookrunner.cloud.provider import result_fields as fields
 from hookrunner.cloud.provider.result_fields import UnusableField
-from hookrunner.cloud.provider.wire_answers import unavailable
 from kubetypes.json_values import JSON
 
 MOST_PARALLEL, MOST_IN_A_BATCH, LONGEST_TIMEOUT = 256, 2500, 3600
@@ -23,10 +22,7 @@ _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}://[!-~]*")
 def read_capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCapabilities:
     """The result of `capabilities`; `verbs` are the names of those that are known here, others may be a later
     version's. Raises ProviderError with what is wrong."""
-    try:
-        return _capabilities(result, verbs)
-    except UnusableField as error:
-        raise unavailable(f"the result of capabilities: {error}") from None
+    return fields.whole(lambda: _capabilities(result, verbs), "capabilities")
 
 
 def _capabilities(result: Mapping[str, JSON], verbs: Container[str]) -> CloudCapabilities:

@@ -92,19 +92,15 @@ class _WaitingQuestions:
 
 
 class InstanceBatches:
-    """Answers questions while `run_batches` and `run_alone` are running."""
+    """Answers questions while `run_batches` and `run_alone` are running. `aside` has the names of the Nodes that are
+    asked about alone."""
 
     def __init__(self, calls: InstanceCalls) -> None:
         self._calls = calls
         self._batch, self._alone = _WaitingQuestions(), _WaitingQuestions()
-        self._aside: set[str] = set()
+        self.aside: set[str] = set()
         self._is_answering: bool | None = None
         """Did the last round have an answer? None before the first."""
-
-    @property
-    def aside(self) -> AbstractSet[str]:
-        """The names of the Nodes that are asked about alone."""
-        return self._aside
 
     async def ask(
         self, nodes: Iterable[CloudNode], want: AbstractSet[Want]
@@ -112,7 +108,7 @@ class InstanceBatches:
         """An answer for each Node, by name. A Node that is set aside does not hold up the others: without an answer of
         its own by then, it gets an error."""
         questions = {node.name: self._waiting(node).add(node, want) for node in nodes}
-        usual = [question.answer for name, question in questions.items() if name not in self._aside]
+        usual = [question.answer for name, question in questions.items() if name not in self.aside]
         waited = usual or [question.answer for question in questions.values()]
         if waited:
             await asyncio.wait(waited)
@@ -139,12 +135,12 @@ class InstanceBatches:
                 if error := await self._attempt([question], _BESIDE):
                     question.settle(error)
                 else:
-                    self._aside.discard(question.node.name)
+                    self.aside.discard(question.node.name)
             finally:
                 question.settle(unavailable("the question was given up"))
 
     def _waiting(self, node: CloudNode) -> _WaitingQuestions:
-        return self._alone if node.name in self._aside else self._batch
+        return self._alone if node.name in self.aside else self._batch
 
     async def _ask_round(self, questions: list[_Question]) -> None:
         error: ProviderError | None = None
@@ -167,7 +163,7 @@ class InstanceBatches:
         if len(questions) > 1:
             return await self._probe(questions, _PROBES) or await self._ask_halves(questions)
         if self._is_answering:
-            self._aside.add(questions[0].node.name)
+            self.aside.add(questions[0].node.name)
         return error
 
     async def _probe(self, questions: list[_Question], number: int) -> ProviderError | None:
@@ -192,7 +188,7 @@ class InstanceBatches:
             if len(part) > 1:
                 parts.extend(_halves(part))
                 continue
-            self._aside.add(part[0].node.name)
+            self.aside.add(part[0].node.name)
             part[0].settle(error)
         return None
 

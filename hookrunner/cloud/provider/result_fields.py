@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from hookrunner import log, redaction
 from hookrunner.cloud.answers import Ingress, NodeAddress
+from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
@@ -110,6 +111,14 @@ def ingress(status: Mapping[str, JSON]) -> tuple[Ingress, ...]:
         Ingress(text(item, "ip"), text(item, "hostname"), text(item, "ipMode"), tuple(objects(item, "ports")))
         for item in objects(status, "ingress", MOST_INGRESSES)
     )
+
+
+def whole(read: Callable[[], T], verb: str) -> T:
+    """What `read` makes of a result. Raises ProviderError: what cannot be used here spoils the whole answer."""
+    try:
+        return read()
+    except UnusableField as error:
+        raise unavailable(f"the result of {verb}: {error}") from None
 
 
 def usable(entries: Iterable[JSON], read: Callable[[Mapping[str, JSON]], T], what: str) -> Iterator[T]:

@@ -64,7 +64,8 @@ def result_of(answer: Answer, verb: AnyVerb, request_id: str, mask: Mask = str) 
     _require_same(answer, "apiVersion", API_VERSION)
     _require_same(answer, "requestID", request_id)
     if ("result" in answer) == ("error" in answer):
-        raise unavailable(f"the answer to {verb} needs either 'result' or 'error', and has {_which(answer)}")
+        number = "both" if "result" in answer else "neither"
+        raise unavailable(f"the answer to {verb} needs either 'result' or 'error', and has {number}")
     if "error" in answer:
         error = read_error(answer["error"], mask)
         return _absent(error, verb)
@@ -142,7 +143,3 @@ def _require_same(answer: Mapping[str, JSON], key: str, wanted: str) -> None:
     """Left out, or as in the request."""
     if key in answer and answer[key] != wanted:
         raise unavailable(f"the answer has another '{key}' than the request; copy it, or leave it out")
-
-
-def _which(answer: Mapping[str, JSON]) -> str:
-    return "both" if "result" in answer else "neither"

@@ -43,7 +43,7 @@ def read_instances(
     result: Result, names: Iterable[str], want: AbstractSet[Want], mask: Mask = str
 ) -> dict[str, InstanceAnswer]:
     """An answer for each name. Raises ProviderError if there is no list."""
-    entries = _whole(lambda: fields.items(result, "instances", is_required=True), "instances")
+    entries = fields.whole(lambda: fields.items(result, "instances", is_required=True), "instances")
     by_name: dict[str, list[Result]] = {name: [] for name in names}
     for entry in entries:
         name = entry.get("name") if isinstance(entry, dict) else None
@@ -56,7 +56,7 @@ def read_load_balancer(result: Result) -> LoadBalancerState:
     """Of `lb-get`. Raises ProviderError."""
     if not isinstance(result.get("exists"), bool):
         raise unavailable("the result of lb-get needs 'exists', true or false")
-    status = _whole(lambda: fields.ingress(fields.mapping(result, "status")), "lb-get")
+    status = fields.whole(lambda: fields.ingress(fields.mapping(result, "status")), "lb-get")
     return LoadBalancerState(result["exists"], status)
 
 
@@ -64,7 +64,7 @@ def read_ensured(result: Result) -> tuple[Ingress, ...]:
     """Of `lb-ensure`. Raises ProviderError; a missing status is an error, an empty one is not."""
     if not isinstance(result.get("status"), dict):
         raise unavailable("the result of lb-ensure needs an object 'status'; with no address yet, its 'ingress' is []")
-    return _whole(lambda: fields.ingress(result["status"]), "lb-ensure")
+    return fields.whole(lambda: fields.ingress(result["status"]), "lb-ensure")
 
 
 def read_valid_ingress(result: Result, mask: Mask) -> tuple[Ingress, ...]:
@@ -153,12 +153,12 @@ def _route(entry: Result) -> CloudRoute:
 
 
 def _listed(result: Result, key: str, verb: str, read: Callable[[Result], T]) -> tuple[T, ...]:
-    entries = _whole(lambda: fields.items(result, key, is_required=True), verb)
+    entries = fields.whole(lambda: fields.items(result, key, is_required=True), verb)
     return tuple(fields.usable(entries, read, key))
 
 
 def _answers_to(result: Result, key: str, number: int) -> list[JSON]:
-    entries = _whole(lambda: fields.items(result, key), "routes-apply")
+    entries = fields.whole(lambda: fields.items(result, key), "routes-apply")
     if len(entries) != number:
         raise unavailable(
             f"the result of routes-apply has {len(entries)} entries in '{key}' for {number} in the request; answer"
@@ -175,11 +175,3 @@ def _outcome(entry: JSON, path: str, mask: Mask) -> ProviderError | None:
     return unavailable(
         f"{path} of routes-apply must be {{'ok': true}} or {{'error': …}}, and is {redaction.kind(entry)}"
     )
-
-
-def _whole(read: Callable[[], T], verb: str) -> T:
-    """What cannot be used here spoils the whole answer."""
-    try:
-        return read()
-    except UnusableField as error:
-        raise unavailable(f"the result of {verb}: {error}") from None

@@ -6,17 +6,13 @@
 Everything else is said in `cloud/projection_informer.py`.
 """
 
-from typing import TypeAlias
-
-from hookrunner.cloud.projection_informer import ProjectionChange, ProjectionInformer
+from hookrunner.cloud.projection_informer import ProjectionInformer
 from hookrunner.cloud.services.cloud_service import CloudService, read_service
 from hookrunner.kube.informer import Opener
 from hookrunner.model.resources import Resource
 
 SERVICES = Resource("v1", "Service", "services", True)
 """How requests about Services are made."""
-
-ServiceChange: TypeAlias = ProjectionChange[CloudService]
 
 
 class ServiceInformer(ProjectionInformer[CloudService]):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hookrunner import log
-from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
+from hookrunner.cloud.answers import Interface, ProviderError
 from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import service_policy
 from hookrunner.cloud.leader_terms import make_elector
@@ -129,25 +129,20 @@ class CloudCleaner:
             self._routes_left = ""
 
     async def _remove_routes(self) -> None:
-        routes = [route for route in await self._parts.provider.list_routes() if self._covers(route)]
+        """Delete routes of the cluster; those of others in the same table stay. Raises RoutesLeft, ProviderError."""
+        listed = await self._parts.provider.list_routes()
+        routes = [route for route in listed if self._networks.cover(route.destination_cidr)]
         if not routes:
             return
         results = await self._parts.provider.apply_routes((), routes)
-        if failed := _failures(routes, results.delete):
+        outcomes = zip(routes, results.delete, strict=True)
+        if failed := [f"{route.destination_cidr}: {error}" for route, error in outcomes if error]:
             raise RoutesLeft("; ".join(failed))
         _log.info("routes deleted", routes=len(routes))
-
-    def _covers(self, route: CloudRoute) -> bool:
-        """Does it belong to the cluster? Routes of others in the same table stay."""
-        return self._networks.cover(route.destination_cidr)
 
     def _note_routes(self, error: Exception) -> None:
         self._routes_left = str(error)
         _log.warn("routes cannot be deleted, trying again", error=error)
-
-
-def _failures(routes: Sequence[CloudRoute], errors: Sequence[ProviderError | None]) -> list[str]:
-    return [f"{route.destination_cidr}: {error}" for route, error in zip(routes, errors, strict=True) if error]
 
 
 @asynccontextmanager

@@ -41,7 +41,8 @@ async def find_orphans(
         raise OrphansUnknown(_explain(error, capabilities)) from None
     if not services.is_current:
         is_left_out = capabilities.offers(Interface.LOAD_BALANCER) and not watches_services
-        raise OrphansUnknown(f"orphans cannot be told from others: {_LEFT_OUT if is_left_out else _obstacle(services)}")
+        obstacle = services.obstacle or "the services are listed again; ask in a moment"
+        raise OrphansUnknown(f"orphans cannot be told from others: {_LEFT_OUT if is_left_out else obstacle}")
     known = {service.uid for service in services}
     return [_orphan(balancer, services) for balancer in listed if balancer.uid not in known]
 
@@ -56,10 +57,6 @@ def _explain(error: ProviderError, capabilities: CloudCapabilities) -> str:
         f"{who} does not answer lb-list, so its load balancers cannot be compared with Services: add the verb "
         "(docs/providers.md#lb-list), or compare them in the cloud by hand"
     )
-
-
-def _obstacle(services: ServiceInformer) -> str:
-    return services.obstacle or "the services are listed again; ask in a moment"
 
 
 def _orphan(balancer: ListedLoadBalancer, services: ServiceInformer) -> OrphanDump:
