@@ -24,14 +24,12 @@ def merged(existing: JSON, wanted: JSON) -> JSON | None:
 
     Labels and annotations are added to the existing ones. A conversion by webhook that is set in the cluster stays.
     """
-    if comparable(existing) == comparable(wanted | {"spec": _spec(existing, wanted)}) and not _lacks_metadata(
-        existing, wanted
-    ):
+    before, spec = existing["metadata"], _spec(existing, wanted)
+    parts = {part: before.get(part) or {} for part in ("labels", "annotations")}
+    wanted_parts = {part: parts[part] | (wanted["metadata"].get(part) or {}) for part in parts}
+    if wanted_parts == parts and comparable(existing) == comparable(wanted | {"spec": spec}):
         return None
-    metadata = dict(existing["metadata"])
-    for part in ("labels", "annotations"):
-        metadata[part] = (metadata.get(part) or {}) | (wanted["metadata"].get(part) or {})
-    return existing | {"metadata": metadata, "spec": _spec(existing, wanted)}
+    return existing | {"metadata": before | wanted_parts, "spec": spec}
 
 
 def _spec(existing: JSON, wanted: JSON) -> JSON:
@@ -39,15 +37,6 @@ def _spec(existing: JSON, wanted: JSON) -> JSON:
     here = existing["spec"].get("conversion") or {}
     kept = here.get("strategy", "None") != "None" or not wanted["spec"].get("conversion")
     return wanted["spec"] | ({"conversion": here} if kept and here else {})
-
-
-def _lacks_metadata(existing: JSON, wanted: JSON) -> bool:
-    """Does it lack a label or an annotation?"""
-    return any(
-        (existing["metadata"].get(part) or {}).get(key) != value
-        for part in ("labels", "annotations")
-        for key, value in (wanted["metadata"].get(part) or {}).items()
-    )
 
 
 def comparable(crd: JSON) -> JSON:

@@ -113,7 +113,8 @@ class ManifestApplier:
                 target: self.create_or_update(wanted[target], identity, before.get(target), options) for target in stage
             }
             outcomes += await run_stage(work, StageProgress("applied", len(pending), len(outcomes)), self._kinds)
-            await self._wait_for_serving([wanted[target] for target in stage if target.kind == CRD])
+            crds = [wanted[target] for target in stage if target.kind == CRD]
+            await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
         unchanged = len(wanted) - len(pending) + outcomes.count("unchanged")
         return Counts(outcomes.count("created"), outcomes.count("changed"), unchanged)
 
@@ -191,9 +192,6 @@ class ManifestApplier:
             raise
         except Denied as error:
             raise explain_rights(error, order.resource) from error
-
-    async def _wait_for_serving(self, crds: Sequence[JSON]) -> None:
-        await asyncio.gather(*(wait_for_serving(self._client, crd, _ESTABLISHED_WITHIN) for crd in crds))
 
 
 def _as_wanted(last: Mapping[ObjectId, JSON], wanted: Collection[ObjectId]) -> dict[ObjectId, JSON]:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
-from hookrunner.model.events import ObjectSeen, Synced, WatchLost, WatchRestored
+from hookrunner.model.events import Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.health.object_status import NOT_FOUND, ObjectHealth, unknown
@@ -59,7 +59,7 @@ class KindHealth:
         """Take in a fact, and note a changed key; may the health of all objects have changed?"""
         match fact:
             case Added(seen) | Modified(seen):
-                if self._note(seen, clock):
+                if self.put(seen.key, seen.version, health_of(seen.obj, clock.time)):
                     changed.add(seen.key)
                 return False
             case Deleted(key):
@@ -72,9 +72,6 @@ class KindHealth:
                 self._reason, self._needs_help = reason, not brief
                 self._hidden_since = clock.monotonic if self._hidden_since is None else self._hidden_since
         return True
-
-    def _note(self, seen: ObjectSeen, clock: Clock) -> bool:
-        return self.put(seen.key, seen.version, health_of(seen.obj, clock.time))
 
     def put(self, key: ObjectKey, version: str, health: ObjectHealth) -> bool:
         """Note the health of an object at a resourceVersion, unless a newer one is known; does it differ?"""
