@@ -305,10 +305,9 @@ class Drift:
         """Read an object; JSON pointers of the fields that differ, None if it is missing. An object without the label
         counts as missing or changed, because the watch would report nothing more of it."""
         try:
-            resource = await self._kinds.resolve(tracked_id.api_version, tracked_id.kind)
-            if not {"get", "watch"} <= {*resource.verbs}:
+            ref = await self._kinds.resolve_ref(tracked_id)
+            if not {"get", "watch"} <= {*ref.resource.verbs}:
                 return ()
-            ref = ObjectRef(resource, tracked_id.namespace, tracked_id.name)
             live = await writes.read(self._client, ref) if release.changes_matter else None
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):

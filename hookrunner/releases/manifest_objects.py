@@ -18,6 +18,7 @@ import orjson
 
 from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.resources import Resource, Selection
 from kubetypes.field_sets import union
 from kubetypes.json_values import JSON
@@ -121,6 +122,11 @@ class KindResolver:
             if defined := self._defined.get((api_version, kind)):
                 return defined
             raise
+
+    async def resolve_ref(self, target: "ObjectId") -> ObjectRef:
+        """Where requests about an object go. Raises as `resolve`."""
+        resource = await self.resolve(target.api_version, target.kind)
+        return ObjectRef(resource, target.namespace, target.name)
 
     def renew(self, crd: JSON) -> None:
         """The server serves this definition since just now: drop cached kinds of its versions, which may lack it."""

@@ -7,7 +7,8 @@
 A record says `uninstalling` first and is deleted last, so that what was interrupted is repeated by the next process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import Head, KeptObject, ObjectMarks, ReleaseOptions
@@ -18,6 +19,10 @@ from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, no
 from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
 from hookrunner.releases.rollout import RolloutTools
 from kubetypes.json_values import JSON
+
+_T = TypeVar("_T")
+_Remove: TypeAlias = Callable[[Sequence[ReleaseRecord]], Awaitable[_T]]
+"""Removes the objects that these records name; what is left of them."""
 
 _DELETING = "Deletion in progress (or silently failed)"
 
@@ -32,12 +37,12 @@ class ReleaseRemoval:
 
     async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
         """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook."""
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return False
-            with naming_release(release):
-                await self._delete_all(release, timeout)
-            return True
+
+        async def delete(records: Sequence[ReleaseRecord]) -> tuple[()]:
+            await rollout.delete_all(self._tools, records, timeout)
+            return ()
+
+        return await self._remove(name, namespace, delete) is not None
 
     async def tear_down(
         self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
@@ -45,32 +50,24 @@ class ReleaseRemoval:
         """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
         stay on purpose. If there are any, the records stay too: nothing else knows of them, until `forget` is called.
         A release that does not exist is torn down already. An interrupted teardown is repeated."""
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return ()
-            with naming_release(release):
-                records = await self._mark_uninstalling(release)
-                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-                await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
-                kept = await self._teardown.delete(everything, identity, options, patience)
-                await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
-                if not kept:
-                    await self._delete_records(release)
+
+        async def delete(records: Sequence[ReleaseRecord]) -> tuple[KeptObject, ...]:
+            identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+            await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
+            kept = await self._teardown.delete(everything, identity, options, patience)
+            await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
             return kept
+
+        return await self._remove(name, namespace, delete) or ()
 
     async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
         """Leave the objects of a release to their users, without our marks; how many there are. If there are any, the
         records stay until `forget` is called."""
-        async with self._store.hold(name, namespace) as release:
-            if not release.history:
-                return 0
-            with naming_release(release):
-                records = await self._mark_uninstalling(release)
-                identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-                left = await self._teardown.abandon(everything, identity, marks)
-                if not left:
-                    await self._delete_records(release)
-            return left
+
+        async def leave(records: Sequence[ReleaseRecord]) -> int:
+            return await self._teardown.abandon(await rollout.by_id(records), rollout.release_of(records[-1]), marks)
+
+        return await self._remove(name, namespace, leave) or 0
 
     async def forget(self, name: str, namespace: str) -> None:
         """Delete the records of a release of which only those objects are left that stay on purpose."""
@@ -85,10 +82,17 @@ class ReleaseRemoval:
         ids = [object_id(obj, identity) for obj in objects]
         return await self._teardown.has_lost_owner(ids, identity, marks)
 
-    async def _delete_all(self, release: ReleaseHistory, timeout: float) -> None:
-        records = await self._mark_uninstalling(release)
-        await rollout.delete_all(self._tools, records, timeout)
-        await self._delete_records(release)
+    async def _remove(self, name: str, namespace: str, remove: _Remove[_T]) -> _T | None:
+        """Have the objects of a release removed, and then its records, unless objects are left; which. None if the
+        release does not exist."""
+        async with self._store.hold(name, namespace) as release:
+            if not release.history:
+                return None
+            with naming_release(release):
+                left = await remove(await self._mark_uninstalling(release))
+                if not left:
+                    await self._delete_records(release)
+            return left
 
     async def _mark_uninstalling(self, release: ReleaseHistory) -> tuple[ReleaseRecord, ...]:
         """Record that the release is being deleted; the records whose objects may exist. Raises ReleaseFailed."""

@@ -28,7 +28,6 @@ from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
-from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import ObjectReport
 from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.releases.drift_checks import RecheckQueue
@@ -223,8 +222,7 @@ class HealthTracker:
         """Read an object and note its health. It may be tracked no more when it was read."""
         problem = ""
         try:
-            resource = await self._kinds.resolve(target.api_version, target.kind)
-            obj = await writes.read(self._client, ObjectRef(resource, target.namespace, target.name))
+            obj = await writes.read(self._client, await self._kinds.resolve_ref(target))
         except (NotFound, UnknownKind):
             obj = None
         except KubeError as error:

@@ -94,8 +94,7 @@ class PodWatchdog:
                 yield target
 
     async def _find(self, target: ObjectId) -> PodObstacle | None:
-        resource = await self._kinds.resolve(target.api_version, target.kind)
-        workload = await writes.read(self._client, ObjectRef(resource, target.namespace, target.name))
+        workload = await writes.read(self._client, await self._kinds.resolve_ref(target))
         selector = field_of(workload, "spec", "selector", "matchLabels")
         if not selector:
             return None

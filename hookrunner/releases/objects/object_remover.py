@@ -3,8 +3,7 @@
 match await remover.remove(target, identity, options):
     case None: ...                    # it does not exist
     case KeptObject(reason=why): ...
-    case RemovedObject() as removed:  # it was deleted, or is being deleted
-        reason = await remover.wait_for_deletion(removed, within=30.0)
+    case RemovedObject(ref, uid): ... # it was deleted, or is being deleted
 """
 
 from collections.abc import Collection
@@ -52,15 +51,14 @@ class ObjectRemover:
         """Delete an object if it belongs to this release and nothing says that it stays; its dependents are deleted in
         the background. None if it does not exist, or is one of `spare` by another namespace that does not matter."""
         try:
-            resource = await self._kinds.resolve(target.api_version, target.kind)
-            if not resource.namespaced and any(_same_in_cluster(target, other) for other in spare):
+            ref = await self._kinds.resolve_ref(target)
+            if not ref.resource.namespaced and any(_same_in_cluster(target, other) for other in spare):
                 return None
-            ref = ObjectRef(resource, target.namespace, target.name)
             metadata = await writes.read_metadata(self._client, ref)
         except (UnknownKind, NotFound):
             return None
         except Denied as error:
-            raise explain_rights(error, resource) from error
+            raise explain_rights(error, ref.resource) from error
         if reason := reason_to_stay(metadata, identity, options) or _kind_to_stay(target, options):
             _LOG.info("object is not deleted", object=str(target), reason=reason)
             if owner_of(metadata) == identity:
@@ -75,10 +73,6 @@ class ObjectRemover:
         the object is not as its metadata was."""
         if (patch := without_owner(metadata, marks)) is not None:
             await writes.merge_patch(self._client, ref, patch, WriteOptions(FIELD_MANAGER, metadata_only=True))
-
-    async def wait_for_deletion(self, removed: RemovedObject, within: float) -> str:
-        """Wait until the object does not exist any more; why it still does after `within` seconds, or ""."""
-        return await writes.wait_for_deletion(self._client, removed.ref, removed.uid, within)
 
     async def _delete(self, ref: ObjectRef, uid: str) -> None:
         try:

@@ -137,7 +137,7 @@ class Teardown:
         has_lost = False
         for target in ids:
             try:
-                metadata = await writes.read_metadata(self._client, await self._ref(target))
+                metadata = await writes.read_metadata(self._client, await self._kinds.resolve_ref(target))
             except (NotFound, UnknownKind):
                 continue
             match has_owner(metadata, identity, marks):
@@ -153,14 +153,14 @@ class Teardown:
         outcome = await self._remover.remove(target, identity, options)
         if not isinstance(outcome, RemovedObject):
             return outcome
-        if reason := await self._remover.wait_for_deletion(outcome, patience):
+        if reason := await writes.wait_for_deletion(self._client, outcome.ref, outcome.uid, patience):
             raise ReleaseFailed(f"deleted, but it still exists after {patience:g} s: {reason}")
         return None
 
     async def _keep_namespace(self, target: ObjectId, identity: ReleaseId, marks: ObjectMarks) -> KeptObject | None:
         """The namespace if it stays; None if it can be deleted, or the remover knows why it stays."""
         try:
-            ref = await self._ref(target)
+            ref = await self._kinds.resolve_ref(target)
             metadata = await writes.read_metadata(self._client, ref)
         except NotFound:
             return None
@@ -187,7 +187,7 @@ class Teardown:
     async def _patch(self, target: ObjectId, patch_of: Callable[[JSON], JSON | None]) -> bool:
         """Take marks from an object; does it exist?"""
         try:
-            ref = await self._ref(target)
+            ref = await self._kinds.resolve_ref(target)
             options = WriteOptions(FIELD_MANAGER, metadata_only=True)
             await writes.patch_metadata(self._client, ref, patch_of, options)
         except (NotFound, UnknownKind):
@@ -195,10 +195,6 @@ class Teardown:
         except Conflict:
             raise ReleaseFailed("another client keeps writing it", brief=True) from None
         return True
-
-    async def _ref(self, target: ObjectId) -> ObjectRef:
-        resource = await self._kinds.resolve(target.api_version, target.kind)
-        return ObjectRef(resource, target.namespace, target.name)
 
 
 def _reversed_stages(ids: Collection[ObjectId]) -> Iterator[Sequence[ObjectId]]:
