@@ -113,18 +113,15 @@ class LeaderElector:
         """Write ourselves into the Lease though another holds it, so that the holder stops; `run` then leads at once.
         Returns the seconds after which the holder has stopped for certain: it may be cut off from the server, and go on
         until its own deadline. Raises KubeError."""
-        for attempt in range(1, _TAKE_OVER_ATTEMPTS + 1):
+
+        async def attempt() -> float:
             await self._look()
             seen = self._seen
-            try:
-                await self._claim()
-            except (Conflict, AlreadyExists):
-                if attempt == _TAKE_OVER_ATTEMPTS:
-                    raise
-            else:
-                is_held = seen and seen.holder not in ("", self.lock.identity)
-                return seen.caution if seen and is_held else 0.0
-        raise AssertionError("the last attempt returns or raises")
+            await self._claim()
+            is_held = seen and seen.holder not in ("", self.lock.identity)
+            return seen.caution if seen and is_held else 0.0
+
+        return await writes.retry_on_conflict(attempt, _TAKE_OVER_ATTEMPTS)
 
     async def _acquire(self) -> None:
         """Wait until the Lease is ours."""

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import orjson
 
-from hookrunner.errors import Conflict, KubeError, NotFound
+from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound
 from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client, get_list
 from hookrunner.model.resources import Resource
 from hookrunner.waits import Pauses
@@ -43,8 +43,6 @@ _DELETE = ("DELETE", JSON_TYPE)
 
 _LOOKS = Pauses(0.05, 1.0, 1.5)
 """Between looks at an object that is being deleted."""
-_PATCH_ATTEMPTS = 5
-"""Until another client's changes that come between are a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +220,11 @@ async def patch_metadata(
     return await retry_on_conflict(attempt)
 
 
-async def retry_on_conflict(attempt: Callable[[], Awaitable[_T]]) -> _T:
+async def retry_on_conflict(attempt: Callable[[], Awaitable[_T]], attempts: int = 5) -> _T:
     """What `attempt` returns, which reads an object and writes it; again if another client was quicker. Raises what it
-    raises, and Conflict after five attempts."""
-    for _ in range(_PATCH_ATTEMPTS - 1):
-        with suppress(Conflict):
+    raises, and Conflict or AlreadyExists after so many attempts."""
+    for _ in range(attempts - 1):
+        with suppress(Conflict, AlreadyExists):
             return await attempt()
     return await attempt()
 

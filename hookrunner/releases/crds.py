@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 from hookrunner import log
 from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFound, ReleaseFailed
@@ -79,7 +80,6 @@ def _storage_hash(crd: JSON) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
-_ATTEMPTS = 5
 _AT_ONCE = 16
 _PAGE = 500
 _OPTIONS = WriteOptions(FIELD_MANAGER)
@@ -123,27 +123,20 @@ class Crds:
 
     async def _ensure(self, crd: JSON) -> None:
         """Create or update a definition, again if another client writes it at the same time."""
-        for _ in range(_ATTEMPTS):
-            try:
-                existing = await writes.read(self._client, _ref(crd))
-            except NotFound:
-                if await self._create(crd):
-                    return
-                continue
-            try:
-                await self._update(existing, crd)
-            except Conflict:
-                continue
-            return
-        raise ReleaseFailed("another client keeps writing it")
-
-    async def _create(self, crd: JSON) -> bool:
         try:
+            await writes.retry_on_conflict(partial(self._create_or_update, crd))
+        except (Conflict, AlreadyExists):
+            raise ReleaseFailed("another client keeps writing it") from None
+
+    async def _create_or_update(self, crd: JSON) -> None:
+        """Raises Conflict or AlreadyExists if another client was quicker."""
+        try:
+            existing = await writes.read(self._client, _ref(crd))
+        except NotFound:
             await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
-        except AlreadyExists:
-            return False
-        await self._serve(crd)
-        return True
+            await self._serve(crd)
+        else:
+            await self._update(existing, crd)
 
     async def _update(self, existing: JSON, crd: JSON) -> None:
         if existing["metadata"].get("deletionTimestamp"):

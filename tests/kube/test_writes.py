@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from hookrunner.errors import Conflict, KubeError, NotFound
+from hookrunner.errors import AlreadyExists, Conflict, KubeError, NotFound
 from hookrunner.kube import writes
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.writes import DeleteOptions, ListOptions, ObjectRef, WriteOptions
@@ -98,6 +98,19 @@ async def test_metadata_is_patched_as_it_is_now_at_most_five_times(conflicts: in
         with pytest.raises(Conflict):
             await patching
     assert [call.body for call in server.calls] == [str(number) for number in range(min(conflicts + 1, 5))]
+
+
+async def test_write_is_repeated_while_other_clients_are_quicker() -> None:
+    outcomes = iter(
+        [AlreadyExists(409, "AlreadyExists", "it exists"), Conflict(409, "Conflict", "it has changed"), "written"]
+    )
+
+    async def attempt() -> str:
+        if isinstance(outcome := next(outcomes), KubeError):
+            raise outcome
+        return outcome
+
+    assert await writes.retry_on_conflict(attempt, attempts=3) == "written"
 
 
 async def test_metadata_that_is_known_is_patched_without_a_read() -> None:

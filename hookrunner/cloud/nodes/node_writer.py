@@ -52,12 +52,12 @@ class NodeWriter:
     ) -> CloudNode | None:
         """Patch the Node with what `patch_of` makes of it; None is no patch. The Node as it is then, None if it does
         not exist any more. Raises KubeError; Conflict after five attempts."""
-        ref = ObjectRef(NODES, "", node.name, subresource)
+        whole, ref = ObjectRef(NODES, "", node.name), ObjectRef(NODES, "", node.name, subresource)
         known: CloudNode | None = node
 
         async def attempt() -> CloudNode | None:
             nonlocal known
-            live, known = known or await self._read(node.name), None
+            live, known = known or read_node(await writes.read(self._client, whole, _TIMEOUT)), None
             if live.uid != node.uid:
                 return None
             if (patch := patch_of(live)) is None:
@@ -79,9 +79,6 @@ class NodeWriter:
             await writes.delete(self._client, ObjectRef(NODES, "", node.name), options)
         except NotFound:
             return
-
-    async def _read(self, name: str) -> CloudNode:
-        return read_node(await writes.read(self._client, ObjectRef(NODES, "", name), _TIMEOUT))
 
 
 def _of_version(patch: JSON, version: str) -> JSON:
