@@ -96,7 +96,8 @@ class HttpsReader:
         current, public_only = url, False
         tls = await asyncio.to_thread(system_trust) if self._tls is None else self._tls
         for _ in range(MOST_REDIRECTS + 1):
-            async with self._get(current, public_only, self._condition(url), tls) as response:
+            condition = {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
+            async with self._get(current, public_only, condition, tls) as response:
                 if response.status not in _REDIRECTS:
                     return await self._read_answer(url, response, most)
                 location = response.headers.get("Location", "")
@@ -111,9 +112,6 @@ class HttpsReader:
         proxy = self._proxies.proxy_for(url)
         session = self._public_session if public_only and proxy is None else self._session
         return session.get(url, headers=headers, proxy=proxy, allow_redirects=False, ssl=tls)
-
-    def _condition(self, url: URL) -> dict[str, str]:
-        return {"If-None-Match": self._kept[url][0]} if url in self._kept else {}
 
     async def _read_answer(self, url: URL, response: aiohttp.ClientResponse, most: int) -> tuple[bytes | None, str]:
         if response.status in _MISSING:

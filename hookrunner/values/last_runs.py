@@ -21,11 +21,6 @@ class LastRun:
         """The same with another section of the module."""
         return replace(self, own=own.computed())
 
-    @property
-    def sections(self) -> tuple[Section, Section]:
-        """Both."""
-        return self.shared, self.own
-
 
 class LastRuns:
     """The values with which modules last ran, by the modules' keys.

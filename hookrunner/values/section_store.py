@@ -99,7 +99,7 @@ class SectionStore:
         """The files of a hook of the section, `global.enabledModules` included. Hooks of a module that will be deleted
         get the values with which it last ran."""
         held = self._last_runs.held.get(key)
-        shared, own = held.sections if held else (self._sections[GLOBAL], self._sections[key])
+        shared, own = (held.shared, held.own) if held else (self._sections[GLOBAL], self._sections[key])
         values = b'{"global":' + (self._global_for_hooks(shared) if held else self._global)
         if key != GLOBAL:
             values += b"," + orjson.dumps(own.key) + b":" + own.encoded

@@ -93,13 +93,10 @@ def _hint(node: Node, value: JSON) -> str:
         unquoted = meant is not None and {"bool": "boolean", "int": "integer", "float": "number"}.get(
             str(meant.lastgroup)
         )
-        return "; write it without quotes" if unquoted and unquoted in _wider(node.types) else ""
+        wider = (*node.types, "integer") if "number" in node.types else node.types
+        return "; write it without quotes" if unquoted and unquoted in wider else ""
     scalar = isinstance(value, bool | int | float)
     return "; put it in quotes" if scalar and "string" in node.types else ""
-
-
-def _wider(types: Sequence[str]) -> Sequence[str]:
-    return (*types, "integer") if "number" in types else types
 
 
 # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
