@@ -267,10 +267,7 @@ class Releases:
         previous = await release.read_previous()
         if previous.deployed is None:
             return "there is no deployed revision to go back to"
-        to, digest = previous.deployed, desired.digest
-        attempt = await work_on(_size(previous), rollout.rollback_attempt, previous, to, digest, ROLLED_BACK)
-        await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, desired.options))
-        await self._clean_history(release, desired.options)
+        await self._restore(release, previous.deployed, desired.digest, ROLLED_BACK, desired.options)
         return f"rolled back to revision {previous.deployed.revision}, until the desired release changes"
 
     async def _clean_history(self, release: ReleaseHistory, options: ReleaseOptions) -> None:
