@@ -47,16 +47,12 @@ class BackendSets:
         self._last: BackendSet = frozenset()
 
     def select(self, nodes: Iterable[CloudNode]) -> Backends:
-        """Those that are backends of all Nodes."""
+        """Those that are backends of all Nodes; their `identity` is the same object as the last one, if it is equal."""
         backends = select_backends(nodes)
-        return Backends(backends, self.identify(backends))
-
-    def identify(self, nodes: Iterable[CloudNode]) -> BackendSet:
-        """What two sets of nodes are compared by; the same object as the last one, if it is equal."""
-        backends = identify_backends(nodes)
-        if backends != self._last:
-            self._last = backends
-        return self._last
+        identity = identify_backends(backends)
+        if identity != self._last:
+            self._last = identity
+        return Backends(backends, self._last)
 
 
 def changes_backends(before: CloudNode | None, after: CloudNode | None, with_autoscaler: bool) -> bool:

@@ -157,10 +157,6 @@ def _repeated(value: list[JSON]) -> str:
     return ""
 
 
-def _of_objects(raw: Mapping[str, JSON]) -> Iterator[Test]:
-    return _sizes(raw, "Properties", "keys")
-
-
 def _sizes(raw: Mapping[str, JSON], what: str, words: str) -> Iterator[Test]:
     fewest, most = raw.get(f"min{what}"), raw.get(f"max{what}")
     if fewest:
@@ -177,5 +173,5 @@ _MAKERS: dict[type, Callable[[Mapping[str, JSON]], Iterator[Test]]] = {
     float: _of_numbers,
     str: _of_texts,
     list: _of_lists,
-    dict: _of_objects,
+    dict: lambda raw: _sizes(raw, "Properties", "keys"),
 }

@@ -149,6 +149,6 @@ def test_backends_come_by_name_and_without_nodes_that_are_deleted() -> None:
 
 def test_equal_sets_of_nodes_are_one_object() -> None:
     nodes, sets = [projected(named(name=name)) for name in "ab"], BackendSets()
-    first = sets.identify(nodes)
-    assert sets.identify(reversed(nodes)) is first
-    assert sets.identify(nodes[:1]) == {("a", nodes[0].provider_id)}
+    first = sets.select(nodes).identity
+    assert sets.select(reversed(nodes)).identity is first
+    assert sets.select(nodes[:1]).identity == {("a", nodes[0].provider_id)}
