@@ -72,10 +72,10 @@ def relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
-    """Parse a duration such as 30s; 0 means no limit."""
+def read_seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> float:
+    """The callback of an option that takes a duration such as 30s."""
     try:
-        return duration(given) or 1e9
+        return duration(given)
     except ValueError:
         raise click.BadParameter(f"'{given}' is not a duration such as 30s or 2m") from None
 
@@ -87,7 +87,7 @@ def timeout_option() -> click.Option:
         metavar="DURATION",
         default="30s",
         show_default=True,
-        callback=_seconds,
+        callback=lambda *given: read_seconds(*given) or 1e9,  # 0 means no limit
         help="How long a run may take; then its processes are ended.",
     )
 

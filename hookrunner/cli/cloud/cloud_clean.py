@@ -9,7 +9,7 @@ import click
 from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
 from hookrunner.cli.output import echo, echo_json
-from hookrunner.cli.shared import run_to_end
+from hookrunner.cli.shared import read_seconds, run_to_end
 from hookrunner.cloud.takeover.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
 from hookrunner.errors import BadSetting
 from hookrunner.kube.client import Client
@@ -18,35 +18,27 @@ from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.status import some
-from hookrunner.options import duration
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
-
-
-class _Duration(click.ParamType[float]):
-    """Seconds."""
-
-    name = "DURATION"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return duration(value)
-        except ValueError:
-            self.fail(f"'{value}' is not a duration such as 30s or 2m", param, ctx)
-
 
 _OWN = [
     click.Option(["--yes"], is_flag=True, help="Do it; without this flag it is only shown."),
     click.Option(["--with-routes"], is_flag=True, help="Delete the routes inside of --cluster-cidr, too."),
     click.Option(
         ["--reserve"],
-        type=_Duration(),
+        metavar="DURATION",
+        callback=read_seconds,
         default="60s",
         show_default=True,
         help="How long the lease is kept from the manager afterwards, so that it can be uninstalled.",
     ),
     click.Option(
-        ["--timeout"], type=_Duration(), default="10m", show_default=True, help="How long it may take altogether."
+        ["--timeout"],
+        metavar="DURATION",
+        callback=read_seconds,
+        default="10m",
+        show_default=True,
+        help="How long it may take altogether.",
     ),
     click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
 ]
