@@ -12,7 +12,8 @@ The schema is the one that editors use. Beside its rules it has the words of the
     errorMessage         the whole message, if a value or a key does not fit
 
 Only what our schemas need is read: `type`, `enum`, `required`, bounds, `items`, `properties`, `additionalProperties`,
-`propertyNames`, `pattern` with `maxLength`, and `anyOf` of two types. Unknown keys are never an error.
+`propertyNames`, `pattern` with `maxLength`, `anyOf` of two types, and `$ref` to a definition in the same file. Unknown
+keys are an error only where `additionalProperties` is false.
 """
 
 import re
@@ -49,7 +50,8 @@ class FileSchema:
     @classmethod
     def load(cls, package: str, name: str) -> "FileSchema":
         """The schema in a file of a package."""
-        return cls(orjson.loads(resources.files(package).joinpath(name).read_bytes()))
+        document = orjson.loads(resources.files(package).joinpath(name).read_bytes())
+        return cls(_resolved(document, document.get("$defs", {})))
 
     @property
     def properties(self) -> Mapping[str, JSON]:
@@ -75,6 +77,19 @@ class FileSchema:
         is one."""
         values: dict[str, JSON] = _filled(document, self.document)
         return values
+
+
+def _resolved(schema: JSON, definitions: Mapping[str, JSON]) -> JSON:
+    """A schema with definitions in place of references to them; what stands beside a reference stays. No definition of
+    ours refers to itself."""
+    if isinstance(schema, list):
+        return [_resolved(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = {key: _resolved(item, definitions) for key, item in schema.items() if key != "$ref"}
+    if "$ref" not in schema:
+        return own
+    return _resolved(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions) | own
 
 
 _CAPITAL = re.compile("(?=[A-Z])")
@@ -106,7 +121,9 @@ def shape_of(schema: JSON) -> Shape:
         case {"type": "object"}:
             properties = schema.get("properties", {})
             required = {key: _flow(properties[key]["examples"][0]) for key in schema.get("required", ())}
-            return Table({key: shape_of(inner) for key, inner in properties.items()}, required, open=True)
+            shapes = {key: shape_of(inner) for key, inner in properties.items()}
+            is_open = schema.get("additionalProperties") is not False
+            return Table(shapes, required, schema.get("minProperties", 0), open=is_open)
     return ANY_VALUE
 
 
@@ -167,14 +184,19 @@ def _inner_values(value: JSON, schema: JSON, path: str) -> Iterator[tuple[str, J
                 yield f"{path}.{key}" if "type" in others else f"{path}[{quoted(key)}]", others, item
 
 
+_PYTHON_TYPES = {"object": dict, "array": list, "string": str}
+
+
 def _either(value: JSON, schema: JSON, path: str) -> Iterator[Problem]:
-    """What is wrong with a value by the one of several schemas that is of its type."""
-    for inner in schema["anyOf"]:
-        if isinstance(value, dict if inner["type"] == "object" else str):
-            yield from check(value, shape_of(inner), path)
-            yield from _misfits(value, inner, path)
-            return
-    yield Problem(path, schema["errorMessage"])
+    """What is wrong with a value by the one of several schemas that is of its type; without an `errorMessage` for a
+    value of another type, by the first."""
+    of_type = (inner for inner in schema["anyOf"] if isinstance(value, _PYTHON_TYPES[inner["type"]]))
+    inner = next(of_type, None if "errorMessage" in schema else schema["anyOf"][0])
+    if inner is None:
+        yield Problem(path, schema["errorMessage"])
+        return
+    yield from check(value, shape_of(inner), path)
+    yield from _misfits(value, inner, path)
 
 
 def quoted(text: str) -> str:

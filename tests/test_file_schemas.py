@@ -24,6 +24,7 @@ SCHEMA = FileSchema(
                 "propertyNames": {"pattern": "^[a-z]", "patternErrorMessage": "write a name"},
                 "additionalProperties": {"type": "string", "pattern": "^[a-z]*$", "errorMessage": "is no value"},
             },
+            "size": {"anyOf": [{"type": "object", "additionalProperties": False}, {"type": "array", "items": NAME}]},
             "text": {
                 "type": "object",
                 "propertyNames": {"pattern": "\\S", "errorMessage": "has an empty key"},
@@ -55,6 +56,9 @@ def problems(document: JSON) -> list[str]:
         ({"kind": "a", "parts": [{}, {"name": "B"}]}, "parts[1].name cannot be 'B'; write letters"),
         ({"kind": "a", "labels": {"B": "c"}}, "labels cannot have the key 'B'; write a name"),
         ({"kind": "a", "labels": {"b": "C"}}, "labels.b is no value"),
+        ({"kind": "a", "size": 1}, 'size must be of type object: "integer"'),
+        ({"kind": "a", "size": {"b": 1}}, "size.b is a forbidden property"),
+        ({"kind": "a", "size": ["B"]}, "size[0] cannot be 'B'; write letters"),
         ({"kind": "a", "text": {" ": "a"}}, "text has an empty key"),
         ({"kind": "a", "text": {"b": []}}, "text['b'] must be a text or a map"),
         ({"kind": "a", "text": {"b": "C"}}, "text['b'] cannot be 'C'; write letters"),

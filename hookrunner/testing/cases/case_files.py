@@ -11,9 +11,8 @@ from typing import TypeVar, TypeVarTuple
 from hookrunner import safe_files
 from hookrunner.errors import BadInput
 from hookrunner.manifests.yaml_positions import Positions, find_positions, line_of
-from hookrunner.shapes import Problem
 from hookrunner.testing import manifests
-from hookrunner.testing.cases.case_format import SUFFIX, problems, spelled_out
+from hookrunner.testing.cases.case_format import HOOK_CASES, SUFFIX, CaseFormat, spelled_out
 from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
@@ -83,7 +82,7 @@ def overwrite(path: Path, text: str) -> None:
 
 def read(path: Path) -> CaseFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
-    text, raw, positions = loaded(path, problems)
+    text, raw, positions = loaded(path, HOOK_CASES)
     reader = _Reader(path, positions)
     cases = tuple(reader.case(document, f"[{number}]") for number, document in enumerate(raw))
     if reader.problems:
@@ -104,8 +103,8 @@ def read_each(read: Callable[[*_Names], _Read], files: Iterable[tuple[*_Names]])
     return contents
 
 
-def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) -> tuple[str, JSON, Positions]:
-    """The text of a test file, its value, and the position of each value. `wrong` says what is wrong with a value.
+def loaded(path: Path, case_format: CaseFormat) -> tuple[str, JSON, Positions]:
+    """The text of a test file, its value, and the position of each value.
 
     Raises BadInput with a line for every problem."""
     try:
@@ -116,7 +115,8 @@ def loaded(path: Path, wrong: Callable[[JSON, Positions], Iterable[Problem]]) ->
         raise BadInput(f"{path}: cannot be read: {error}") from None
     except BadDocument as error:
         raise BadInput(f"{path}: {error}") from None
-    if lines := [f"{path}:{line_of(problem.path, positions)}: {problem}" for problem in wrong(raw, positions)]:
+    problems = case_format.problems(raw, positions)
+    if lines := [f"{path}:{line_of(problem.path, positions)}: {problem}" for problem in problems]:
         raise BadInput("\n".join(lines))
     return text, raw, positions
 

@@ -1,23 +1,18 @@
 """The test files of modules: their format, a list of cases, each with `name`, `given` and `expect`; finding and reading
 them.
 
-The tables are what is accepted; `cases.schema.json` says the same to editors, and a test compares the two.
+`cases.schema.json` is what is accepted, and what editors use.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hookrunner.file_schemas import FileSchema
 from hookrunner.manifests.yaml_positions import Positions, line_of
-from hookrunner.shapes import FLAG, TEXT, Integer, Many, Problem, Table, check
+from hookrunner.shapes import Problem
 from hookrunner.testing.cases.case_files import CaseSheet, loaded, read_each
-from hookrunner.testing.cases.case_format import (
-    OBJECTS,
-    SUFFIX,
-    as_written,
-    duplicate_keys,
-    twice_named,
-)
+from hookrunner.testing.cases.case_format import SUFFIX, CaseFormat
 from kubetypes.json_values import JSON
 
 TESTS = "tests"
@@ -69,7 +64,7 @@ def test_files(module: Path) -> list[Path]:
 
 def read(path: Path, module: Path) -> ModuleFile:
     """The cases of a file. Raises BadInput with a line for every problem in it."""
-    text, raw, positions = loaded(path, problems)
+    text, raw, positions = loaded(path, MODULE_CASES)
     return ModuleFile(path, text, positions, module, tuple(_cases(raw, positions)))
 
 
@@ -101,66 +96,14 @@ def _given(raw: JSON) -> ModuleGiven:
     )
 
 
-_MAPPING = Table({}, open=True)
-GIVEN = Table(
-    {
-        "configValues": _MAPPING,
-        "values": _MAPPING,
-        "kubeVersion": TEXT,
-        "apiVersions": Many(TEXT, at_least=0),
-        "namespace": TEXT,
-        "upgrade": FLAG,
-    }
-)
-EXPECT = Table(
-    {
-        "objects": OBJECTS,
-        "hooks": OBJECTS,
-        "count": Integer(0, 100_000),
-        "values": _MAPPING,
-        "notes": TEXT,
-        "golden": TEXT,
-        "failure": TEXT,
-    }
-)
-CASE = Table(
-    {"name": TEXT, "given": GIVEN, "expect": EXPECT},
-    required={"name": "two replicas bring a PodDisruptionBudget"},
-)
-_CASES = Many(CASE)
-_LISTS = ("objects", "hooks")
-_SHORT = ((".contain", ""),)
-
-
-def problems(raw: JSON, positions: Positions) -> Iterator[Problem]:
-    """Everything that is wrong with the value of a test file; paths as they are written."""
-    if not isinstance(raw, list):
-        yield Problem("", "a test file is a list of cases: `- name: …`, each with given and expect")
-        return
-    yield from duplicate_keys(positions)
-    wrong = list(check([spelled_out(case) for case in raw], _CASES))
-    yield from (Problem(as_written(problem.path, positions, _SHORT), problem.text) for problem in wrong)
-    if not wrong:
-        yield from twice_named(raw)
-        yield from _contradictions(raw)
-
-
-def spelled_out(case: JSON) -> JSON:
-    """A case with its short forms as the long ones that the tables describe."""
-    if not isinstance(case, dict):
-        return case
-    case = {key: value for key, value in case.items() if value is not None}
-    if isinstance(expect := case.get("expect"), dict):
-        case["expect"] = {
-            key: {"contain": value} if key in _LISTS and not isinstance(value, dict) else value
-            for key, value in expect.items()
-        }
-    return case
-
-
 def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
     for index, case in enumerate(raw):
         expect = case.get("expect") or {}
         if "failure" in expect and (others := expect.keys() - {"failure", "values"}):
             text = f"a case that fails makes no {', '.join(sorted(others))}; drop one"
             yield Problem(f"[{index}].expect", text)
+
+
+MODULE_CASES = CaseFormat(
+    FileSchema.load("hookrunner.testing.modules", "cases.schema.json"), "given and expect", _contradictions
+)
