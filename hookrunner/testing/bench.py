@@ -41,7 +41,7 @@ from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import GLOBAL, camel
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.model.reviews import ConversionRequest, ConversionReview, Converted, Verdict
-from hookrunner.process.child import Exit, Patience
+from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
 from hookrunner.settings import HooksSettings
@@ -160,7 +160,7 @@ class Bench:
             env = {**process.env, **(values.environment if values else {})}
             try:
                 end = await self.children.run(replace(process, timeout=own, env=env), lines)
-                result = _ended(result, end, lines)
+                result = replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
                 refusing = refuses_patches(hook, planned.contexts)
                 answer = await collect_answer(hook, files, end, refusing)
                 if refusing and values:
@@ -182,10 +182,6 @@ def _values(hook: Hook, given: Given) -> JSON:
 def _instance(given: Given) -> InstanceInput | None:
     """What a hook of an addon is given besides values."""
     return InstanceInput(orjson.dumps(given.instance), given.package_directory) if given.instance else None
-
-
-def _ended(result: Result, end: Exit, lines: _Lines) -> Result:
-    return replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
 
 
 def _is_dry(contexts: JSON) -> bool:

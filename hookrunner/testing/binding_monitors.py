@@ -27,6 +27,7 @@ from hookrunner.model.resources import Selection, key_of
 from hookrunner.model.tasks import HookRun
 from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.snapshots import Projection, labels_of
+from hookrunner.testing.display import name_of
 from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
 from hookrunner.waits import Batches
@@ -60,7 +61,7 @@ class BindingMonitors:
             case ObjectChanged() as event:
                 return dispatch.for_change(self.hook, event)
             case FilterBroke() as event:
-                raise NotRun(f"jqFilter fails on {_named(happening.obj)}: {event.reason}")
+                raise NotRun(f"jqFilter fails on {name_of(happening.obj)}: {event.reason}")
         raise NotRun(_why_no_event(self.monitors[index].binding, happening, self.objects))
 
 
@@ -102,7 +103,7 @@ def _matching(binding: Kubernetes, given: Given, objects: Sequence[JSON]) -> lis
     own = given.snapshots.get(binding.name, ())
     for obj in own:
         if reason := mismatch(binding, obj, (*objects, *own)):
-            raise BadInput(f"{_named(obj)} cannot be in snapshot '{binding.name}': {reason}")
+            raise BadInput(f"{name_of(obj)} cannot be in snapshot '{binding.name}': {reason}")
     matching = {key_of(obj): obj for obj in objects if not mismatch(binding, obj, objects)}
     return [*(matching | {key_of(obj): obj for obj in own}).values()]
 
@@ -148,7 +149,3 @@ def _why_no_event(binding: Kubernetes, happening: Changed, objects: Sequence[JSO
         meant = f" (the object {'comes to match' if change is Change.ADDED else 'ceases to match'} the selectors)"
         return f"executeHookOnEvent: it is {change}{meant * (change is not happening.change)}, wanted is {wanted}"
     return "filter result unchanged" if binding.jq_filter else "object unchanged"
-
-
-def _named(obj: JSON) -> str:
-    return str(key_of(obj)).lstrip("/")

@@ -10,6 +10,7 @@ import yaml
 
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import MetricOperation, ObjectOperation, Verb
+from hookrunner.model.resources import key_of
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2
 
@@ -115,6 +116,11 @@ def _number(value: float) -> float | int:
 
 def _without_nothing(document: dict[str, JSON]) -> JSON:
     return {key: value for key, value in document.items() if value not in ("", None, False, {}, [])}
+
+
+def name_of(obj: JSON) -> str:
+    """`ConfigMap/default/settings`."""
+    return str(key_of(obj)).lstrip("/")
 
 
 class _Dumper(yaml.SafeDumper):

@@ -8,9 +8,8 @@ import orjson
 from hookrunner.errors import BadOutput, BadValues
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.operations import ObjectOperation, ValuesOperation
-from hookrunner.model.resources import key_of
 from hookrunner.testing import display
-from hookrunner.testing.display import as_yaml, yaml_diff
+from hookrunner.testing.display import as_yaml, name_of, yaml_diff
 from hookrunner.values import patches
 from kubetypes.json_values import JSON
 
@@ -141,7 +140,7 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
         yield f"failed: {result.failure}"
     yield from _section("patches, not applied in a dry run" if result.dry_run else "patches", result.patches)
     for before, after in effects.changes:
-        name = _name(before or after)
+        name = name_of(before or after)
         yield from yaml_diff(before, after, name if before else "(nothing)", name if after else "(deleted)")
     if effects.refusal:
         yield f"not possible on the given objects: {effects.refusal}"
@@ -150,7 +149,7 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
     yield from _section("verdict", result.verdict)
     if result.mutated:
         before = result.contexts[0]["review"]["request"]["object"]
-        yield from yaml_diff(before, result.mutated, _name(before), f"{_name(before)}, mutated")
+        yield from yaml_diff(before, result.mutated, name_of(before), f"{name_of(before)}, mutated")
     yield from _values("values", result.values)
     yield from _values("config values", result.config_values)
 
@@ -159,10 +158,6 @@ def _section(title: str, value: JSON) -> Iterator[str]:
     if value:
         yield f"{title}:"
         yield from (f"  {line}" for line in as_yaml(value).splitlines())
-
-
-def _name(obj: JSON) -> str:
-    return str(key_of(obj)).lstrip("/")
 
 
 def _values(title: str, patched: Patched | None) -> Iterator[str]:

@@ -76,7 +76,7 @@ def unknown(hook: Hook, run: HookRun) -> str:
     if run.binding_type not in bindings:
         return ""
     request = run.contexts[0].extra["review"]["request"]
-    return _unevaluated(bindings[run.binding_type][run.place], request)
+    return _conditions(bindings[run.binding_type][run.place], request)[1]
 
 
 def conversion(hook: Hook, wanted: Conversion) -> HookRun:
@@ -185,11 +185,6 @@ def _webhook_misfit(binding: Admission, request: JSON, given: Sequence[JSON]) ->
     if all(reasons):
         return "rules: " + ("; ".join(reasons) or "the binding has none")
     return next(_deselections(binding, request, given), "") or _conditions(binding, request)[0]
-
-
-def _unevaluated(binding: Admission, request: JSON) -> str:
-    """What could not be found out about the binding's matchConditions, empty if nothing."""
-    return _conditions(binding, request)[1]
 
 
 def _outside(rule: JSON, request: JSON) -> str:

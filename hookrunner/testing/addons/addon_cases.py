@@ -21,7 +21,7 @@ from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import AddonBench
 from hookrunner.testing.cases.case_files import read_each
 from hookrunner.testing.cases.case_runner import CaseOutcome
-from hookrunner.testing.cases.expectations import Difference
+from hookrunner.testing.cases.expectations import Difference, of_text
 from hookrunner.testing.display import as_yaml, yaml_diff
 from kubetypes.json_values import JSON, equal_in_value
 
@@ -102,9 +102,8 @@ def case_differences(case: AddonCase, built: Sequence[JSON], failure: str) -> It
     if failure or case.error:
         if not case.error:
             yield Difference("error", tuple(failure.splitlines()))
-        elif case.error not in failure:
-            lines = (f"expected to contain: {case.error}", f"it is: {failure or 'nothing'}")
-            yield Difference("error", lines)
+        else:
+            yield from of_text("error", case.error, failure)
     elif case.expected is not None:
         yield from object_differences(case.expected, built)
 

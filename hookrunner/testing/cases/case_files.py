@@ -23,21 +23,26 @@ _Names = TypeVarTuple("_Names")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `happenings` come all in one
-    run; `expect` is as written."""
+class WrittenCase:
+    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `expect` is as written."""
 
     name: str
     path: str
     line: int
-    given: Given
-    happenings: tuple[HappeningOptions, ...]
     expect: JSON
 
     @property
     def expects(self) -> bool:
         """Does it expect anything yet?"""
         return bool(self.expect)
+
+
+@dataclass(frozen=True, slots=True)
+class Case(WrittenCase):
+    """The case as one about a hook; `happenings` come all in one run."""
+
+    given: Given
+    happenings: tuple[HappeningOptions, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def loaded(path: Path, case_format: CaseFormat) -> tuple[str, JSON, Positions]:
     Raises BadInput with a line for every problem."""
     try:
         text = safe_files.read_text(path, "utf-8-sig")
-        raw = _value(text)
+        raw = value_of(text)
         positions = find_positions(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from None
@@ -121,8 +126,8 @@ def loaded(path: Path, case_format: CaseFormat) -> tuple[str, JSON, Positions]:
     return text, raw, positions
 
 
-def _value(text: str) -> JSON:
-    """Raises BadDocument."""
+def value_of(text: str) -> JSON:
+    """The value of a test file. Raises BadDocument."""
     first, *others = [*yaml_values.documents(text.encode(), yaml_values.YAML_1_2), None]
     if any(other is not None for other in others):
         raise BadDocument(2, "a second document begins after `---`; a test file is one list of cases")
@@ -145,9 +150,8 @@ class _Reader:
             self._happening(happening, f"{yaml_path}.when[{number}]" if several else f"{yaml_path}.when")
             for number, happening in enumerate(case["when"])
         )
-        return Case(
-            raw["name"], yaml_path, line_of(yaml_path, self.positions), given, happenings, raw.get("expect") or {}
-        )
+        line = line_of(yaml_path, self.positions)
+        return Case(raw["name"], yaml_path, line, raw.get("expect") or {}, given, happenings)
 
     def _given(self, raw: JSON, yaml_path: str) -> Given:
         short = f"{yaml_path}.objects" not in self.positions

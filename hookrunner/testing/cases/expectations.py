@@ -48,13 +48,13 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
         yield from _refusal(expect, effects.refusal)
     for key in ("contexts", "patches", "metrics", "conditions"):
         if key in expect:
-            yield from _listed(key, expect[key], actual(key, result, effects), _all_of)
+            yield from _listed(key, expect[key], actual(key, result, effects), of_parts)
     if "verdict" in expect:
         actual_value = _with_nothing(expect["verdict"], result.verdict)
-        yield from _shown("verdict", expect["verdict"], projected(actual_value, expect["verdict"]))
+        yield from of_parts("verdict", expect["verdict"], actual_value)
     for key in ("mutated", "values", "configValues"):
         if key in expect:
-            yield from _shown(key, expect[key], projected(actual(key, result, effects), expect[key]))
+            yield from of_parts(key, expect[key], actual(key, result, effects))
     if "objects" in expect:
         yield from of_objects("objects", expect["objects"], effects.objects)
 
@@ -115,14 +115,10 @@ def _logs(expect: JSON, lines: Sequence[str]) -> Iterator[Difference]:
     """A text is part of a line; between slashes it is a regular expression; an empty list expects silence."""
     if "logs" not in expect:
         return
-    missing = [wanted for wanted in expect["logs"] if not any(_found(wanted, line) for line in lines)]
+    missing = [wanted for wanted in expect["logs"] if not any(pattern(wanted).search(line) for line in lines)]
     if missing or (not expect["logs"] and lines):
         lines_shown = [f"- {wanted}" for wanted in missing] + [f"+ {line}" for line in lines or ("(no line)",)]
         yield Difference("logs", tuple(lines_shown))
-
-
-def _found(wanted: str, line: str) -> bool:
-    return pattern(wanted).search(line) is not None
 
 
 def _literal(line: str) -> str:
@@ -149,11 +145,6 @@ def _listed(key: str, expected: JSON, actual_value: list[JSON], compare: _Compar
         yield from _shown(key, expected["exactly"], actual_value)
 
 
-def _all_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
-    """The same number of items, in this order."""
-    yield from _shown(key, expected, projected(actual_value, expected))
-
-
 def _some_of(key: str, expected: list[JSON], actual_value: list[JSON]) -> Iterator[Difference]:
     """Each expected item is among the actual ones; a missing one is compared with the most similar."""
     for item in expected:
@@ -175,8 +166,8 @@ def of_objects(key: str, expected: JSON, actual_value: Sequence[JSON]) -> Iterat
             yield Difference(key, (f"expected to be absent, but it is there: {item}",))
 
 
-def of_mapping(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]:
-    """How a mapping differs in the expected keys."""
+def of_parts(key: str, expected: JSON, actual_value: JSON) -> Iterator[Difference]:
+    """How a value differs in what the expectation names: the keys of mappings, all items of lists in their order."""
     yield from _shown(key, expected, projected(actual_value, expected))
 
 

@@ -8,11 +8,10 @@ import orjson
 
 from hookrunner.errors import BadInput
 from hookrunner.manifests.yaml_positions import Position, Positions
-from hookrunner.testing.cases.case_files import CaseSheet, overwrite
+from hookrunner.testing.cases.case_files import CaseSheet, overwrite, value_of
 from hookrunner.testing.cases.expectations import Difference, actual
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.results import Effects, Result
-from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
@@ -65,18 +64,14 @@ def rewritten(text: str, positions: Positions, updates: dict[str, JSON]) -> str:
     for path in sorted(updates, key=lambda path: positions[path].start, reverse=True):
         _rewrite(lines, positions[path], positions.get(f"{path}.expect"), updates[path])
     new = "\n".join(lines)
-    wanted = [_with(case, updates.get(f"[{number}]")) for number, case in enumerate(_value(text))]
+    wanted = [_with(case, updates.get(f"[{number}]")) for number, case in enumerate(value_of(text))]
     try:
-        same = _value(new) == wanted
+        same = value_of(new) == wanted
     except BadDocument:
         same = False
     if not same:
         raise BadInput("an anchor (&…) within `expect` is used elsewhere, and would be lost; write it out there")
     return new
-
-
-def _value(text: str) -> JSON:
-    return next(yaml_values.documents(text.encode(), yaml_values.YAML_1_2), None)
 
 
 def _with(case: JSON, expect: JSON) -> JSON:

@@ -11,7 +11,7 @@ from pathlib import Path
 from hookrunner.file_schemas import FileSchema
 from hookrunner.manifests.yaml_positions import Positions, line_of
 from hookrunner.shapes import Problem
-from hookrunner.testing.cases.case_files import CaseSheet, loaded, read_each
+from hookrunner.testing.cases.case_files import CaseSheet, WrittenCase, loaded, read_each
 from hookrunner.testing.cases.case_format import SUFFIX, CaseFormat
 from kubetypes.json_values import JSON
 
@@ -33,19 +33,10 @@ class ModuleGiven:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleCase:
-    """One case. `path` is where it stands in the file (`[2]`), `line` the line; `expect` is as written."""
+class ModuleCase(WrittenCase):
+    """The case as one about a module."""
 
-    name: str
-    path: str
-    line: int
     given: ModuleGiven
-    expect: JSON
-
-    @property
-    def expects(self) -> bool:
-        """Does it expect anything yet?"""
-        return bool(self.expect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +67,8 @@ def read_all(modules: Iterable[Path]) -> list[ModuleFile]:
 def _cases(raw: JSON, positions: Positions) -> Iterator[ModuleCase]:
     for number, case in enumerate(raw):
         yaml_path = f"[{number}]"
-        yield ModuleCase(
-            case["name"],
-            yaml_path,
-            line_of(yaml_path, positions),
-            _given(case.get("given") or {}),
-            case.get("expect") or {},
-        )
+        line, given = line_of(yaml_path, positions), _given(case.get("given") or {})
+        yield ModuleCase(case["name"], yaml_path, line, case.get("expect") or {}, given)
 
 
 def _given(raw: JSON) -> ModuleGiven:

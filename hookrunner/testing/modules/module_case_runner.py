@@ -17,7 +17,7 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.cases.case_runner import CaseOutcome
-from hookrunner.testing.cases.expectations import Difference, nearest, of_mapping, of_objects, of_text, projected
+from hookrunner.testing.cases.expectations import Difference, nearest, of_objects, of_parts, of_text, projected
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 from kubetypes.json_values import JSON
@@ -60,7 +60,7 @@ def differences(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> Ite
         if GOLDEN in expect:
             yield from _golden(_beside(file, expect[GOLDEN]), expect[GOLDEN], made)
     if "values" in expect and made.values is not None:
-        yield from of_mapping("values", expect["values"], made.values)
+        yield from of_parts("values", expect["values"], made.values)
 
 
 def updated(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> JSON:

@@ -115,7 +115,7 @@ async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> 
 
 
 def case(expect: object) -> ModuleCase:
-    return ModuleCase("some case", "[0]", 1, ModuleGiven(), expect)
+    return ModuleCase("some case", "[0]", 1, expect, ModuleGiven())
 
 
 OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
