@@ -26,7 +26,7 @@ from hookrunner.linting.addon_instances import (
     sample_instances,
     shared_objects,
 )
-from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml
+from hookrunner.linting.modules.module_remarks import START, ModuleRemark, in_yaml, unknown_keys
 from hookrunner.linting.modules.text_checks import TextSubject, check_texts
 from hookrunner.linting.text_fields import SectionRules
 from hookrunner.manifests import object_fields
@@ -118,10 +118,8 @@ async def _check_channel(
 
 def _unknown_keys(addon: Addon, package: Package) -> Iterator[ModuleRemark]:
     path = package_path(addon, package.version, PACKAGE_FILE)
-    for unknown in package.traits.unknown:
-        key, _, hint = unknown.partition(";")
-        text = f"`{key}` means nothing here and is ignored;{hint or ' docs/packaging-addons.md has all keys'}"
-        yield ModuleRemark(path, in_yaml(addon.directory / path, f"/{key}"), "key-unknown", text)
+    for remark in unknown_keys(addon.directory / path, package.traits.unknown, "packaging-addons.md"):
+        yield replace(remark, path=path)
 
 
 def check_placeholders(

@@ -9,7 +9,7 @@ from hookrunner import safe_files
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon, Instance
-from hookrunner.model.sourced_objects import VersionlessId
+from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
@@ -58,11 +58,5 @@ def named_like(addon: Addon, instance: Instance, name: str) -> Instance:
 
 def shared_objects(one: Sequence[JSON], other: Sequence[JSON]) -> list[VersionlessId]:
     """The objects that both instances have."""
-    ids = {_identity(obj) for obj in other}
-    return [identity for identity in dict.fromkeys(map(_identity, one)) if identity in ids]
-
-
-def _identity(obj: JSON) -> VersionlessId:
-    metadata = obj["metadata"]
-    group = str(obj["apiVersion"]).rpartition("/")[0]
-    return VersionlessId(group, str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata.get("name")))
+    first, second = (dict.fromkeys(SourcedObject("", obj).identity for obj in objects) for objects in (one, other))
+    return [identity for identity in first if identity in second]

@@ -27,10 +27,10 @@ from hookrunner.linting.addon_checks import (
 )
 from hookrunner.linting.addon_instances import default_instance
 from hookrunner.linting.addon_patches import check_patch_rules
-from hookrunner.linting.file_checks import check_writers
+from hookrunner.linting.findings import Finding
 from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.linting.modules.module_linter import to_findings
-from hookrunner.linting.modules.module_remarks import ModuleRemark, of_file, unknown_keys
+from hookrunner.linting.modules.module_remarks import ModuleRemark, refused, unknown_keys
 from hookrunner.linting.modules.schema_checks import check_schemas
 from hookrunner.model.addons import Addon
 from hookrunner.values.schemas.schema_files import SPEC
@@ -48,8 +48,7 @@ class AddonLinter:
 
     async def lint(self, addons: Sequence[Path]) -> Linted:
         """Look at each addon. Those beside it are read, too, because their names and kinds are taken."""
-        written = await asyncio.to_thread(lambda: [finding for path in addons for finding in check_writers(path)])
-        findings = set(written)
+        findings = set[Finding]()
         for root in dict.fromkeys(path.absolute().parent for path in addons):
             catalog = await asyncio.to_thread(find_addons, [root])
             for path in addons:
@@ -61,11 +60,12 @@ class AddonLinter:
         addon = catalog.named(path.absolute().name)
         if addon is None:
             problems = [rejected.problem for rejected in catalog.rejected if rejected.name == path.absolute().name]
-            return [refusal(path, problem) for problem in problems or ["no addon: hidden directories are passed over"]]
+            problems = problems or ["no addon: hidden directories are passed over"]
+            return [refused(path, problem, "addon-refused") for problem in problems]
         try:
             values = await asyncio.to_thread(read_addon_values, addon)
         except BadAddon as error:
-            return [refusal(path, str(error))]
+            return [refused(path, str(error), "addon-refused")]
         source = await check_source(addon)
         remarks = [*_strange_keys(addon), *check_schemas(addon.directory, values.schemas, SPEC), *source.remarks]
         remarks += [*check_rules(addon), *check_cycle(addon, catalog.addons)]
@@ -85,11 +85,6 @@ class AddonLinter:
             remarks = await check_package_texts(addon, values.schemas, package, self.builder, self.scratch)
             found |= {(remark.path, remark.place): remark for remark in remarks}
         return list(found.values())
-
-
-def refusal(path: Path, problem: str) -> ModuleRemark:
-    """Why an addon cannot be offered, at the file that the problem names, if it is one of the addon's."""
-    return ModuleRemark(*of_file(problem, path), "addon-refused", problem)
 
 
 def _strange_keys(addon: Addon) -> Iterator[ModuleRemark]:

@@ -3,12 +3,12 @@
 Only mistakes are looked for by which users of shell-operator have lost events: one context is read of several, or the
 Synchronization is ignored (docs/decisions.md, 126)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from hookrunner.linting.context_readers import ContextReads, read_python, read_shell
 from hookrunner.linting.findings import Remark
 from hookrunner.linting.hook_source import Language, Source
-from hookrunner.model.bindings import Change, HookConfig, Kubernetes, QueuedBinding, Schedule
+from hookrunner.model.bindings import Change, HookConfig, QueuedBinding, Schedule
 
 
 def check_contexts(source: Source, config: HookConfig) -> Iterator[Remark]:
@@ -58,7 +58,7 @@ def _synchronization(source: Source, config: HookConfig, reading: ContextReads) 
     knows = reading.aware or reading.guarded
     if reading.change is None or knows or not synchronized or _webhooks(config) or source.sources_others:
         return
-    names = _listed(synchronized)
+    names = ", ".join(f"'{binding.name}'" for binding in synchronized)
     mend = 'handle `.type` == "Synchronization" with its `.objects`, or set executeHookOnSynchronization: false'
     if reading.name != "watchEvent":
         text = f"reads `.{reading.name}`, which the Synchronization of {names} does not have: at the start it is null"
@@ -71,7 +71,3 @@ def _synchronization(source: Source, config: HookConfig, reading: ContextReads) 
 def _webhooks(config: HookConfig) -> bool:
     """Reviews have objects of their own."""
     return bool(config.validating or config.mutating or config.conversions)
-
-
-def _listed(bindings: Sequence[Kubernetes]) -> str:
-    return ", ".join(f"'{binding.name}'" for binding in bindings)

@@ -43,7 +43,8 @@ def read_python(source: Source) -> ContextReads | None:
     if source.tree is None or "BINDING_CONTEXT_PATH" not in source.code:
         return None
     parents = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
-    reads = sorted(_reads(source.tree), key=lambda node: (_key(node) != "watchEvent", node.lineno))
+    subscripts = (node for node in parents if isinstance(node, ast.Subscript) and _key(node) in _ONLY_EVENTS)
+    reads = sorted(subscripts, key=lambda node: (_key(node) != "watchEvent", node.lineno))
     first = _first_in_python(parents)
     return ContextReads(
         first_only=None if first is None else source.offset(first),
@@ -59,10 +60,6 @@ def _key(node: ast.expr) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.ctx, ast.Load):
         return str(node.slice.value)
     return ""
-
-
-def _reads(tree: ast.AST) -> Iterator[ast.expr]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Subscript) and _key(node) in _ONLY_EVENTS)
 
 
 def _first_in_python(parents: Mapping[ast.AST, ast.AST]) -> ast.expr | None:

@@ -54,10 +54,12 @@ class Linter:
     jq: Jq
     now: datetime
 
-    async def lint_below(self, directories: Iterable[Path], findings: Iterable[Finding]) -> Linted:
-        """Check the hooks in `hooks/` of modules or addons, and put what else was found in these directories beside."""
+    async def lint_below(self, directories: Sequence[Path], findings: Iterable[Finding]) -> Linted:
+        """Check the hooks in `hooks/` of modules or addons, and who may write to these directories; what else was found
+        in them is put beside."""
+        writable = await asyncio.to_thread(lambda: [finding for path in directories for finding in check_writers(path)])
         linted = await self.lint([path / "hooks" for path in directories if (path / "hooks").is_dir()])
-        return Linted(linted.hooks, tuple(sorted({*findings, *linted.findings})))
+        return Linted(linted.hooks, tuple(sorted({*findings, *writable, *linted.findings})))
 
     async def lint(self, paths: Sequence[Path]) -> Linted:
         """Look at each path, a hook or a directory of hooks. Raises StartRefused for an unreadable directory."""

@@ -14,10 +14,16 @@ from hookrunner.charts.chart_files import read_crds
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadChart, BadModule, StartRefused
 from hookrunner.hooks.discovery import ANY_EXECUTE
-from hookrunner.linting.file_checks import check_writers
 from hookrunner.linting.findings import Finding, without_ignored
 from hookrunner.linting.hook_linter import Linted, Linter
-from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, of_file, unknown_keys
+from hookrunner.linting.modules.module_remarks import (
+    ModuleRemark,
+    in_yaml,
+    of_file,
+    read_document,
+    refused,
+    unknown_keys,
+)
 from hookrunner.linting.modules.schema_checks import check_defaults, check_enums, check_schemas
 from hookrunner.model.modules import ENABLED, GLOBAL, Module
 from hookrunner.modules import shelf, traits
@@ -26,9 +32,8 @@ from hookrunner.modules.shelf import Shelf
 from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.settings import ModulesSettings
 from hookrunner.shapes import suggestion
-from kubetypes import yaml_values
 from kubetypes.json_values import JSON
-from kubetypes.yaml_values import BadDocument
+from kubetypes.yaml_values import YAML_1_1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +46,7 @@ class ModuleLinter:
 
     async def lint(self, modules: Sequence[Path]) -> Linted:
         """Look at each module. Those beside it are read, too: values that all share, names that are taken."""
-        findings = set(
-            await asyncio.to_thread(lambda: [finding for path in modules for finding in check_writers(path)])
-        )
+        findings = set[Finding]()
         for source in dict.fromkeys(path.absolute().parent for path in modules):
             own = [path for path in modules if path.absolute().parent == source]
             findings.update(await self._lint_source(source, own))
@@ -62,7 +65,7 @@ class ModuleLinter:
     async def _lint_module(self, path: Path, shelf_read: Shelf, values: Offline) -> list[Finding]:
         module, problem = _of_path(path, shelf_read)
         if module is None or problem:
-            return to_findings(path, [_refused(path, problem), *check_enums(path)])
+            return to_findings(path, [refused(path, problem, "module-refused"), *check_enums(path)])
         names = {beside.name for beside in shelf_read.modules}
         remarks = [*check_files(module, self.settings.crd_filters), *check_requirements(module, names)]
         remarks += check_schemas(module.directory, shelf_read.schemas[module.key])
@@ -76,11 +79,6 @@ def _of_path(path: Path, shelf_read: Shelf) -> tuple[Module | None, str]:
     """The module in a directory and what is wrong with it."""
     module = shelf_read.find(path)
     return module, module.problem if module else "no module: hidden directories are passed over"
-
-
-def _refused(path: Path, problem: str) -> ModuleRemark:
-    """At the file that the problem names, if it is one of the module's."""
-    return ModuleRemark(*of_file(problem, path), "module-refused", problem)
 
 
 def to_findings(path: Path, remarks: Iterable[ModuleRemark]) -> list[Finding]:
@@ -168,9 +166,6 @@ def _strange_values(module: Module) -> Iterator[ModuleRemark]:
 
 
 def _top_keys(path: Path) -> list[str]:
-    """The keys of a file of values. What is wrong with the file is reported where it is loaded."""
-    try:
-        document = next(yaml_values.documents(safe_files.read(path), yaml_values.YAML_1_1), None)
-    except (OSError, BadDocument):
-        return []
+    """The keys of a file of values."""
+    document = read_document(path, YAML_1_1)
     return list(document) if isinstance(document, dict) else []

@@ -11,6 +11,8 @@ from hookrunner import safe_files
 from hookrunner.manifests.yaml_positions import Positions, find_positions, nearest
 from hookrunner.values import pointers
 from kubetypes.bounds import TooLarge
+from kubetypes.json_values import JSON
+from kubetypes.yaml_values import BadDocument, documents
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")
 _BARE_POINTER = re.compile(r"(?:^|\s)#(/\S*)")
@@ -84,6 +86,14 @@ def _positions(path: Path) -> Positions:
         return {}
 
 
+def read_document(path: Path, dialect: re.Pattern[str]) -> JSON:
+    """The first document of a file, None if it cannot be read: that is reported where it is loaded."""
+    try:
+        return next(documents(safe_files.read(path), dialect), None)
+    except (OSError, BadDocument):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleRemark:
     """`path` is in the module's directory, "" the directory itself; `text` is what, why, and how to mend it."""
@@ -92,6 +102,11 @@ class ModuleRemark:
     place: Position = START
     code: str = ""
     text: str = ""
+
+
+def refused(path: Path, problem: str, code: str) -> ModuleRemark:
+    """Why a module or an addon is refused, at the file that the problem names, if it is one in its directory."""
+    return ModuleRemark(*of_file(problem, path), code, problem)
 
 
 def unknown_keys(path: Path, unknown: Iterable[str], page: str) -> Iterator[ModuleRemark]:

@@ -22,6 +22,7 @@ from hookrunner.linting.modules.module_remarks import (
     of_document,
     of_rule,
     of_template,
+    read_document,
 )
 from hookrunner.linting.modules.schema_words import check_words
 from hookrunner.linting.modules.text_checks import TextSubject, check_texts
@@ -36,7 +37,7 @@ from hookrunner.values.schemas.schema import CheckMode, SectionSchema, problems
 from hookrunner.values.schemas.schema_files import CONFIG, VALUES, Schemas
 from kubetypes.json_values import JSON
 from kubetypes.openapi.custom_kinds import custom_kinds
-from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1
 
 
 def check_schemas(directory: Path, schemas: Schemas, config: str = CONFIG) -> Iterator[ModuleRemark]:
@@ -59,11 +60,7 @@ def check_enums(directory: Path, config: str = CONFIG) -> Iterator[ModuleRemark]
 
 
 def _enums(directory: Path, name: str) -> Iterator[ModuleRemark]:
-    try:
-        raw = next(documents(safe_files.read(directory / name), YAML_1_1), None)
-    except (OSError, BadDocument):  # said where the schema is loaded
-        return
-    for pointer, node in _schemas(raw, ""):
+    for pointer, node in _schemas(read_document(directory / name, YAML_1_1), ""):
         wanted, values = node.get("type"), node["enum"]
         words = [value for value in values if isinstance(value, bool)]
         if words and wanted != "boolean" and (len(words) < len(values) or wanted is not None):

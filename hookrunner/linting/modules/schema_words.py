@@ -5,12 +5,11 @@ property describes can never be set where other fields are refused.
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookrunner import safe_files
-from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
+from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml, read_document
 from hookrunner.shapes import suggestion
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
-from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
+from kubetypes.yaml_values import YAML_1_1
 
 _NAMED = ("properties", "patternProperties", "definitions")
 _LISTED = ("allOf", "anyOf", "oneOf")
@@ -42,13 +41,9 @@ _OPEN = ("patternProperties", "x-extend", "$ref", *_LISTED)
 
 
 def check_words(directory: Path, name: str) -> Iterator[ModuleRemark]:
-    """Remarks on one schema file; none if it cannot be read, which is reported where the schema is loaded."""
+    """Remarks on one schema file."""
     path = directory / name
-    try:
-        raw = next(documents(safe_files.read(path), YAML_1_1), None)
-    except (OSError, BadDocument):
-        return
-    for pointer, schema in _schemas(raw, ""):
+    for pointer, schema in _schemas(read_document(path, YAML_1_1), ""):
         for key, text in (*_keywords(schema), *_required(schema)):
             yield ModuleRemark(name, in_yaml(path, f"{pointer}/{key}"), "schema-slip", f"{pointer}/{key} {text}")
 
