@@ -91,7 +91,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         if loading is None:
             settings, loading = await _start_sandbox(settings, stack)
         children, jq = _children(), await stack.enter_async_context(Jq())
-        loaded = await signals.run_until_stop(_load(settings, children, jq, loading))
+        loaded = await run_until(signals.stop, _load(settings, children, jq, loading))
         if loaded is None:
             return 0
         hooks, connection = loaded
@@ -287,17 +287,10 @@ class Signals:
     def _receive(self) -> None:
         (self.hurry if self.stop.is_set() else self.stop).set()
 
-    async def run_until_stop(self, work: Coroutine[None, None, T]) -> T | None:
-        """The result of some work, or None if the first signal came before; then the work is cancelled."""
-        return await _run_until(self.stop, work)
 
-    async def run_until_hurry(self, work: Coroutine[None, None, T]) -> T | None:
-        """As `run_until_stop`, for the second signal."""
-        return await _run_until(self.hurry, work)
-
-
-async def _run_until(event: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
-    task, waiting = asyncio.create_task(work), asyncio.create_task(event.wait())
+async def run_until(signal_came: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+    """The result of some work, or None if the signal came before; then the work is cancelled."""
+    task, waiting = asyncio.create_task(work), asyncio.create_task(signal_came.wait())
     try:
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -313,7 +306,7 @@ async def _wait_for_end(signals: Signals, webhooks: LazyWebhooks, connection: Co
     await signals.stop.wait()
     if webhooks.open and connection.in_pod:
         webhooks.leave()
-        await signals.run_until_hurry(asyncio.sleep(LEAVING))
+        await run_until(signals.hurry, asyncio.sleep(LEAVING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +330,7 @@ class RunningParts:
 async def _stop(settings: Settings, signals: Signals, running: RunningParts) -> int:
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
-    await signals.run_until_hurry(running.finish(settings.engine.shutdown_grace))
+    await run_until(signals.hurry, running.finish(settings.engine.shutdown_grace))
     ended = len(running.children)
     patience = 0.0 if signals.hurry.is_set() else KILL_AFTER
     await running.children.stop(patience)

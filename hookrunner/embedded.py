@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from hookrunner.errors import BadConfig, BadSetting, StartRefused
-from hookrunner.safe_files import replace_file, require_directory
+from hookrunner.safe_files import replace_file, require_temp_directory
 from hookrunner.settings import SandboxSettings
 from kubesandbox.errors import BadFile, BadOptions
 from kubesandbox.options import check, with_https
@@ -29,7 +29,7 @@ async def serve_sandbox(settings: SandboxSettings, tmp_dir: Path) -> AsyncIterat
     """A sandbox that serves inside the `with`; its kubeconfig is written and printed. Raises BadSetting, BadConfig for
     seeds, StartRefused."""
     if not settings.kubeconfig:
-        require_directory(tmp_dir, "--tmp-dir")
+        require_temp_directory(tmp_dir)
     async with AsyncExitStack() as stack:
         try:
             sandbox = await stack.enter_async_context(serving(_options(settings)))

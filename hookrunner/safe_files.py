@@ -97,15 +97,15 @@ def _may_be(path: Path, is_kind: Callable[[int], bool]) -> bool:
         return False
 
 
-def require_directory(path: Path, flag: str) -> None:
-    """`use_directory` at the start. Raises StartRefused if others could tamper with it; `flag` is what names another.
+def require_temp_directory(path: Path) -> None:
+    """`use_directory` at the start, for the directory of --tmp-dir. Raises StartRefused if others could tamper with it.
     Any other problem is reported where the directory is used, since it may pass."""
     try:
         use_directory(path)
     except NotPrivate as error:
         raise StartRefused(
             f"the directory {path} is not safe: {error.strerror}. Who may write there can read what hooks are given, "
-            f"and run programs as this user. Remove it, or name a directory of your own with {flag}"
+            f"and run programs as this user. Remove it, or name a directory of your own with --tmp-dir"
         ) from None
     except OSError:
         pass
@@ -234,7 +234,7 @@ def _make(path: Path) -> None:
 
 def open_regular(path: Path) -> BinaryIO:
     """A file to read from. Raises OSError, also for what is no regular file."""
-    file = open(path, "rb", buffering=0, opener=_open_without_waiting)  # noqa: SIM115
+    file = open(path, "rb", buffering=0, opener=open_without_waiting)  # noqa: SIM115
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return io.BufferedReader(file)
     file.close()
@@ -255,7 +255,7 @@ def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> st
     return io.TextIOWrapper(io.BytesIO(read(path)), encoding, errors).read()
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
+def open_without_waiting(path: str, flags: int) -> int:
     """Opening a pipe must not wait for its other end."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -14,7 +14,7 @@ from hookrunner.cli.output import echo
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.errors import BadSetting
 from hookrunner.options import PATHS, YES_NO, Option, options_of
-from hookrunner.safe_files import require_directory
+from hookrunner.safe_files import require_temp_directory
 from hookrunner.settings import SandboxSettings, Settings
 
 _LEFT = 10_000
@@ -65,7 +65,7 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
         _refuse_sandboxes_flags(flags)
     for warning in loaded.warnings:
         echo(f"Warning: {warning}", err=True)
-    require_directory(loaded.hooks.tmp_dir, "--tmp-dir")
+    require_temp_directory(loaded.hooks.tmp_dir)
     if loaded.addons.source:
         # 0.1 s, which only a start with this flag needs.
         from hookrunner.packages.source_locations import overrides_of

@@ -26,7 +26,7 @@ from hookrunner.modules.enabled import Asks, ScriptAnswer, ScriptValues
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
-from hookrunner.safe_files import create_file, open_existing
+from hookrunner.safe_files import create_file, open_existing, open_without_waiting
 from hookrunner.settings import HooksSettings
 
 _LONGEST = 1024
@@ -159,11 +159,7 @@ def _write(path: Path, data: bytes) -> None:
 def _read(path: Path) -> str:
     """What the script wrote; empty if it removed the file, or replaced it by a FIFO, which is not waited for."""
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=_open_nonblocking) as file:
+        with open(path, encoding="utf-8", errors="replace", opener=open_without_waiting) as file:
             return file.read(_LONGEST)
     except OSError:
         return ""
-
-
-def _open_nonblocking(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
