@@ -110,14 +110,6 @@ def size(text: str) -> int:
     return int(read[1]) * _SIZES[read[2]]
 
 
-def _span(text: str) -> float:
-    return _at_least_zero(duration(text))
-
-
-def _number(text: str) -> float:
-    return _at_least_zero(float(text))
-
-
 def _at_least_zero(value: float) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(value)
@@ -154,10 +146,6 @@ def _path(text: str) -> Path:
     return Path(text).absolute()
 
 
-def _path_or_none(text: str) -> Path | None:
-    return None if text == NO_DIRECTORY else _path(text)
-
-
 def _endpoint(text: str) -> tuple[str, int] | None:
     host, _, port = text.rpartition(":")
     return (host.strip("[]"), _port(port)) if text else None
@@ -173,6 +161,17 @@ def _yes(text: str) -> bool:
 
 def _unless_no(text: str) -> bool:
     return text != "no" and (text == "yes" or _yes(text))
+
+
+def matching(pattern: re.Pattern[str]) -> Callable[[str], str]:
+    """For texts that a pattern matches as a whole."""
+
+    def parse(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(text)
+        return text
+
+    return parse
 
 
 def one_of(*words: str) -> OptionType:
@@ -193,15 +192,19 @@ _TOKENS = {"random": None, "none": ""}
 TEXT = OptionType("TEXT", "any text", str)
 TOKEN = OptionType("TOKEN", "any text, `random` or `none`", lambda text: _TOKENS.get(text, text))
 PATH = OptionType("PATH", "a path", _path)
-PATH_OR_NONE = OptionType("PATH", f"a path, or `{NO_DIRECTORY}` for none", _path_or_none)
+PATH_OR_NONE = OptionType(
+    "PATH", f"a path, or `{NO_DIRECTORY}` for none", lambda text: None if text == NO_DIRECTORY else _path(text)
+)
 MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else None)
 PATHS = OptionType(
     "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)
 )
-NUMBER = OptionType("NUMBER", "a number of at least 0", _number)
+NUMBER = OptionType("NUMBER", "a number of at least 0", lambda text: _at_least_zero(float(text)))
 COUNT = OptionType("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
 COUNT_FROM_1 = OptionType("NUMBER", "a whole number of at least 1", lambda text: 1 + int(_at_least_zero(int(text) - 1)))
-DURATION = OptionType("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", _span)
+DURATION = OptionType(
+    "DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", lambda text: _at_least_zero(duration(text))
+)
 SIZE = OptionType("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", size)
 SIZE_FROM_1 = OptionType("SIZE", "a number of bytes such as 8Mi or 1Gi, at least 1", _size_from_1)
 MEMORY = OptionType("SIZE", "a share from 1% to 100%, or a number of bytes such as 256Mi or 1Gi", _memory)

@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TypeAlias
 
-from hookrunner.options import DURATION, YES_NO, OptionType
+from hookrunner.options import DURATION, YES_NO, OptionType, matching
 
 Cidr: TypeAlias = IPv4Network | IPv6Network
 
@@ -15,7 +15,8 @@ LOOPS = {NODE: "cloud-node", LIFECYCLE: "cloud-node-lifecycle", SERVICE: "servic
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DNS_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_CLASS = re.compile(rf"(?:(?=.{{1,253}}/){_DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
+_CLASS = re.compile(rf"((?:(?=.{{1,253}}/){_DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?)?")
+_OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_DNS_NAME}")
 
 
 def _loops(text: str) -> frozenset[str]:
@@ -57,18 +58,6 @@ def _variables(text: str) -> tuple[str, ...]:
     return names
 
 
-def _class(text: str) -> str:
-    if text and not _CLASS.fullmatch(text):
-        raise ValueError(text)
-    return text
-
-
-def _name(text: str) -> str:
-    if not re.fullmatch(_DNS_NAME, text) or len(text) > 253:
-        raise ValueError(text)
-    return text
-
-
 def _some_text(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
@@ -103,8 +92,10 @@ CONTROLLERS = OptionType(
 )
 CIDRS = OptionType("CIDR[,CIDR]", "a CIDR such as 10.244.0.0/16, or one of IPv4 and one of IPv6", _cidrs)
 VARIABLES = OptionType("NAME,…", "names of variables with commas between them", _variables)
-CLASS = OptionType("CLASS", "the name of a class such as example.com/internal", _class)
-OBJECT_NAME = OptionType("NAME", "the name of an object: lowercase letters, digits, `-` and `.`", _name)
+CLASS = OptionType("CLASS", "the name of a class such as example.com/internal", matching(_CLASS))
+OBJECT_NAME = OptionType(
+    "NAME", "the name of an object: lowercase letters, digits, `-` and `.`", matching(_OBJECT_NAME)
+)
 SOME_TEXT = OptionType("TEXT", "any text that is not empty", _some_text)
 CALL_TIMEOUT = OptionType("DURATION", "a duration from 1s to 1h", _from_a_second)
 PERIOD = OptionType("DURATION", "a duration above 0 such as 30s, 1m30s or 300ms", _above_zero)

@@ -49,10 +49,6 @@ DEFAULT_HOOKS_DIR = "HOOKRUNNER_DEFAULT_HOOKS_DIR"
 names hooks outranks it, which `HOOKRUNNER_HOOKS_DIR` would not allow."""
 
 
-def _default_hooks_dir(environ: Mapping[str, str]) -> str:
-    return environ.get(DEFAULT_HOOKS_DIR) or "hooks"
-
-
 def _own_tmp_dir(_environ: Mapping[str, str]) -> str:
     return f"{tempfile.gettempdir()}/hookrunner-{os.getuid()}"
 
@@ -66,10 +62,6 @@ def _debug_sockets(environ: Mapping[str, str]) -> str:
     runtime = environ.get("XDG_RUNTIME_DIR")
     places = ["/var/run/hookrunner", *([f"{runtime}/hookrunner"] if runtime else []), _own_tmp_dir(environ)]
     return ",".join(f"{directory}/debug.socket" for directory in places)
-
-
-def _log_type(_environ: Mapping[str, str]) -> str:
-    return "color" if sys.stdout.isatty() else "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ class HooksSettings:
             "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
             f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
             SHELL,
-            found=_default_hooks_dir,
+            found=lambda environ: environ.get(DEFAULT_HOOKS_DIR) or "hooks",
         )
     )
     on_bad: Literal["stop", "skip"] = setting(
@@ -302,7 +294,7 @@ class LogSettings:
             "How log records are written.",
             BARE,
             compat=("json", "json"),
-            found=_log_type,
+            found=lambda _environ: "color" if sys.stdout.isatty() else "json",
         )
     )
 

@@ -22,6 +22,7 @@ from hookrunner.options import (
     Compat,
     Option,
     OptionType,
+    matching,
     one_of,
     setting,
 )
@@ -77,14 +78,10 @@ def _driver(text: str) -> HelmDriver:
     return cast(HelmDriver, text.removesuffix("s"))
 
 
-def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise ValueError(text)
-    return text
-
-
-NAME = OptionType("NAME", "the name of an object in Kubernetes: lowercase letters, digits, `-` and `.`", _name)
-MAYBE_NAME = OptionType("NAME", NAME.allowed, lambda text: _name(text) if text else "")
+NAME = OptionType(
+    "NAME", "the name of an object in Kubernetes: lowercase letters, digits, `-` and `.`", matching(_NAME)
+)
+MAYBE_NAME = OptionType("NAME", NAME.allowed, lambda text: NAME.parse(text) if text else "")
 DIRECTORIES = OptionType("PATH:…", "paths with colons between them", _directories)
 WORDS = OptionType("TEXT,…", "texts with commas between them", _names)
 WHO = OptionType("NAME,…", f"some of {', '.join(EXTENDERS)}, each once, with commas between them", _extenders)
