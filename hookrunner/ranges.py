@@ -88,6 +88,14 @@ def meets(version: str, wanted: Range) -> bool:
     return any(all(span.has(key) for span in spans) for spans in wanted)
 
 
+def is_in(version: str, wanted: str) -> bool:
+    """Whether a version is in a range as it is written. An empty range has all; what is no version is in no other."""
+    try:
+        return not wanted or meets(version, parse(wanted))
+    except ValueError:
+        return False
+
+
 def version_key(version: str) -> Key:
     """What compares as the version does: missing numbers are 0, a suffix comes before the release. Raises ValueError if
     it is no version."""

@@ -29,36 +29,18 @@ from kubetypes.json_values import JSON
 _log = log.get("addons.values")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownOfInstance:
-    """What hooks and templates read under `<key>.addon`. `version` is the resolved one, `previous_version` that which
-    is installed, empty before the first install; `channel` is empty for an exact version."""
-
-    name: str
-    namespace: str
-    kind: str
-    version: str = ""
-    previous_version: str = ""
-    channel: str = ""
-
-    def document(self) -> dict[str, JSON]:
-        """As it stands in values."""
-        return {
-            "name": self.name,
-            "namespace": self.namespace,
-            "kind": self.kind,
-            "version": self.version,
-            "previousVersion": self.previous_version,
-            "channel": self.channel,
-        }
-
-
-def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> KnownOfInstance:
-    """What is known of an instance once its version is."""
-    kind = addon.object.kind
-    return KnownOfInstance(
-        instance.name, instance.namespace, kind, found.version, previous_version, channel=found.channel
-    )
+def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> dict[str, JSON]:
+    """What hooks and templates read under `<key>.addon`: what is known of an instance once its version is found.
+    `previous_version` is that which is installed, empty before the first install; the channel is empty for an exact
+    version."""
+    return {
+        "name": instance.name,
+        "namespace": instance.namespace,
+        "kind": addon.object.kind,
+        "version": found.version,
+        "previousVersion": previous_version,
+        "channel": found.channel,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +51,9 @@ class AddonValues:
     shared: dict[str, JSON] = field(default_factory=dict)
     schemas: Schemas = field(default_factory=Schemas)
 
-    def of_instance(self, known: KnownOfInstance) -> dict[str, JSON]:
-        """The lowest layer of an instance's values."""
-        return self.static | {READ_ONLY: known.document()}
+    def of_instance(self, known: dict[str, JSON]) -> dict[str, JSON]:
+        """The lowest layer of an instance's values; `known` is as `known_of` returns it."""
+        return self.static | {READ_ONLY: known}
 
 
 def read_addon_values(addon: Addon) -> AddonValues:

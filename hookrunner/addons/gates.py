@@ -181,7 +181,7 @@ def _waiting(addon: Addon, world: GateWorld) -> AddonObstacle | None:
 def _missing(addon: Addon, world: GateWorld) -> Iterator[tuple[str, WakeUp | None]]:
     """What is missing, each with the change that may bring it; None for what the cluster serves."""
     requires = addon.requires
-    if requires.kubernetes and not _meets(release_of(world.kubernetes), requires.kubernetes):
+    if not ranges.is_in(release_of(world.kubernetes), requires.kubernetes):
         yield f"Kubernetes {requires.kubernetes}, the cluster has {world.kubernetes}", None
     for kind in requires.kinds:
         if kind not in world.kinds:
@@ -201,7 +201,7 @@ def _module_problem(name: str, wanted: str, world: GateWorld) -> str:
     state = world.modules.get(name)
     if state is None:
         return ", which is off or does not exist"
-    if wanted and not _meets(state.version, wanted):
+    if not ranges.is_in(state.version, wanted):
         return f" {wanted}, there is {state.version or 'one without a version'}"
     return "" if state.ready else ", which is not ready"
 
@@ -214,14 +214,6 @@ def _addon_problem(addon: Addon, name: str, world: GateWorld) -> str:
     if name in world.hidden:
         return f", whose instances cannot be listed: {world.hidden[name]}"
     return "" if name in world.ready_addons else ", of which no instance is ready"
-
-
-def _meets(version: str, wanted: str) -> bool:
-    """False for what is no version."""
-    try:
-        return ranges.meets(version, ranges.parse(wanted))
-    except ValueError:
-        return False
 
 
 def _required_by(name: str, addons: Mapping[str, Addon]) -> frozenset[str]:

@@ -137,7 +137,9 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
     namespace = metadata.get("namespace") or ""
     document, deep = _without_deep_parts(document)
     spec = document.get("spec")
-    wrong = [] if spec is None or isinstance(spec, dict) else [_not_a_map(spec)]
+    wrong = list[Problem]()
+    if not isinstance(spec, dict | None):
+        wrong.append(Problem("", f"must be a map of fields, not {redaction.described(spec)}"))
     wrong += [Problem(name, f"is nested too deep: make it flatter than {MOST_LEVELS} maps and lists") for name in deep]
     fields = spec if isinstance(spec, dict) else {}
     if too_large := list(_spec_problems(fields)):
@@ -199,10 +201,6 @@ def _is_deep(value: JSON) -> bool:
 def _refused_adoption(addon: Addon, common: Mapping[str, JSON]) -> Iterator[Problem]:
     if addon.never_adopts and common.get("adopt") is True:
         yield Problem("adopt", "cannot be true: `adopt: never` in addon.yaml; remove the field")
-
-
-def _not_a_map(spec: JSON) -> Problem:
-    return Problem("", f"must be a map of fields, not {redaction.described(spec)}")
 
 
 def _field(problem: Problem) -> str:

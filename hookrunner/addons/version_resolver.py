@@ -90,14 +90,14 @@ def check_package(traits: PackageTraits, request: VersionRequest, version: str) 
     """Why a package cannot be installed here, None if it can: its ranges of versions of hookrunner, of the cluster, and
     of the version that it replaces."""
     package = f"{request.component} {version}"
-    if not _is_in(request.hookrunner, traits.hookrunner):
+    if not ranges.is_in(request.hookrunner, traits.hookrunner):
         text = f"{package} needs hookrunner {traits.hookrunner}, this is {request.hookrunner}; upgrade it"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Operator", text)
-    if not _is_in(release_of(request.kubernetes), traits.kubernetes):
+    if not ranges.is_in(release_of(request.kubernetes), traits.kubernetes):
         text = f"{package} needs Kubernetes {traits.kubernetes}, the cluster has {request.kubernetes}"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"{text}; choose another version")
     replaces = request.installed and request.installed != version
-    if replaces and not _is_in(request.installed, traits.upgrades_from):
+    if replaces and not ranges.is_in(request.installed, traits.upgrades_from):
         text = f"{package} replaces versions {traits.upgrades_from} only, {request.installed} is installed"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "UpgradePath", f"{text}; install one of these first")
     return None
@@ -114,7 +114,7 @@ def check_operator(minimum: str, request: VersionRequest, version: str) -> Addon
 
 def untested_reason(traits: PackageTraits, request: VersionRequest, version: str) -> str:
     """Why a version counts as untested on this cluster; "" if it does not."""
-    if _is_in(release_of(request.kubernetes), traits.tested_kubernetes):
+    if ranges.is_in(release_of(request.kubernetes), traits.tested_kubernetes):
         return ""
     tested = f"{request.component} {version} is tested with Kubernetes {traits.tested_kubernetes}"
     return f"{tested}, the cluster has {request.kubernetes}"
@@ -166,13 +166,3 @@ def _refused_downgrade(request: VersionRequest, version: str) -> AddonObstacle |
     text = f"{request.component} {version} is older than {request.installed}, which is installed"
     advice = f"this addon refuses that; set spec.version: {request.installed}"
     return AddonObstacle(AddonPhase.VERSION_MISMATCH, "DowngradeRefused", f"{text}; {advice}")
-
-
-def _is_in(version: str, wanted: str) -> bool:
-    """Is a version in a range? An empty range has all; what is no version is in no other."""
-    if not wanted:
-        return True
-    try:
-        return ranges.meets(version, ranges.parse(wanted))
-    except ValueError:
-        return False

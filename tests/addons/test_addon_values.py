@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from hookrunner.addons.addon_values import AddonValues, KnownOfInstance, known_of, read_addon_values, shared_values
+from hookrunner.addons.addon_values import AddonValues, known_of, read_addon_values, shared_values
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.version_resolver import ResolvedVersion
@@ -16,7 +16,8 @@ from kubetypes.json_values import JSON
 from tests.addons.conftest import MakeTree, addon, instance_of
 
 UNIT = "metrics-server.kube-system.default"
-KNOWN = KnownOfInstance("default", "kube-system", "MetricsServer", "0.8.0")
+KNOWN = {"name": "default", "namespace": "kube-system", "kind": "MetricsServer", "version": "0.8.0"}
+KNOWN |= {"previousVersion": "", "channel": ""}
 FILES = {
     "values.yaml": "global: {dns: {domain: a.b}}\nmetricsServer: {low: 0, spec: 0, user: 0}",
     "openapi/spec.yaml": (
@@ -109,7 +110,7 @@ def test_shared_values_lie_below_those_of_the_modules(tree: MakeTree) -> None:
 def test_what_is_known_comes_from_the_instance() -> None:
     coredns = addon()
     known = known_of(read_instance(coredns, instance_of({})), coredns, ResolvedVersion("1.14.6", "stable"), "1.14.2")
-    assert known.document() == {
+    assert known == {
         "name": "default",
         "namespace": "kube-system",
         "kind": "CoreDNS",

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
-from hookrunner.addons.addon_values import KnownOfInstance
-from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE
+from hookrunner.addons.addon_values import known_of
+from hookrunner.addons.instance_fields import SHAPES, WITH_DEFAULT_IN_FILE, read_instance
+from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.hooks.workspace import InstancePaths
 from hookrunner.model.addon_status import OWN_CONDITIONS, REASONS
+from tests.addons.conftest import addon, instance_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "addons.md").read_text()
@@ -43,7 +45,8 @@ def test_every_condition_of_ours_is_named() -> None:
 
 
 def test_hooks_and_values_are_as_written() -> None:
-    known = KnownOfInstance("", "", "").document()
+    coredns = addon()
+    known = known_of(read_instance(coredns, instance_of({})), coredns, ResolvedVersion(""), "")
     assert set(re.findall(r"`(\w+)`", section("Values"))) >= known.keys()
     variables = [cells[0].strip("`") for cells in rows("Hooks")]
     assert variables == list(InstancePaths("", "", "").environment())
