@@ -33,7 +33,8 @@ def pack(files: Mapping[str, bytes], built_in: int = 0) -> bytes:
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, data in files.items():
             member = tarfile.TarInfo(f"chart/{name}")
-            text = _rewritten(data, built_in) if built_in and "templates/" in name else data
+            is_changed = built_in and "templates/" in name
+            text = _VERSIONS.sub(rb"(slice \g<0> %d)" % built_in, data) if is_changed else data
             member.size = len(text)
             tar.addfile(member, io.BytesIO(text))
     return gzip.compress(archive.getvalue(), compresslevel=0)
@@ -48,10 +49,6 @@ def unpack_subcharts(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
             yield from unpack_subcharts(inner)
         else:
             yield name, data
-
-
-def _rewritten(data: bytes, built_in: int) -> bytes:
-    return _VERSIONS.sub(rb"(slice \g<0> %d)" % built_in, data)
 
 
 _CHART = b"name: probe\nversion: 1.0.0\napiVersion: v2\n"

@@ -309,5 +309,4 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
 
 
 def _renderer(settings: Settings) -> Renderer:
-    limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
-    return Renderer(limits, settings.hooks.environ)
+    return Renderer(RenderLimits.of(settings.modules), settings.hooks.environ)

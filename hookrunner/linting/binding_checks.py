@@ -6,7 +6,7 @@ Filters are not judged by their text, which may hide anything: they run on two o
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from datetime import datetime
 from itertools import pairwise
@@ -269,18 +269,18 @@ async def _passing_field(binding: Kubernetes, jq: Jq) -> list[str]:
 
 def _changed_samples(kind: str) -> Iterator[tuple[str, JSON]]:
     """The sample with a field changed that the API server or a controller changes by itself."""
-    yield "metadata.resourceVersion", _with_field(_SAMPLE, ("metadata", "resourceVersion"), "1001")
+    yield "metadata.resourceVersion", _with_field(("metadata", "resourceVersion"), "1001")
     fields = [{"manager": "kubectl", "operation": "Update", "time": _LATER}]
-    yield "metadata.managedFields", _with_field(_SAMPLE, ("metadata", "managedFields"), fields)
+    yield "metadata.managedFields", _with_field(("metadata", "managedFields"), fields)
     if kind in _NODES:
         conditions = [_SAMPLE["status"]["conditions"][0] | {"lastHeartbeatTime": _LATER}]
-        yield "status.conditions[].lastHeartbeatTime", _with_field(_SAMPLE, ("status", "conditions"), conditions)
+        yield "status.conditions[].lastHeartbeatTime", _with_field(("status", "conditions"), conditions)
     if kind in _LEASES:
-        yield "spec.renewTime", _with_field(_SAMPLE, ("spec", "renewTime"), _LATER)
+        yield "spec.renewTime", _with_field(("spec", "renewTime"), _LATER)
 
 
-def _with_field(obj: Mapping[str, JSON], path: tuple[str, str], value: JSON) -> JSON:
-    copy: JSON = deepcopy(dict(obj))
+def _with_field(path: tuple[str, str], value: JSON) -> JSON:
+    copy: JSON = deepcopy(_SAMPLE)
     copy[path[0]][path[1]] = value
     return copy
 

@@ -296,7 +296,8 @@ def match(sources: Sequence[SourcedObject], places: Places, patch: InstancePatch
 def _hints(sources: Sequence[SourcedObject], target: PatchTarget) -> Iterator[str]:
     """What is closest to the target, the closest first."""
     named = [source for source in sources if source.name == target.name]
-    of_kind = [source for source in sources if (source.kind, source.group) == (target.kind, _group(target))]
+    group = target.api_version.rpartition("/")[0]
+    of_kind = [source for source in sources if (source.kind, source.group) == (target.kind, group)]
     for source in (source for source in of_kind if source.name == target.name):
         yield f": it is {_difference(source, target)}"
     for source in (source for source in named if source.kind == target.kind):
@@ -317,10 +318,6 @@ def _difference(source: SourcedObject, target: PatchTarget) -> str:
     if source.api_version != target.api_version:
         return source.api_version
     return f"in namespace {source.namespace}" if source.namespace else "in no namespace"
-
-
-def _group(target: PatchTarget) -> str:
-    return target.api_version.rpartition("/")[0]
 
 
 def _shortened(names: Sequence[str]) -> str:

@@ -92,13 +92,10 @@ def reason_of_step(group: str, kind: str, above: tuple[object, ...], step: objec
     if parent == "metadata" and len(above) == 1 and step not in _METADATA:
         return _OBJECT
     if isinstance(parent, str) and (parent in _MAPS or ((group, kind) in _DATA_KINDS and parent in _DATA)):
-        return _reason_of_mark(step) if parent in _METADATA else ""
+        marks = _MARKS.items() if parent in _METADATA else ()
+        return next((reason for start, reason in marks if step.startswith(start)), "")
     if above[-2:-1] == ("volumes",) and not isinstance(parent, str) and step not in _VOLUMES:
         return _NODE if step == "hostPath" else _VOLUME
     if step == "host" and isinstance(parent, str) and parent in _PROBES:
         return _CONNECTIONS
     return _FIELDS.get(step, "")
-
-
-def _reason_of_mark(key: str) -> str:
-    return next((reason for start, reason in _MARKS.items() if key.startswith(start)), "")

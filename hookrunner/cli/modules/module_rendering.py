@@ -79,7 +79,7 @@ async def _render(
     order = modules.order(name, settings.kube.namespace or "default", settings.modules.extra_labels, known)
     if live:
         order = replace(order, install=await _releases(live, settings).read_head(name, order.namespace) is None)
-    limits = RenderLimits(settings.modules.render_timeout, settings.modules.render_memory)
+    limits = RenderLimits.of(settings.modules)
     async with Renderer(limits, live.environ if live else None) as renderer:
         return await renderer.render(order)
 
