@@ -9,8 +9,8 @@ A failed run, and no run at all, are results. Only a request that makes no sense
 A module's hook gets the files of values and patches that it has in a running hookrunner (docs/modules.md).
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +20,13 @@ import orjson
 from hookrunner.engine.reviews import conversion
 from hookrunner.engine.reviews.chains import Chains, Step
 from hookrunner.errors import BadOutput, HookFailed, ReviewFailed
-from hookrunner.hooks import catalog, discovery, patches, verdicts
+from hookrunner.hooks import catalog, discovery, verdicts
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
 from hookrunner.hooks.hook_process import (
     ExitedBadly,
     collect_answer,
     command,
-    refuse,
     refuses_patches,
     render_contexts,
     write_contexts,
@@ -39,7 +38,7 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import ContextType
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import GLOBAL, camel
-from hookrunner.model.operations import Answer, ValuesOperation
+from hookrunner.model.operations import Answer
 from hookrunner.model.reviews import ConversionRequest, ConversionReview, Converted, Verdict
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -60,6 +59,10 @@ KILL_AFTER = 2.0
 """Seconds from SIGTERM to SIGKILL for a hook whose time is up."""
 
 
+_NO_MODULE = "module"
+"""Stands in names of files for the module of a hook that is in none and is given values."""
+
+
 @dataclass(slots=True)
 class _Lines:
     """Keeps what a hook prints, in order."""
@@ -78,30 +81,6 @@ class _Lines:
     def all(self) -> tuple[str, ...]:
         """All kept lines; the last one says how many were dropped."""
         return (*self.lines, *[f"… and {self.lost} lines more"] * bool(self.lost))
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesFiles:
-    """The four files; `environment` names them for the hook."""
-
-    directory: Path
-    values: JSON
-    config_values: JSON
-    key: str
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """Variables for the hook's process."""
-        names = ("VALUES_PATH", "CONFIG_VALUES_PATH", "VALUES_JSON_PATCH_PATH", "CONFIG_VALUES_JSON_PATCH_PATH")
-        return {name: str(self.directory / f"{name.lower()}.json") for name in names}
-
-    def read(self) -> tuple[Patched, Patched]:
-        """What the hook wrote about values and about config values. Raises BadOutput."""
-        where = self.environment
-        return (
-            Patched(self.values, _read(where["VALUES_JSON_PATCH_PATH"], "values"), self.key),
-            Patched(self.config_values, _read(where["CONFIG_VALUES_JSON_PATCH_PATH"], "config values"), self.key),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,31 +119,23 @@ class Bench:
             planned = await plan_run(hook, given, happenings, self.jq)
         except NotRun as reason:
             return Result(reason=str(reason), objects=given.objects)
-        with ExitStack() as stack:
-            values = None
-            if (given_values := _values(hook, given)) is not None:
-                values = stack.enter_context(values_files(given_values, given.config_values, camel(hook.module)))
-            return await self._run(hook, planned, values, _instance(given))
+        return await self._run(hook, planned, given)
 
-    async def _run(
-        self, hook: Hook, planned: PlannedRun, values: ValuesFiles | None, instance: InstanceInput | None
-    ) -> Result:
-        lines = _Lines()
-        with workspace(self.settings.tmp_dir, hook.name, instance=instance) as files:
+    async def _run(self, hook: Hook, planned: PlannedRun, given: Given) -> Result:
+        lines, values, instance = _Lines(), _values(hook, given), _instance(given)
+        module = hook.module or _NO_MODULE if values else ""
+        with workspace(self.settings.tmp_dir, hook.name, module=module, instance=instance) as files:
             await write_contexts(files, hook, planned.contexts, planned.snapshots)
-            write_values(files, Values(b"", b"", instance))
+            config, all_values = (orjson.dumps(part.before) for part in values) if values else (b"", b"")
+            write_values(files, Values(config, all_values, instance))
             contexts = orjson.loads(read(files.context))
             result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
             process = command(self.settings, hook, files)
             own = min(process.timeout or self.timeout, self.timeout)
-            env = {**process.env, **(values.environment if values else {})}
             try:
-                end = await self.children.run(replace(process, timeout=own, env=env), lines)
+                end = await self.children.run(replace(process, timeout=own), lines)
                 result = replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
-                refusing = refuses_patches(hook, planned.contexts)
-                answer = await collect_answer(hook, files, end, refusing)
-                if refusing and values:
-                    refuse(operation for patched in values.read() if patched for operation in patched.patches)
+                answer = await collect_answer(hook, files, end, refuses_patches(hook, planned.contexts))
                 return await _complete(result, hook, answer, values)
             except ExitedBadly as failure:
                 return replace(result, failure=str(failure), operations=failure.operations)
@@ -172,11 +143,15 @@ class Bench:
                 return replace(result, failure=str(failure))
 
 
-def _values(hook: Hook, given: Given) -> JSON:
-    """The given values. A hook in a module has values even if none are given."""
-    if given.values is not None or not hook.module:
-        return given.values
-    return {GLOBAL: {}, camel(hook.module): {}}
+def _values(hook: Hook, given: Given) -> tuple[Patched, Patched] | None:
+    """The given config values and values, without operations yet. A hook in a module has values even if none are given.
+    Without config values each key of the values gets an empty section."""
+    if given.values is None and not hook.module:
+        return None
+    key = camel(hook.module)
+    values = {GLOBAL: {}, key: {}} if given.values is None else given.values
+    config = {section: {} for section in values} if given.config_values is None else given.config_values
+    return Patched(config, key=key), Patched(values, key=key)
 
 
 def _instance(given: Given) -> InstanceInput | None:
@@ -188,10 +163,12 @@ def _is_dry(contexts: JSON) -> bool:
     return any(context.get("review", {}).get("request", {}).get("dryRun") is True for context in contexts)
 
 
-async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFiles | None) -> Result:
+async def _complete(result: Result, hook: Hook, answer: Answer, values: tuple[Patched, Patched] | None) -> Result:
     """Raises BadOutput."""
-    patched, config_patched = values.read() if values else (None, None)
-    for one in filter(None, (patched, config_patched)):
+    config, patched = values or (None, None)
+    config = config and replace(config, patches=answer.config)
+    patched = patched and replace(patched, patches=answer.values)
+    for one in filter(None, (patched, config)):
         _ = one.after  # operations that cannot be applied fail the run
     verdict = await _decide(hook, result.contexts[0], answer)
     return replace(
@@ -202,7 +179,7 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: ValuesFi
         verdict=verdict,
         mutated=_mutate(result.contexts[0], verdict),
         values=patched,
-        config_values=config_patched,
+        config_values=config,
     )
 
 
@@ -280,24 +257,3 @@ async def _decide_conversion(hook: Hook, context: JSON, converted: Converted) ->
         return {"convertedObjects": list(map(orjson.loads, texts))}
     except ReviewFailed as error:
         raise BadOutput(str(error)) from None
-
-
-@contextmanager
-def values_files(values: JSON, config_values: JSON, key: str) -> Iterator[ValuesFiles]:
-    """Make the files. Without config values each key of the values gets an empty section. `key` is that of the hook's
-    module, if it is known."""
-    if config_values is None:
-        config_values = {key: {} for key in values}
-    with TemporaryDirectory(prefix="hookrunner-values-") as directory:
-        files = ValuesFiles(Path(directory), values, config_values, key)
-        contents = (orjson.dumps(values), orjson.dumps(config_values), b"", b"")
-        for path, content in zip(files.environment.values(), contents, strict=True):
-            Path(path).write_bytes(content)
-        yield files
-
-
-def _read(path: str, what: str) -> tuple[ValuesOperation, ...]:
-    try:
-        return patches.parse_values_patch(read(path))
-    except BadOutput as error:
-        raise BadOutput(f"got bad {what} patch: {error}") from None

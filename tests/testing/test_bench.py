@@ -157,9 +157,12 @@ async def test_missing_config_values_are_empty_sections(tools: Bench, write_hook
 @pytest.mark.parametrize(
     ("patch", "message"),
     [
-        ('{"op": "replace", "path": "/m", "value": 1}', "got bad values patch: unsupported patch operation 'replace'"),
+        (
+            '{"op": "replace", "path": "/m", "value": 1}',
+            "VALUES_JSON_PATCH_PATH: unsupported patch operation 'replace'",
+        ),
         ('{"op": "add", "path": "m"}', "the path of a patch operation begins with '/'"),
-        ("{", "got bad values patch: the patch of values is not JSON"),
+        ("{", "VALUES_JSON_PATCH_PATH: the patch of values is not JSON"),
         ('{"op": "remove", "path": "/m/x"}', "values patch: remove /m/x does not fit: there is no /m/x"),
         ('{"op": "add", "path": "/m/x/y", "value": 1}', "add /m/x/y does not fit"),
         ('{"op": "test", "path": "/m", "value": 1}', "test /m does not fit"),
