@@ -26,11 +26,10 @@ _log = log.get("addons.discovery")
 @dataclass(frozen=True, slots=True)
 class AddonCatalog:
     """What the addons directories hold, by name. No two `addons` have one name, one kind or one plural. `rejected` are
-    directories that cannot be offered; `hidden` are names that --addons leaves out."""
+    directories that cannot be offered."""
 
     addons: tuple[Addon, ...] = ()
     rejected: tuple[RejectedAddon, ...] = ()
-    hidden: tuple[str, ...] = ()
 
     def named(self, name: str) -> Addon | None:
         """The addon of this name."""
@@ -60,8 +59,7 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
                 taken[addon.name] = addon
     _require_known(names, [*taken, *(addon.name for addon in rejected)])
     offered = [taken[name] for name in sorted(taken) if not names or name in names]
-    hidden = tuple(name for name in sorted(taken) if names and name not in names)
-    return AddonCatalog(tuple(offered), tuple(rejected), hidden)
+    return AddonCatalog(tuple(offered), tuple(rejected))
 
 
 def _children(root: Path) -> Iterator[Path]:

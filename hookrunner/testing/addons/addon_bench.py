@@ -27,7 +27,7 @@ from hookrunner.errors import BadInput, BadPatch, PackageError, RunBlocked
 from hookrunner.manifests import object_fields
 from hookrunner.manifests.object_metadata import Kind, scopes_of
 from hookrunner.manifests.program_runner import ProgramRunner
-from hookrunner.model.addon_status import AddonObstacle, HookCondition
+from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.sourced_objects import SourcedObject
@@ -44,7 +44,7 @@ from hookrunner.packages.source_locations import (
 from hookrunner.releases.objects.tolerant_writes import is_brought_in
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
-from hookrunner.testing.addons.addon_hooks import HookFindings, HookInputs, run_hooks
+from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
 from kubetypes.openapi.custom_kinds import custom_kinds
@@ -57,13 +57,11 @@ SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
 
 @dataclass(frozen=True, slots=True)
 class BuiltInstance:
-    """What an instance leads to: the version, the objects in the order of installation with definitions first,
-    conditions of hooks, and notes for a person."""
+    """What an instance leads to: the version, the objects in the order of installation with definitions first, and
+    notes for a person."""
 
-    instance: Instance
     version: str
     objects: tuple[JSON, ...]
-    conditions: tuple[HookCondition, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -89,20 +87,20 @@ class AddonBench:
             chosen = ChosenPackage(version, package, unpack_package(package, Path(own)))
             prepared = PreparedBuild(addon, instance, chosen, with_definitions(capabilities, cluster))
             _require_open(prepared.obstacle)
-            findings, built = await self._build(prepared, cluster)
+            hook_notes, built = await self._build(prepared, cluster)
         _require_open(prepared.refusal_of(built))
         unknown = check_fields(built, [*cluster, *read_definitions(addon)])
-        notes = (*findings.notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
-        return BuiltInstance(instance, package.version, built.rendered.objects, findings.conditions, notes)
+        notes = (*hook_notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
+        return BuiltInstance(package.version, built.rendered.objects, notes)
 
-    async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[HookFindings, BuiltRelease]:
-        """What hooks have to say, and what the objects are with the values that they leave."""
+    async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[tuple[str, ...], BuiltRelease]:
+        """Notes on hooks, and what the objects are with the values that they leave."""
         values, instance = prepared.own_values(), prepared.instance
         require_rules(prepared.addon, instance)
         inputs = HookInputs(instance.document, prepared.chosen.directory, cluster)
-        findings = await run_hooks(self.hooks, prepared.addon.directory, inputs, values, instance.unit)
+        notes = await run_hooks(self.hooks, prepared.addon.directory, inputs, values, instance.unit)
         terms = replace(self.terms, read_scopes=scopes_in(cluster))
-        return findings, await self.builder.build(prepared.request(values, terms))
+        return notes, await self.builder.build(prepared.request(values, terms))
 
 
 def check_fields(built: BuiltRelease, definitions: Iterable[JSON] = ()) -> list[str]:

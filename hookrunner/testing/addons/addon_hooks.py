@@ -11,7 +11,6 @@ from pathlib import Path
 
 from hookrunner.engine import dispatch
 from hookrunner.errors import HookFailed
-from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.testing.bench import Bench
 from hookrunner.testing.happenings import Given, Happening, Lifecycle, Startup, Synchronization
@@ -38,34 +37,28 @@ class HookInputs:
         return Given(self.cluster, {}, values, config_values, self.instance, directory)
 
 
-@dataclass(frozen=True, slots=True)
-class HookFindings:
-    """What hooks had to say besides values: conditions, and notes for a person."""
-
-    conditions: tuple[HookCondition, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-async def run_hooks(bench: Bench, directory: Path, inputs: HookInputs, values: SectionStore, unit: str) -> HookFindings:
-    """Run the hooks in an addon's directory, and keep what they patch in the values of the instance `unit`.
+async def run_hooks(
+    bench: Bench, directory: Path, inputs: HookInputs, values: SectionStore, unit: str
+) -> tuple[str, ...]:
+    """Run the hooks in an addon's directory, and keep what they patch in the values of the instance `unit`. Returns
+    notes for a person.
 
     Raises BadHookConfig, HookFailed, BadValues.
     """
     if not (directory / "hooks").is_dir():
-        return HookFindings()
+        return ()
     catalog = await bench.catalog(directory / "hooks")
     for problem in catalog.problems:
         raise problem
-    conditions, notes = list[HookCondition](), list[str]()
+    notes = list[str]()
     for hook, happening in first_runs(catalog.hooks):
         given = inputs.given(values.document(unit), values.config_document(unit))
         result = await bench.run(hook, given, happening)
         _require_success(hook, result)
         if result.values:
             values.patch(unit, result.values.patches)
-        conditions += result.conditions
         notes += _notes(hook, result)
-    return HookFindings(tuple(conditions), tuple(notes))
+    return tuple(notes)
 
 
 def first_runs(hooks: Sequence[Hook]) -> Iterator[tuple[Hook, Happening]]:

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import BadHookConfig, BadValues, HookFailed
 from hookrunner.settings import load
-from hookrunner.testing.addons.addon_hooks import HookFindings, HookInputs, run_hooks
+from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from hookrunner.values.section import NO_SCHEMAS
 from hookrunner.values.section_store import SectionStore
@@ -48,7 +48,7 @@ def write(tmp_path: Path) -> Write:
     return made
 
 
-async def run(hooks: Bench, values: SectionStore, tmp_path: Path, *cluster: JSON) -> HookFindings:
+async def run(hooks: Bench, values: SectionStore, tmp_path: Path, *cluster: JSON) -> tuple[str, ...]:
     inputs = HookInputs(INSTANCE, tmp_path / "package", cluster)
     return await run_hooks(hooks, tmp_path / "web", inputs, values, UNIT)
 
@@ -93,8 +93,8 @@ async def test_changes_of_objects_are_noted_and_not_made(
 ) -> None:
     delete = '{"operation":"Delete","kind":"Node","apiVersion":"v1","name":"one"}'
     write("a.sh", "{configVersion: v1, onStartup: 1}", f"echo '{delete}' > \"$KUBERNETES_PATCH_PATH\"")
-    findings = await run(hooks, values, tmp_path, NODE)
-    assert findings.notes == ("hook a.sh: asks for 1 changes of objects, which are not made here",)
+    notes = await run(hooks, values, tmp_path, NODE)
+    assert notes == ("hook a.sh: asks for 1 changes of objects, which are not made here",)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ async def test_hook_with_a_bad_configuration_is_named(
 
 
 async def test_addon_without_hooks_has_nothing_to_say(hooks: Bench, values: SectionStore, tmp_path: Path) -> None:
-    assert await run(hooks, values, tmp_path) == HookFindings()
+    assert await run(hooks, values, tmp_path) == ()
