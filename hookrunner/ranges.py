@@ -89,9 +89,9 @@ def meets(version: str, wanted: Range) -> bool:
 
 
 def is_in(version: str, wanted: str) -> bool:
-    """Whether a version is in a range as it is written. An empty range has all; what is no version is in no other."""
+    """Whether a version is in a range as it is written; what is no version is in none."""
     try:
-        return not wanted or meets(version, parse(wanted))
+        return meets(version, parse(wanted))
     except ValueError:
         return False
 

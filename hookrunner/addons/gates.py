@@ -181,7 +181,7 @@ def _waiting(addon: Addon, world: GateWorld) -> AddonObstacle | None:
 def _missing(addon: Addon, world: GateWorld) -> Iterator[tuple[str, WakeUp | None]]:
     """What is missing, each with the change that may bring it; None for what the cluster serves."""
     requires = addon.requires
-    if not ranges.is_in(release_of(world.kubernetes), requires.kubernetes):
+    if requires.kubernetes and not ranges.is_in(release_of(world.kubernetes), requires.kubernetes):
         yield f"Kubernetes {requires.kubernetes}, the cluster has {world.kubernetes}", None
     for kind in requires.kinds:
         if kind not in world.kinds:
@@ -201,7 +201,7 @@ def _module_problem(name: str, wanted: str, world: GateWorld) -> str:
     state = world.modules.get(name)
     if state is None:
         return ", which is off or does not exist"
-    if not ranges.is_in(state.version, wanted):
+    if wanted and not ranges.is_in(state.version, wanted):
         return f" {wanted}, there is {state.version or 'one without a version'}"
     return "" if state.ready else ", which is not ready"
 

@@ -90,14 +90,14 @@ def check_package(traits: PackageTraits, request: VersionRequest, version: str) 
     """Why a package cannot be installed here, None if it can: its ranges of versions of hookrunner, of the cluster, and
     of the version that it replaces."""
     package = f"{request.component} {version}"
-    if not ranges.is_in(request.hookrunner, traits.hookrunner):
+    if traits.hookrunner and not ranges.is_in(request.hookrunner, traits.hookrunner):
         text = f"{package} needs hookrunner {traits.hookrunner}, this is {request.hookrunner}; upgrade it"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Operator", text)
-    if not ranges.is_in(release_of(request.kubernetes), traits.kubernetes):
+    if traits.kubernetes and not ranges.is_in(release_of(request.kubernetes), traits.kubernetes):
         text = f"{package} needs Kubernetes {traits.kubernetes}, the cluster has {request.kubernetes}"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"{text}; choose another version")
     replaces = request.installed and request.installed != version
-    if replaces and not ranges.is_in(request.installed, traits.upgrades_from):
+    if replaces and traits.upgrades_from and not ranges.is_in(request.installed, traits.upgrades_from):
         text = f"{package} replaces versions {traits.upgrades_from} only, {request.installed} is installed"
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "UpgradePath", f"{text}; install one of these first")
     return None
@@ -114,7 +114,7 @@ def check_operator(minimum: str, request: VersionRequest, version: str) -> Addon
 
 def untested_reason(traits: PackageTraits, request: VersionRequest, version: str) -> str:
     """Why a version counts as untested on this cluster; "" if it does not."""
-    if ranges.is_in(release_of(request.kubernetes), traits.tested_kubernetes):
+    if not traits.tested_kubernetes or ranges.is_in(release_of(request.kubernetes), traits.tested_kubernetes):
         return ""
     tested = f"{request.component} {version} is tested with Kubernetes {traits.tested_kubernetes}"
     return f"{tested}, the cluster has {request.kubernetes}"
