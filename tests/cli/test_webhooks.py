@@ -98,7 +98,6 @@ def test_missing_permission_is_named(
     assert len(installation.configurations()) == 2
 
 
-@pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize(("again", "code"), [(True, 1), (False, 0)])
 def test_exit_code_says_whether_a_registration_came_back(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch, again: bool, code: int

@@ -63,8 +63,8 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line in this process."""
+def command(capsys: pytest.CaptureFixture[str], forking: None) -> Command:
+    """Run a command line in this process, and fork its lookups of the cluster and render workers from it."""
 
     def call(*arguments: str, program: str = "hookrunner") -> Ended:
         code = run(list(arguments), program)
