@@ -16,6 +16,7 @@ OBJECT = ["---", "apiVersion: v1", "kind: ServiceAccount", "metadata: {name: pwn
 REST = ["---", "apiVersion: v1", "kind: ConfigMap", "metadata: {name: rest}", "data:", "  x: |", "    z"]
 ENDS = ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"]
 ends = pytest.mark.parametrize("end", ENDS, ids=ascii)
+pytestmark = pytest.mark.usefixtures("forking")
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[JSON]:
@@ -44,16 +45,16 @@ def instance(directory: Path, kind: str, **spec: JSON) -> str:
     return str(file)
 
 
-@ends
-def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
-    plain, attacked = (
+    plain, *attacked = (
         printed(capsys, "addon", "render", instance(tmp_path, "CoreDNS", corefile=text), *flags)
-        for text in ("hi", hostile(end))
+        for text in ("hi", *map(hostile, ENDS))
     )
-    assert identities(attacked) == identities(plain)
-    [config] = [obj for obj in attacked if obj["kind"] == "ConfigMap"]
-    assert config["data"]["Corefile"].strip() == hostile("\n" if end == "\r\n" else end)
+    assert [identities(objects) for objects in attacked] == [identities(plain)] * len(ENDS)
+    configs = [obj for objects in attacked for obj in objects if obj["kind"] == "ConfigMap"]
+    texts = [config["data"]["Corefile"].strip() for config in configs]
+    assert texts == [hostile("\n" if end == "\r\n" else end) for end in ENDS]
 
 
 def test_settings_of_kube_proxy_stay_in_its_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
