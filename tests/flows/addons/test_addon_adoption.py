@@ -10,6 +10,7 @@ from tests.flows.addons.kubeadm_objects import COREFILE, kubeadm_objects
 
 DNS, PROXY = f"{GROUP}/coredns/default", f"{GROUP}/kubeproxies/default"
 KEPT = ("service/kube-dns", "deployment/coredns", "configmap/coredns", "daemonset/kube-proxy", "configmap/kube-proxy")
+HISTORIES = ("replicasets", "controllerrevisions")
 
 
 async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
@@ -58,6 +59,7 @@ async def uids(there: ClusterWorld) -> dict[str, Any]:
 
 async def rollouts(there: ClusterWorld) -> dict[str, int]:
     """How many templates of Pods each workload has had, kubeadm's included."""
-    sets = (await there.shown("replicasets,controllerrevisions")).get("items", ())
+    path = "/apis/apps/v1/namespaces/kube-system"
+    sets = [each for kind in HISTORIES for each in (await there.read(f"{path}/{kind}"))["items"]]
     owners = [entry["metadata"]["ownerReferences"][0]["name"] for entry in sets]
     return {name: owners.count(name) for name in ("coredns", "kube-proxy")}

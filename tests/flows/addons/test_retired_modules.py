@@ -94,10 +94,14 @@ async def count_ready(there: ClusterWorld, counted: str = "readyReplicas") -> in
 
 async def count_fewest_ready(there: ClusterWorld) -> int:
     """The fewest Pods of CoreDNS that were ready, until all are of its second template."""
-    fewest = await count_ready(there)
-    while (await rollouts(there))["coredns"] < 2 or await count_ready(there, "updatedReplicas") < 2:
-        fewest = min(fewest, await count_ready(there))
-    return fewest
+    counts: list[int] = []
+
+    async def are_replaced() -> bool:
+        counts.append(await count_ready(there))
+        return (await rollouts(there))["coredns"] >= 2 and await count_ready(there, "updatedReplicas") >= 2
+
+    await there.until(are_replaced, True, "Pods of the second template")
+    return min(counts)
 
 
 async def uids(there: ClusterWorld) -> dict[str, Any]:
