@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from hookrunner.web.review_documents import UnreadableReview, parse_admission, parse_conversion, read_review
+from hookrunner.model.json_objects import IN_PLACE
+from hookrunner.web.review_documents import VALUE_WORK, UnreadableReview, parse_admission, parse_conversion, read_review
 from tests.web.reviewing import admission, conversion
 
 OBJECT = {"apiVersion": "example.com/v1", "kind": "Tab", "metadata": {"name": "a"}, "list": [{"a": 1}] * 30}
@@ -17,18 +18,20 @@ def body_of(review: dict[str, Any]) -> bytearray:
 
 
 async def test_a_large_conversion_is_read_as_a_small_one() -> None:
-    body = body_of(conversion(*[OBJECT] * 8_000, {"apiVersion": "v2", "metadata": {}}))
+    body = body_of(conversion(*[OBJECT | {"text": "x" * 1_000}] * 1_600, {"apiVersion": "v2", "metadata": {}}))
+    assert len(body) > IN_PLACE
     assert await read_review("conversion", body) == parse_conversion(body)
 
 
 async def test_a_large_admission_is_read_as_a_small_one() -> None:
-    body = body_of(admission(object={"list": [{}] * 300_000}))
+    body = body_of(admission(object={"list": [{}] * 120_000}))
+    assert len(body) + 2 * 120_000 * VALUE_WORK > IN_PLACE > len(body)
     assert await read_review("admission", body) == parse_admission(body)
 
 
 async def test_what_is_wrong_with_a_large_review_is_reported() -> None:
     with pytest.raises(UnreadableReview, match=r"^this path takes a ConversionReview"):
-        await read_review("conversion", body_of(admission(object={"list": [{}] * 300_000})))
+        await read_review("conversion", body_of(admission(object={"list": [{}] * 120_000})))
 
 
 def test_reviews_that_nest_too_deep_are_refused() -> None:
