@@ -11,9 +11,8 @@ QUADRATIC = 16.0
 def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times more CPU time `work(4 * size)` takes than `work(size)`, the quickest of three tries each.
 
-    Only this thread counts, and garbage of earlier tests is collected before: a collection of all that they have left
-    may cost more than the work."""
-    gc.collect()
+    Only this thread counts, and garbage is not collected meanwhile, nor before: a collection of all that earlier tests
+    have left may cost more than the work."""
     gc.disable()
     try:
         small, large = (min(_seconds(work, n) for _ in range(3)) for n in (size, 4 * size))
