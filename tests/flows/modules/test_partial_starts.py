@@ -40,5 +40,5 @@ async def test_a_retry_repeats_the_failed_step_and_no_earlier_one(world: World, 
 
 def failed(world: World, before: int) -> int:
     """So often it has, 0 if not more often than before."""
-    count = sum(record["msg"].startswith("module failed") for record in world.operator.logs())
+    count = sum(record["msg"].startswith("unit failed") for record in world.operator.logs())
     return count if count > before else 0
