@@ -17,10 +17,8 @@ import base64
 import gc
 import os
 import re
-import resource
 import signal
 import socket
-import struct
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -44,6 +42,7 @@ from hookrunner.charts.helm_engine import (
 )
 from hookrunner.charts.manifests import Manifests, manifests
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
+from hookrunner.process.worker_process import LENGTH, limit_memory
 from kubetypes import json_values
 from kubetypes.bounds import OBJECT, RENDERED, TooLarge, in_units
 from kubetypes.json_values import JSON
@@ -54,8 +53,6 @@ _GRACE = 1.0
 
 _PACKED = 64
 """Packed charts that are kept; some have megabytes."""
-
-LENGTH = struct.Struct("!I")  # as in process/worker.py, which would load asyncio here
 
 
 def main() -> None:
@@ -73,7 +70,7 @@ def main() -> None:
             return
         gc.freeze()  # imported modules stay until the end
         gc.enable()
-        _limit_memory(memory)
+        limit_memory(memory)
         _send(channel, b"=")
         while head := requests.read(LENGTH.size):
             os.ftruncate(sys.stderr.fileno(), 0)
@@ -99,14 +96,6 @@ def _load_engine() -> HelmEngine:
             f"charts cannot be rendered: helm-python-sdk does not load ({error}); it has wheels for Linux with glibc "
             "(x86_64, aarch64) and macOS (arm64), install hookrunner there"
         ) from None
-
-
-def _limit_memory(memory: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":  # macOS does not count data
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
-        most = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 class ChartRenderer:

@@ -23,8 +23,9 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadChart, BadManifest, RenderFailed
 from hookrunner.model.releases import HelmHook, RenderedChart, RenderRequest
-from hookrunner.process.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker import Worker, WorkerLost
 from hookrunner.process.worker_pool import WorkerPool
+from hookrunner.process.worker_process import LENGTH
 from hookrunner.settings import ModulesSettings, own_environment
 from kubetypes.json_values import JSON
 

@@ -20,8 +20,9 @@ import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq import complaints
-from hookrunner.process.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker import Worker, WorkerLost
 from hookrunner.process.worker_pool import WorkerPool
+from hookrunner.process.worker_process import LENGTH
 
 STRIKES = 3
 CHUNK_OBJECTS = 200

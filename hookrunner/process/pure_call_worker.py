@@ -6,15 +6,13 @@ it returned or raised. When the CPU time is over, the kernel ends the process by
 
 import os
 import pickle
-import resource
 import signal
 import socket
-import struct
 import sys
-from pathlib import Path
 from typing import Any
 
-LENGTH = struct.Struct("!I")  # as in process/worker.py, which would load asyncio here
+from hookrunner.process.worker_process import LENGTH, limit_memory
+
 OUT_OF_MEMORY = 71
 """The exit status."""
 
@@ -24,7 +22,7 @@ def main() -> None:
     channel, seconds, memory = socket.socket(fileno=int(sys.argv[1])), float(sys.argv[2]), int(sys.argv[3])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    _limit_memory(memory)
+    limit_memory(memory)
     with channel, channel.makefile("rb") as requests:
         request = requests.read(LENGTH.unpack(requests.read(LENGTH.size))[0])
         try:
@@ -58,14 +56,6 @@ def _answer(request: bytes) -> list[bytes]:
         raise
     except Exception as error:
         return packed((False, error))
-
-
-def _limit_memory(memory: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":  # macOS does not count data
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
-        most = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 class _Pickler(pickle.Pickler):

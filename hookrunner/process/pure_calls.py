@@ -20,7 +20,8 @@ from signal import SIGPROF
 from typing import ParamSpec, TypeVar, cast
 
 from hookrunner.process import pure_call_worker
-from hookrunner.process.worker import LENGTH, Worker, WorkerLost
+from hookrunner.process.worker import Worker, WorkerLost
+from hookrunner.process.worker_process import LENGTH
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

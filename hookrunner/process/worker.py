@@ -3,16 +3,13 @@ the socket is up to the caller and the worker."""
 
 import asyncio
 import socket
-import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 from hookrunner import safe_files
-
-LENGTH = struct.Struct("!I")
-"""The length that precedes each part of a message."""
+from hookrunner.process.worker_process import LENGTH
 
 
 class WorkerLost(Exception):
