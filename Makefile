@@ -26,11 +26,11 @@ unit: ## quick tests that need neither a cluster nor a process of hookrunner
 	@pytest --quiet --no-header -n 3 --hypothesis-profile=quick \
 		-m "not cluster and not story and not slow and not nightly and not soak"
 
-test: ## all tests but the soaks; live ones where their inputs have changed
-	@pytest
+test: ## all tests but the soaks, on a control plane too; live ones where their inputs have changed
+	@pytest --cluster
 
 live: ## compare the sandbox with Kubernetes again, and keep that it passed (tests/live.json)
-	@pytest --live=always -m "live and not soak"
+	@pytest --cluster --live=always -m "live and not soak"
 	@python -m tests.live
 
 ci: ## what CI runs, in a fresh virtual environment

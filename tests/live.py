@@ -4,7 +4,7 @@
 ask the same Kubernetes the same questions about the same code, so they are left out. After a change they run; when they
 pass, write the new hashes and commit them:
 
-    pytest --live=always -m live && python -m tests.live
+    pytest --cluster --live=always -m live && python -m tests.live
 """
 
 import hashlib

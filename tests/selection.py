@@ -6,13 +6,14 @@
 | `story` | starts hookrunner as a process | the fixture `launcher` |
 | `live` | compares the sandbox with Kubernetes itself | `cluster`, in the sandbox's own tests |
 
-`make quick` runs what has none of them. A `live` test runs if its inputs (`tests/live.py`) are not those of its last
-success, with `--live=always` (`make nightly`), or never (`--live=never`).
+`make quick` runs what has none of them. Without `--cluster`, pytest leaves out what needs a control plane, and its last
+line reports how many tests that were. With it, a `live` test runs if its inputs (`tests/live.py`) are not those of its
+last success, with `--live=always` (`make nightly`), or never (`--live=never`).
 """
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
@@ -25,6 +26,8 @@ CLUSTERS = {"cluster", "own_cluster", "whole_cluster"}
 LAUNCHER = "launcher"
 PROGRAMS = {"hookrunner", "kubesandbox", "tests.security.hanging", "benchmarks"}
 
+LEFT_OUT = pytest.StashKey[int]()
+
 _running: list[pytest.Item] = []
 
 
@@ -36,6 +39,11 @@ def launcher() -> tuple[str, ...]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--cluster",
+        action="store_true",
+        help="also tests that need a Kubernetes control plane, which their first run builds (5 to 10 minutes)",
+    )
+    parser.addoption(
         "--live",
         choices=("changed", "always", "never"),
         default="changed",
@@ -45,25 +53,59 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_refuse_unmarked)
+    config.stash[LEFT_OUT] = 0
 
 
 def pytest_report_header(config: pytest.Config) -> str:
+    if not config.getoption("cluster"):
+        return "tests that need a control plane: left out (--cluster runs them)"
     changed = ", ".join(live.changed()) or "none"
     return f"live tests: {config.getoption('live')}; rooms with changed inputs: {changed}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test, and deselect live ones whose answers are known. First of all: `-m` looks at the markers."""
+    """Mark each test; deselect those that need a control plane unless one is asked for, and live ones whose answers are
+    known. First of all: `-m` looks at the markers."""
     for item in items:
         for marker in sorted(_markers(item)):
             item.add_marker(marker)
     needed = _needed(config.getoption("live"))
-    unneeded = [item for item in items if item.get_closest_marker("live") and live.room_of(item.path) not in needed]
+    _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
+    if not config.getoption("cluster"):
+        config.stash[LEFT_OUT] = _deselect(config, items, lambda item: _is_marked(item, "cluster"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Give the number of tests left out to the process that prints: each worker has collected the same ones."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line: what was left out, unless `-m` speaks of it."""
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker and config.stash[LEFT_OUT] and "cluster" not in config.getoption("markexpr"):
+        count = f"{config.stash[LEFT_OUT]:,}"
+        print(f"{count} tests that need a Kubernetes control plane were left out; all: pytest --cluster")
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], is_unneeded: Callable[[pytest.Item], bool]) -> int:
+    """How many were deselected."""
+    unneeded = [item for item in items if is_unneeded(item)]
     if unneeded:
         config.hook.pytest_deselected(items=unneeded)
-        gone = set(map(id, unneeded))
-        items[:] = [item for item in items if id(item) not in gone]
+        items[:] = [item for item in items if not is_unneeded(item)]
+    return len(unneeded)
+
+
+def _is_marked(item: pytest.Item, marker: str) -> bool:
+    return item.get_closest_marker(marker) is not None
 
 
 def _markers(item: pytest.Item) -> set[str]:

@@ -1,5 +1,8 @@
 """How tests are chosen and folded: `selection.py`, `live.py`, `tables.py`."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +70,23 @@ def test_a_test_that_starts_the_program_asks_for_the_launcher(
 ) -> None:
     assert launcher[1:] == ("-m", "hookrunner")
     assert request.node.get_closest_marker("story")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "has_both", "last"),
+    [
+        ([], False, r"\d+ tests that need a Kubernetes control plane were left out; all: pytest --cluster"),
+        (["--cluster"], True, r"\d+ tests collected in .*"),
+        (["-m", "not cluster"], False, r"\d+/\d+ tests collected .*"),
+    ],
+    ids=["alone", "with --cluster", "with a marker"],
+)
+def test_tests_that_need_a_control_plane_are_left_out_and_counted(
+    options: list[str], has_both: bool, last: str
+) -> None:
+    words = ["-n0", "-q", "--collect-only", "tests/kube/test_objects.py", *options]
+    run = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=live.ROOT, capture_output=True, text=True)
+    lines = [line for line in run.stdout.splitlines() if line]
+    assert ("test_create_creates_an_object" in run.stdout, "test_names_are_quoted" in run.stdout) == (has_both, True)
+    assert re.fullmatch(last, lines[-1])
