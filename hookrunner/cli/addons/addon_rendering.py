@@ -13,8 +13,9 @@ from hookrunner.cli.sources import DIFFERENT
 from hookrunner.errors import BadInput
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import BuiltInstance, addon_bench
-from hookrunner.testing.addons.addon_cases import object_id, objects_as_yaml, shown
+from hookrunner.testing.addons.addon_cases import objects_as_yaml
 from hookrunner.testing.cases.expectations import projected
+from hookrunner.testing.cases.object_changes import object_id, shown
 from hookrunner.testing.display import yaml_diff
 from kubetypes.json_values import JSON
 

@@ -22,17 +22,15 @@ from hookrunner.testing.addons.addon_bench import AddonBench
 from hookrunner.testing.cases.case_files import read_each
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.cases.expectations import Difference, of_text
-from hookrunner.testing.display import as_yaml, yaml_diff
-from kubetypes.json_values import JSON, equal_in_value
+from hookrunner.testing.cases.object_changes import object_differences
+from hookrunner.testing.display import as_yaml
+from kubetypes.json_values import JSON
 
 TESTS = "tests"
 """The directory in an addon for its cases."""
 _IN, _SIDE, _OUT, _ERROR = ".in.yaml", ".side_in.yaml", ".out.yaml", ".error"
 
 _NOTHING_EXPECTED = f"nothing is expected: there is neither {_OUT} nor {_ERROR} beside it; --update writes one"
-
-ObjectId = tuple[str, str, str, str]
-"""apiVersion, kind, namespace, name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,33 +104,6 @@ def case_differences(case: AddonCase, built: Sequence[JSON], failure: str) -> It
             yield from of_text("error", case.error, failure)
     elif case.expected is not None:
         yield from object_differences(case.expected, built)
-
-
-def object_differences(before: Sequence[JSON], after: Sequence[JSON]) -> Iterator[Difference]:
-    """How two lists of objects differ, object by object; their order does not matter."""
-    first, second = _by_id(before), _by_id(after)
-    for object_id in sorted({*first, *second}):
-        old, new = first.get(object_id), second.get(object_id)
-        if old is None or new is None or not equal_in_value(old, new):
-            title = shown(object_id)
-            lines = yaml_diff(old, new, title if old else "(nothing)", title if new else "(nothing)")
-            yield Difference(title, tuple(lines))
-
-
-def _by_id(objects: Sequence[JSON]) -> dict[ObjectId, JSON]:
-    return {object_id(obj): obj for obj in objects}
-
-
-def object_id(obj: JSON) -> ObjectId:
-    """What identifies an object in a cluster, and its version."""
-    metadata = obj["metadata"]
-    return str(obj["apiVersion"]), str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata.get("name"))
-
-
-def shown(identity: ObjectId) -> str:
-    """`Deployment kube-system/coredns (apps/v1)`."""
-    api_version, kind, namespace, name = identity
-    return f"{kind} {namespace}{'/' * bool(namespace)}{name} ({api_version})"
 
 
 def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
