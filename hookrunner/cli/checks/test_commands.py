@@ -190,8 +190,9 @@ addon_test = CaseCommand(
     hookrunner addon test --update               accept what addons do now; look at the diff in git
     hookrunner addon test --junit report.xml     in CI
 
-    A case is an instance in `tests/NAME.in.yaml`. The objects that it should lead to are in `NAME.out.yaml`, or a part
-    of the error in `NAME.error`; `NAME.side_in.yaml` has the objects of the cluster. Cases of hooks are beside them, as
-    for `hookrunner hook test`. No cluster is needed. It ends with 0 if all passed, with 1 if not, with 2 for bad usage
-    or a file that cannot be read.""",
+    A case is an instance in `tests/NAME.in.yaml`. The objects that it should lead to are in `NAME.out.yaml`, how they
+    differ from those of another case in `NAME.expect.yaml`, or a part of the error in `NAME.error`;
+    `NAME.side_in.yaml` has the objects of the cluster. Cases of hooks are beside them, as for `hookrunner hook test`.
+    No cluster is needed. It ends with 0 if all passed, with 1 if not, with 2 for bad usage or a file that cannot be
+    read.""",
 )

@@ -3,6 +3,7 @@
     NAME.in.yaml         the instance
     NAME.side_in.yaml    objects that the cluster has; may be missing
     NAME.out.yaml        the objects that are expected, in any order, or
+    NAME.expect.yaml     what differs from another case, as `expect.objects` of a module's case says it, or
     NAME.error           a part of the error that is expected
 
 Upstream's golden files have the same names
@@ -10,39 +11,47 @@ Upstream's golden files have the same names
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from hookrunner.errors import BadInput, HookrunnerError
+from hookrunner.file_schemas import FileSchema
 from hookrunner.model.releases import Capabilities
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import AddonBench
 from hookrunner.testing.cases.case_files import read_each
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from hookrunner.testing.cases.expectations import Difference, of_text
-from hookrunner.testing.cases.object_changes import object_differences
+from hookrunner.testing.cases.object_changes import expected_objects, load_rest, object_differences, updated_objects
 from hookrunner.testing.display import as_yaml
+from hookrunner.testing.modules.module_case_files import MODULE_CASES
 from kubetypes.json_values import JSON
 
 TESTS = "tests"
 """The directory in an addon for its cases."""
-_IN, _SIDE, _OUT, _ERROR = ".in.yaml", ".side_in.yaml", ".out.yaml", ".error"
+_IN, _SIDE, _OUT, _EXPECT, _ERROR = ".in.yaml", ".side_in.yaml", ".out.yaml", ".expect.yaml", ".error"
 
 _NOTHING_EXPECTED = f"nothing is expected: there is neither {_OUT} nor {_ERROR} beside it; --update writes one"
+
+_OBJECTS = MODULE_CASES.schema.document["items"]["properties"]["expect"]["properties"]["objects"]
+_SCHEMA = FileSchema({"type": "object", "additionalProperties": False, "properties": {"objects": _OBJECTS}})
+"""Of NAME.expect.yaml."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddonCase:
-    """One case of the addon in the directory `subject`. `expected` are objects, None if the case expects an error or
-    nothing yet; `error` is a part of the expected error, empty without one."""
+    """One case of the addon in the directory `subject`. `expected` are all objects; or `stated` is what is expected of
+    them, in the form of `expect.objects`, with the objects that it names as `rest`. Both are None if the case expects
+    an error or nothing yet; `error` is a part of the expected error, empty without one."""
 
     subject: Path
     path: Path
     instance: JSON
     cluster: tuple[JSON, ...] = ()
     expected: tuple[JSON, ...] | None = None
+    stated: JSON = None
+    rest: Sequence[JSON] = ()
     error: str = ""
     line: int = 1
 
@@ -54,7 +63,7 @@ class AddonCase:
     @property
     def expects(self) -> bool:
         """Does it expect anything yet?"""
-        return self.expected is not None or bool(self.error)
+        return self.expected is not None or self.stated is not None or bool(self.error)
 
     def beside(self, suffix: str) -> Path:
         """The case's file with this ending."""
@@ -74,12 +83,23 @@ def read_cases(addons: Sequence[Path]) -> list[AddonCase]:
 def read_case(addon: Path, path: Path) -> AddonCase:
     """One case by the file of its instance. Raises BadInput."""
     case = AddonCase(addon, path, manifests.load_one(path.name, path.parent))
-    side, out, error = (case.beside(suffix) for suffix in (_SIDE, _OUT, _ERROR))
-    if out.exists() and error.exists():
-        raise BadInput(f"{path}: both {out.name} and {error.name} exist; remove one of them")
+    side, out, expect, error = (case.beside(suffix) for suffix in (_SIDE, _OUT, _EXPECT, _ERROR))
+    there = [file.name for file in (out, expect, error) if file.exists()]
+    if len(there) > 1:
+        raise BadInput(f"{path}: both {' and '.join(there[:2])} exist; remove one of them")
     cluster = manifests.load([side.name], side.parent) if side.exists() else ()
     expected = manifests.load([out.name], out.parent) if out.exists() else None
-    return AddonCase(addon, path, case.instance, cluster, expected, _read_error(error))
+    case = replace(case, cluster=cluster, expected=expected, error=_read_error(error))
+    return _with_stated(case, expect) if expect.exists() else case
+
+
+def _with_stated(case: AddonCase, path: Path) -> AddonCase:
+    """The case with what its file states of objects. Raises BadInput with every problem in it."""
+    document = {"objects": []} | manifests.mapping(str(path))
+    if problems := [f"{path}: {problem}" for problem in _SCHEMA.problems(document)]:
+        raise BadInput("\n".join(problems))
+    stated = document["objects"]
+    return replace(case, stated=stated, rest=load_rest(stated, path.parent))
 
 
 def _read_error(path: Path) -> str:
@@ -102,18 +122,23 @@ def case_differences(case: AddonCase, built: Sequence[JSON], failure: str) -> It
             yield Difference("error", tuple(failure.splitlines()))
         else:
             yield from of_text("error", case.error, failure)
+    elif case.stated is not None:
+        yield from expected_objects("objects", case.stated, built, case.rest)
     elif case.expected is not None:
         yield from object_differences(case.expected, built)
 
 
 def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
     """Make the outcome what the case expects. Raises BadInput."""
-    wanted, other = (_ERROR, _OUT) if failure else (_OUT, _ERROR)
-    text = f"{failure}\n" if failure else objects_as_yaml(built)
+    suffix, text = _OUT, objects_as_yaml(built)
+    if failure:
+        suffix, text = _ERROR, f"{failure}\n"
+    elif case.stated is not None:
+        suffix, text = _EXPECT, as_yaml({"objects": updated_objects(case.stated, built, case.rest)})
     try:
-        case.beside(wanted).write_text(text, "utf-8")
-        with suppress(FileNotFoundError):
-            case.beside(other).unlink()
+        case.beside(suffix).write_text(text, "utf-8")
+        for other in {_OUT, _EXPECT, _ERROR} - {suffix}:
+            case.beside(other).unlink(missing_ok=True)
     except OSError as error:
         raise BadInput(f"{error.filename}: cannot be written: {error.strerror}") from None
 

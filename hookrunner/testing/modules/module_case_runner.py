@@ -7,7 +7,7 @@ instead.
 import asyncio
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -15,9 +15,11 @@ from typing import TypeAlias
 from hookrunner import safe_files
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
+from hookrunner.model.sourced_objects import HOOK
 from hookrunner.settings import ModulesSettings
 from hookrunner.testing.cases.case_runner import CaseOutcome
-from hookrunner.testing.cases.expectations import Difference, nearest, of_objects, of_parts, of_text, projected
+from hookrunner.testing.cases.expectations import Difference, of_parts, of_text, projected
+from hookrunner.testing.cases.object_changes import expected_objects, load_rest, updated_objects
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 from kubetypes.json_values import JSON
@@ -56,7 +58,7 @@ def differences(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> Ite
     if made.failure or "failure" in expect:
         yield from _failure(expect, made.failure)
     elif not made.failure:
-        yield from _rendered(expect, made)
+        yield from _rendered(expect, made, file)
         if GOLDEN in expect:
             yield from _golden(_beside(file, expect[GOLDEN]), expect[GOLDEN], made)
     if "values" in expect and made.values is not None:
@@ -71,7 +73,12 @@ def updated(case: ModuleCase, file: ModuleFile, made: RenderedModule) -> JSON:
     expect = {key: value for key, value in case.expect.items() if key != "failure"} or {GOLDEN: _named(case)}
     if GOLDEN in expect:
         _write(_beside(file, expect[GOLDEN]), made.rendered.everything)
-    return {key: _current_value(key, value, made) for key, value in expect.items()}
+    objects = {
+        key: updated_objects(expect[key], _made(key, made), _rest(key, expect, file))
+        for key in ("objects", "hooks")
+        if key in expect
+    }
+    return {key: objects.get(key, _current_value(key, value, made)) for key, value in expect.items()}
 
 
 def _failure(expect: JSON, failure: str) -> Iterator[Difference]:
@@ -83,17 +90,21 @@ def _failure(expect: JSON, failure: str) -> Iterator[Difference]:
         yield from of_text("failure", expect["failure"], failure)
 
 
-def _rendered(expect: JSON, made: RenderedModule) -> Iterator[Difference]:
+def _rendered(expect: JSON, made: RenderedModule, file: ModuleFile) -> Iterator[Difference]:
     rendered = made.rendered
-    if "objects" in expect:
-        yield from of_objects("objects", expect["objects"], rendered.objects)
-    if "hooks" in expect:
-        yield from of_objects("hooks", expect["hooks"], [hook.obj for hook in rendered.hooks])
+    for key in ("objects", "hooks"):
+        if key in expect:
+            yield from expected_objects(key, expect[key], _made(key, made), _rest(key, expect, file))
     if "notes" in expect:
         yield from of_text("notes", expect["notes"], rendered.notes)
     if expect.get("count", len(rendered.objects)) != len(rendered.objects):
         kinds = ", ".join(f"{obj['kind']}/{obj['metadata'].get('name', '')}" for obj in rendered.objects)
         yield Difference("count", (f"expected {expect['count']}, there are {len(rendered.objects)}: {kinds or '-'}",))
+
+
+def _made(key: str, made: RenderedModule) -> Sequence[JSON]:
+    """The objects, or the Helm hooks."""
+    return [hook.obj for hook in made.rendered.hooks] if key == "hooks" else made.rendered.objects
 
 
 def _golden(path: Path, shown: str, made: RenderedModule) -> Iterator[Difference]:
@@ -113,10 +124,6 @@ def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
     """The value that a key of `expect` should have."""
     rendered = made.rendered
     match key:
-        case "objects":
-            return _objects(expected, list(rendered.objects))
-        case "hooks":
-            return _objects(expected, [hook.obj for hook in rendered.hooks])
         case "count":
             return len(rendered.objects)
         case "notes":
@@ -126,13 +133,10 @@ def _current_value(key: str, expected: JSON, made: RenderedModule) -> JSON:
     return expected
 
 
-def _objects(expected: JSON, actual: list[JSON]) -> JSON:
-    """For each expected object the same keys of the most similar actual one. An expected absence is not removed: that
-    is for a person to decide."""
-    if isinstance(expected, list):
-        return [now for item in expected if (now := nearest(item, actual)) is not None]
-    some = {"contain": _objects(expected["contain"], actual)} if "contain" in expected else {}
-    return expected | some | ({"exactly": actual} if "exactly" in expected else {})
+def _rest(key: str, expect: JSON, file: ModuleFile) -> list[JSON]:
+    """The objects, or the Helm hooks, of the file that an expectation names as `rest`. Raises BadInput."""
+    objects = load_rest(expect[key], file.path.parent)
+    return [obj for obj in objects if (HOOK in (obj["metadata"].get("annotations") or {})) is (key == "hooks")]
 
 
 def _beside(file: ModuleFile, name: str) -> Path:

@@ -9,12 +9,14 @@ from hookrunner.testing.addons.addon_cases import (
     AddonCase,
     BuiltCase,
     case_differences,
+    objects_as_yaml,
     read_case,
     read_cases,
     update_case,
 )
 from hookrunner.testing.cases.case_runner import CaseOutcome
 from kubetypes.json_values import JSON
+from tests.tables import each
 
 INSTANCE = "apiVersion: a.io/v1\nkind: Web\nmetadata: {name: default}\n"
 
@@ -95,3 +97,43 @@ def test_case_expects_objects_or_an_error(case: AddonCase) -> None:
     case.beside(".error").write_text("x")
     with pytest.raises(BadInput, match=r"both one\.out\.yaml and one\.error exist"):
         reread(case)
+
+
+def test_case_states_how_objects_differ_from_another_case(case: AddonCase) -> None:
+    case.beside(".expect.yaml").write_text(
+        "objects: {rest: other.out.yaml, contain: [{kind: ConfigMap, data: {text: x}}]}"
+    )
+    case.path.with_name("other.out.yaml").write_text(objects_as_yaml([config_map("a", "1")]))
+    stated = reread(case)
+    assert stated.expects
+    assert not list(case_differences(stated, [config_map("a", "x")], ""))
+    assert [wrong.key for wrong in case_differences(stated, [config_map("a", "1")], "")] == ["ConfigMap a (v1)"]
+    update_case(stated, [config_map("a", "2")], "")
+    assert not list(case_differences(reread(case), [config_map("a", "2")], ""))
+    assert not case.beside(".out.yaml").exists()
+
+
+def test_case_states_some_objects(case: AddonCase) -> None:
+    case.beside(".expect.yaml").write_text("objects: [{kind: ConfigMap, data: {text: x}}]")
+    stated = reread(case)
+    assert not list(case_differences(stated, [config_map("a", "x"), config_map("b", "y")], ""))
+    assert [wrong.key for wrong in case_differences(stated, [config_map("b", "y")], "")] == ["objects"]
+    update_case(stated, [], "it failed")
+    assert (reread(case).error, reread(case).stated) == ("it failed", None)
+
+
+@each(
+    ("text", "problem"),
+    [
+        ("objects: {contains: []}", "objects.contains"),
+        ("objects: [1]", "objects[0]"),
+        ("object: []", "object"),
+        ("objects: {rest: none.out.yaml}", "none.out.yaml: no such file"),
+        ("- a", "one document with keys and values"),
+    ],
+)
+def test_problems_of_stated_objects_are_reported(text: str, problem: str, case: AddonCase) -> None:
+    case.beside(".expect.yaml").write_text(text)
+    with pytest.raises(BadInput) as refused:
+        reread(case)
+    assert problem in str(refused.value)

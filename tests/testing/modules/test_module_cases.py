@@ -10,13 +10,14 @@ import yaml
 
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadInput
-from hookrunner.model.releases import RenderedChart
+from hookrunner.model.releases import HelmHook, RenderedChart
 from hookrunner.settings import ModulesSettings, load
 from hookrunner.testing.cases.case_runner import run_cases
 from hookrunner.testing.modules import module_case_files
 from hookrunner.testing.modules.module_bench import RenderedModule
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile, ModuleGiven
 from hookrunner.testing.modules.module_case_runner import ModuleCases, ModuleOutcome, differences, updated
+from tests.tables import each
 
 TEMPLATE = """
 {{- range until (int .Values.dns.replicas) }}
@@ -119,6 +120,7 @@ def case(expect: object) -> ModuleCase:
 
 
 OBJECT = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
+HOOK = OBJECT | {"metadata": {"name": "h", "annotations": {"helm.sh/hook": "pre-delete"}}}
 MADE = RenderedModule(
     RenderedChart("kind: ConfigMap\n", (OBJECT,), (), "read me\n", None), {"global": {}, "dns": {"a": 1, "b": 2}}
 )
@@ -157,6 +159,18 @@ def test_a_golden_file_holds_notes_of_any_kind(tmp_path: Path) -> None:
     )
     expect = updated(case({}), file, made)
     assert list(differences(case(expect), file, made)) == []
+
+
+@each("key", ["objects", "hooks"])
+def test_objects_and_hooks_are_compared_with_the_rest(key: str, tmp_path: Path) -> None:
+    file = ModuleFile(tmp_path / "a.test.yaml", "", {}, tmp_path, ())
+    (tmp_path / "rest.yaml").write_text(yaml.safe_dump_all([OBJECT, HOOK]))
+    hook = HelmHook("h", "ConfigMap", "m/hook.yaml", "", HOOK, ("pre-delete",))
+    made = RenderedModule(RenderedChart("", (OBJECT,), (hook,), "", None), {})
+    assert list(differences(case({key: {"rest": "rest.yaml"}}), file, made)) == []
+    expect = {key: {"rest": "rest.yaml", "contain": [{"kind": "ConfigMap", "data": {"x": "0"}}]}}
+    assert len(list(differences(case(expect), file, made))) == 1
+    assert updated(case(expect), file, made) == {key: {"rest": "rest.yaml"}}
 
 
 @pytest.mark.parametrize(
