@@ -15,6 +15,8 @@ import yaml
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.cli.main import run
 from hookrunner.packages.channels import choose_entry, parse_channel
+from hookrunner.testing.addons.addon_cases import AddonCase, read_cases
+from hookrunner.testing.cases.object_changes import with_changes
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster
 from tests.tables import each
@@ -92,10 +94,14 @@ def test_packages_carry_their_version(addon: Path) -> None:
 
 def expected(kind: str) -> Iterator[tuple[Path, Any]]:
     """All objects of a kind that cases expect, each with its addon."""
-    for addon in ALL:
-        for case in addon.glob("tests/*.out.yaml"):
-            objects = yaml.safe_load_all(case.read_text())
-            yield from ((addon, document) for document in objects if document["kind"] == kind)
+    for case in read_cases(ALL):
+        objects = with_changes(case.rest, case.stated) if case.stated else case.expected or ()
+        yield from ((case.subject, document) for document in objects if document["kind"] == kind)
+
+
+def successful_cases(addon: Path) -> list[AddonCase]:
+    """Its cases that lead to objects."""
+    return [case for case in read_cases([addon]) if case.expects and not case.error]
 
 
 @pytest.mark.slow
@@ -172,10 +178,8 @@ def test_an_api_server_accepts_the_definition_and_all_objects(
     flags = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
     assert run(["addon", "crd", addon.name, "--addons-dir", str(ADDONS)], "hookrunner") == 0
     cluster.kubectl("apply", *flags, "-f", "-", input=capsys.readouterr().out)
-    for case in sorted(file.name.removesuffix(".out.yaml") for file in addon.glob("tests/*.out.yaml")):
-        objects = [
-            obj for obj in rendered(addon / f"tests/{case}.in.yaml", addon, case, capsys) if obj["kind"] not in ABSENT
-        ]
+    for case in successful_cases(addon):
+        objects = [obj for obj in rendered(case.path, addon, case.name, capsys) if obj["kind"] not in ABSENT]
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         here = text.replace('"namespace": "kubernetes-dashboard"', f'"namespace": "{namespace}"')
         applied = cluster.kubectl("apply", *flags, "-f", "-", input=here)
@@ -198,7 +202,7 @@ def test_examples_of_the_addon_can_be_installed(
 
 @pytest.mark.slow
 def test_cases_of_addons_and_of_their_hooks_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [addon.name for addon in ALL if len(list(addon.glob("tests/*.out.yaml"))) < 2] == []
+    assert [addon.name for addon in ALL if len(successful_cases(addon)) < 2] == []
     assert [hook.name for hook in HOOKS if not hook.with_name(f"{hook.name}.test.yaml").exists()] == []
     assert run(["addon", "test", str(ADDONS)], "hookrunner") == 0, capsys.readouterr().out
 
