@@ -35,9 +35,16 @@ def compare(world: World, scenes: Sequence[Scene], known: Sequence[Ends]) -> Non
 
 
 def load_recorded() -> list[Ends]:
-    """The ends that Kubernetes' own manager came to."""
-    ends: list[Ends] = json.loads(RECORDED.read_text())
-    return ends
+    """The ends that Kubernetes' own manager came to, of each step."""
+    scenes: dict[str, list[Document]] = json.loads(RECORDED.read_text())
+    return [dict(zip(scenes, ends, strict=True)) for ends in zip(*scenes.values(), strict=True)]
+
+
+def render_ends(steps: Sequence[Ends]) -> str:
+    """The text of `ends.json`: one scene a line, with its ends after each step."""
+    scenes = {name: [ends[name] for ends in steps] for name in sorted(steps[0])}
+    lines = [f"{json.dumps(name)}: {json.dumps(ends, sort_keys=True)}" for name, ends in scenes.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _steps(world: World, scenes: Sequence[Scene]) -> Iterable[None]:

@@ -5,7 +5,6 @@ day all scenes are played on a real API server with a cloud that serves; with a 
 sandbox by day, and all on both at night.
 """
 
-import json
 from pathlib import Path
 
 import pytest
@@ -66,8 +65,14 @@ def test_kubernetes_own_manager_still_comes_to_the_recorded_ends(world: World) -
     with upstream(world):
         ends = plays.record(world, ALL, plays.load_recorded())
     if ends != plays.load_recorded():
-        (world.directory / "ends.json").write_text(json.dumps(ends, indent=1, sort_keys=True) + "\n")
+        (world.directory / "ends.json").write_text(plays.render_ends(ends))
     assert ends == plays.load_recorded(), f"look at {world.directory / 'ends.json'}, and copy it if it is right"
+
+
+def test_recorded_ends_have_one_scene_a_line() -> None:
+    recorded = plays.load_recorded()
+    assert plays.RECORDED.read_text() == plays.render_ends(recorded)
+    assert [ends.keys() for ends in recorded] == [{scene.name for scene in ALL}] * len(recorded)
 
 
 _BROKEN = {scene.name for scene in OWN if scene.name.startswith("l12-")}
