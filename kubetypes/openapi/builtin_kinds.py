@@ -1,8 +1,9 @@
 """The kinds that a stock Kubernetes serves, as a real API server names them.
 
-`kinds.json` is written by `tests/controlplane/kinds_data.py`, never by hand.
+`kinds.json.gz` is written by `tests/controlplane/kinds_data.py`, never by hand.
 """
 
+import gzip
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -25,7 +26,8 @@ class BuiltinKind(NamedTuple):
 def document() -> dict[str, Any]:
     """`version` (as in `/version`), `served` (the names of all kinds of a real API server, by apiVersion) and `groups`,
     each with its `kinds`, in the server's order. Not to be changed."""
-    data: dict[str, Any] = orjson.loads(files(__package__).joinpath("kinds.json").read_bytes())
+    packed = files(__package__).joinpath("kinds.json.gz").read_bytes()
+    data: dict[str, Any] = orjson.loads(gzip.decompress(packed))
     return data
 
 

@@ -1,7 +1,7 @@
 """Writes what the sandbox knows of built-in kinds: `python -m tests.controlplane.kinds_data` asks a real API server.
 
-`kinds.json` has names, scope, verbs, subresources and table columns, and under `served` the names of all kinds that the
-server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
+`kinds.json.gz` has names, scope, verbs, subresources and table columns, and under `served` the names of all kinds that
+the server has, also of those that the sandbox has not; one `<group>_<version>.json.gz` for each group version of the
 sandbox is its OpenAPI document, byte for byte; `custom_<scope>.json.gz` is that of a CustomResourceDefinition
 (made for it, and deleted), names replaced by `@tokens@`. Wants `KUBECONFIG` from `python -m tests.controlplane`;
 writes into `kubetypes/openapi/`, and templates of custom kinds into `kubesandbox/data/`.
@@ -90,7 +90,7 @@ def built_in(access: Access) -> set[tuple[str, str]]:
 def resource(
     access: Access, group: str, version: str, found: dict[str, Any], names: dict[tuple[str, str, str], str]
 ) -> dict[str, Any]:
-    """One kind as it stands in `kinds.json`."""
+    """One kind as it stands in `kinds.json.gz`."""
 
     def made(of: dict[str, Any]) -> dict[str, Any]:
         kind = of["responseKind"]
@@ -220,13 +220,10 @@ def fetch(
 
 
 def write(files: dict[str, bytes]) -> None:
-    """Write the files; OpenAPI documents compressed, the same bytes each time."""
+    """Write the files compressed, the same bytes each time."""
     for name, content in files.items():
-        if name == "kinds.json":
-            (BUILTIN / name).write_bytes(content)
-        else:
-            folder = CUSTOM if name.startswith("custom_") else BUILTIN
-            (folder / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+        folder = CUSTOM if name.startswith("custom_") else BUILTIN
+        (folder / f"{name}.gz").write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Writes what the sandbox knows of Go's types and their defaults: `python -m tests.controlplane.types_data`.
 
-It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/openapi/kinds.json` and
-packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
+It runs the Go program `go/gotypes` (about a minute the first time) for the kinds in `kubetypes/openapi/kinds.json.gz`
+and packs what it prints, with what that depends on, into `kubesandbox/data/types.json.gz`.
 """
 
 import gzip
@@ -11,11 +11,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kubetypes.openapi import builtin_kinds
 from tests.controlplane.build import GO_MODULE, find_go
 from tests.controlplane.cache import run
 
 ROOT = Path(__file__).parents[2]
-KINDS = ROOT / "kubetypes/openapi/kinds.json"
 PACKED = ROOT / "kubesandbox/data/types.json.gz"
 BODIES = ("/v1/DeleteOptions",)
 """What comes as a body though it is neither a kind nor a subresource."""
@@ -33,7 +33,7 @@ def made_of() -> dict[str, str]:
 
 def kinds() -> list[str]:
     """The sandbox's kinds and those of their subresources, `group/version/Kind`; not options of connections."""
-    said = json.loads(KINDS.read_bytes())
+    said = builtin_kinds.document()
     found = {
         f"{one['group']}/{one['version']}/{one['kind']}"
         for group in said["groups"]
