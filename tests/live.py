@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 KEPT = Path(__file__).with_name("live.json")
 
-KUBERNETES = ("tests/controlplane/go/go.mod", "tests/controlplane/*.py", "tests/tables.py", "requirements/ci.txt")
+PACKAGES = ("requirements/image.txt", "requirements/ci.txt")
+KUBERNETES = ("tests/controlplane/go/go.mod", "tests/controlplane/*.py", "tests/tables.py", *PACKAGES)
 SANDBOX = ("kubesandbox/**/*", "kubetypes/**/*", *KUBERNETES)
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
