@@ -142,11 +142,15 @@ def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def as_yaml(value: JSON) -> str:
-    """A value as YAML in its own order of keys; nothing for None."""
+def as_yaml(value: JSON, *, is_short: bool = False) -> str:
+    """A value as YAML in its own order of keys; nothing for None. In short, a map or list that holds no other stands on
+    one line."""
     if value is None:
         return ""
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    style = None if is_short else False
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=style
+    )
     return text.removesuffix("...\n")
 
 

@@ -130,11 +130,11 @@ def case_differences(case: AddonCase, built: Sequence[JSON], failure: str) -> It
 
 def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
     """Make the outcome what the case expects. Raises BadInput."""
-    suffix, text = _OUT, objects_as_yaml(built)
+    suffix, text = _OUT, objects_as_yaml(built, is_short=True)
     if failure:
         suffix, text = _ERROR, f"{failure}\n"
     elif case.stated is not None:
-        suffix, text = _EXPECT, as_yaml({"objects": updated_objects(case.stated, built, case.rest)})
+        suffix, text = _EXPECT, as_yaml({"objects": updated_objects(case.stated, built, case.rest)}, is_short=True)
     try:
         case.beside(suffix).write_text(text, "utf-8")
         for other in {_OUT, _EXPECT, _ERROR} - {suffix}:
@@ -143,9 +143,9 @@ def update_case(case: AddonCase, built: Sequence[JSON], failure: str) -> None:
         raise BadInput(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
-def objects_as_yaml(objects: Sequence[JSON]) -> str:
-    """The objects as YAML documents."""
-    return "---\n".join(map(as_yaml, objects))
+def objects_as_yaml(objects: Sequence[JSON], *, is_short: bool = False) -> str:
+    """The objects as YAML documents, as `as_yaml` writes them."""
+    return "---\n".join(as_yaml(obj, is_short=is_short) for obj in objects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,3 +137,9 @@ def test_problems_of_stated_objects_are_reported(text: str, problem: str, case: 
     with pytest.raises(BadInput) as refused:
         reread(case)
     assert problem in str(refused.value)
+
+
+def test_update_writes_what_holds_nothing_more_on_one_line(case: AddonCase) -> None:
+    update_case(case, [config_map("a", "text")], "")
+    lines = case.beside(".out.yaml").read_text().splitlines()
+    assert lines == ["apiVersion: v1", "kind: ConfigMap", "metadata: {name: a}", "data: {text: text}"]
