@@ -3,7 +3,7 @@
     NAME.in.yaml         the instance
     NAME.side_in.yaml    objects that the cluster has; may be missing
     NAME.out.yaml        the objects that are expected, in any order, or
-    NAME.expect.yaml     what differs from another case, as `expect.objects` of a module's case says it, or
+    NAME.expect.yaml     what differs from another case: `expect.objects`, as in cases of modules, or
     NAME.error           a part of the error that is expected
 
 Upstream's golden files have the same names
