@@ -70,7 +70,8 @@ class RequestMeter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """One request. `path` begins with a slash, already quoted; `body` is JSON; `timeout` covers all repetitions."""
+    """One request. `path` begins with a slash, already quoted; `body` is JSON; `timeout` covers all repetitions.
+    `largest` is how many bytes of an answer are read, 0 for all; more raises KubeError."""
 
     method: str
     path: str
@@ -79,6 +80,7 @@ class ApiCall:
     content_type: str = JSON_TYPE
     accept: str = JSON_TYPE
     timeout: float = 60.0
+    largest: int = 0
 
 
 class Client:
@@ -178,7 +180,7 @@ class Client:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
         async with self._open(call, timeout) as response:
             try:
-                return await response.read()
+                return await (_read_at_most(call, response.content) if call.largest else response.read())
             except (aiohttp.ClientError, OSError) as error:
                 raise Cut(f"{call.method} {call.path}: {refusals.describe_error(error)}") from error
 
@@ -306,6 +308,15 @@ def _pause(error: Throttled | Unreachable, pause: float) -> float:
     if isinstance(error.__cause__, aiohttp.ClientConnectorError):
         return pause
     raise error
+
+
+async def _read_at_most(call: ApiCall, content: aiohttp.StreamReader) -> bytes:
+    body = bytearray()
+    while chunk := await content.readany():
+        body += chunk
+        if len(body) > call.largest:
+            raise KubeError(f"{call.method} {call.path}: the answer has more than {call.largest >> 20} MiB")
+    return bytes(body)
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:

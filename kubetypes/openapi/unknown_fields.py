@@ -1,11 +1,12 @@
 """Fields that a kind does not have, without a cluster: of built-in kinds, and of custom ones whose definition is given.
 
 for unknown in unknown_fields(obj, custom_kinds(documents)): print(unknown.path, unknown.known)
-fields_beside("apps/v1", "Deployment", ".spec.repicas")         # the names of all fields of `spec`
+fields_beside(kind_schema("apps/v1", "Deployment"), ".spec.repicas")         # the names of all fields of `spec`
 """
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -65,9 +66,15 @@ def _common_fields() -> dict[str, Schema]:
     return {key: schema.properties[key] for key in ("apiVersion", "kind", "metadata")} if schema else {}
 
 
-def fields_beside(api_version: str, kind: str, path: str) -> tuple[str, ...]:
-    """The fields that a built-in kind has in the place of an unknown one; empty if nothing is known."""
-    schema = kind_schema(api_version, kind)
+def fields_beside(schema: Schema | None, path: str) -> tuple[str, ...]:
+    """The fields that a kind has in the place of an unknown one; empty if nothing is known, also because a schema that
+    an API server has published is malformed."""
+    with suppress(AttributeError, LookupError, TypeError):
+        return _fields_at(schema, path)
+    return ()
+
+
+def _fields_at(schema: Schema | None, path: str) -> tuple[str, ...]:
     while schema:
         if item := _ITEM.match(path):
             schema, path = schema.items, path[item.end() :]

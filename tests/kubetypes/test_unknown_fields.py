@@ -1,7 +1,11 @@
 """Fields that a built-in kind does not have."""
 
+from typing import Any
+
 import pytest
 
+from kubetypes.openapi.documents import kind_schema
+from kubetypes.openapi.schemas import Schema
 from kubetypes.openapi.unknown_fields import fields_beside, unknown_fields
 
 DEPLOYMENT = {
@@ -38,5 +42,12 @@ def test_keys_of_maps_are_never_unknown() -> None:
     ],
 )
 def test_fields_beside_an_unknown_one(path: str, known: str) -> None:
-    assert known in fields_beside("apps/v1", "Deployment", path)
-    assert fields_beside("x.io/v1", "Deployment", path) == ()
+    assert known in fields_beside(kind_schema("apps/v1", "Deployment"), path)
+    assert fields_beside(kind_schema("x.io/v1", "Deployment"), path) == ()
+
+
+@pytest.mark.parametrize(
+    "raw", [{"properties": []}, {"properties": {"a": 1}}, {"$ref": "x"}, {"properties": {"a": {"items": 5}}}]
+)
+def test_nothing_is_known_beside_a_field_of_a_malformed_schema(raw: Any) -> None:
+    assert fields_beside(Schema(raw), ".a[0].b") == ()

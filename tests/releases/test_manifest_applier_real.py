@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.kube.client import Client
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.kind_schemas import read_schema
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import ReleaseOptions
+from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
 from tests.controlplane.cluster import Cluster
 from tests.kube.real import client_of
+from tests.releases.test_crds import definition
 
 OPTIONS = ReleaseOptions()
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 APP = {"app": "x"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
@@ -211,3 +215,33 @@ async def test_unknown_fields_of_a_template_are_reported(applier: ManifestApplie
         [wrong | {"spec": deployment(repicas=2, replicas=0)}], release, by_id(wrong, identity=release), OPTIONS
     )
     assert applier.take_faults(release) == expected
+
+
+async def test_misspelt_field_of_a_custom_kind_is_named_with_the_nearest(
+    applier: ManifestApplier, real: Client, namespace: str
+) -> None:
+    """The API server publishes the schema of a new kind a moment after it serves the kind itself."""
+    group = f"{namespace}.x.io"
+    spec = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+    schema: Any = {"x-kubernetes-preserve-unknown-fields": None, "properties": {"spec": spec}}
+    kind = definition("v1", **schema)
+    kind["metadata"]["name"], kind["spec"]["group"] = f"things.{group}", group
+    await Crds(real, KindResolver(Discovery(real))).ensure([kind], {})
+    thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"repicas": 2}}
+    options = ReleaseOptions(unpatched={(group, "Thing", namespace, "t"): thing | {"spec": {}}})
+    try:
+        await until_published(real, f"{group}/v1")
+        with pytest.raises(
+            ReleaseFailed, match=r"a Thing does not have: \.spec\.repicas \(did you mean 'replicas'\?\)"
+        ):
+            await applier.apply([thing], ReleaseId("r", namespace), {}, options)
+    finally:
+        await real.send(ApiCall("DELETE", f"{DEFINITIONS}/things.{group}"))
+
+
+async def until_published(client: Client, api_version: str) -> None:
+    for _ in range(600):
+        if await read_schema(client, api_version, "Thing"):
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError(f"{api_version} was not published")

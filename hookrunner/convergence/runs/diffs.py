@@ -102,7 +102,9 @@ class Diffs:
         ref = ObjectRef(resource, id.namespace, id.name)
         try:
             if last is None:
-                accept = accept_unpatched(body, release.options.without_patches(resource, body["metadata"]))
+                accept = accept_unpatched(
+                    self._client, body, release.options.without_patches(resource, body["metadata"])
+                )
                 return (await tolerant_writes.apply(self._client, ref, body, _FORCED, accept)).answer
             patch = _merge_patch(release.sent(last, resource), body)
             return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json

@@ -47,7 +47,7 @@ from hookrunner.releases.objects.object_marks import (
 )
 from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
 from hookrunner.releases.objects.object_remover import delete_object
-from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, described
+from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, describe
 from kubetypes.json_values import JSON
 
 WriteResult = Literal["created", "changed", "unchanged"]
@@ -144,7 +144,7 @@ class ObjectWriter:
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
         body = as_created(order.obj, order.identity, order.options.marks)
         try:
-            target, accept = replace(order.ref, name=""), accept_unpatched(order.obj, order.unpatched)
+            target, accept = replace(order.ref, name=""), accept_unpatched(self._client, order.obj, order.unpatched)
             written = await tolerant_writes.create(self._client, target, body, _options(order), accept)
         except AlreadyExists:
             return None
@@ -152,7 +152,7 @@ class ObjectWriter:
             if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or not await self._exists(order):
                 raise
             return None
-        self._note_faults(order, written)
+        await self._note_faults(order, written)
         return "created"
 
     async def _exists(self, order: ObjectWrite) -> bool:
@@ -242,9 +242,9 @@ class ObjectWriter:
     async def _apply(self, order: ObjectWrite, uid: str, options: WriteOptions) -> JSON:
         """Apply the object without tolerated faults of the template."""
         body = order.obj | {"metadata": order.obj["metadata"] | {"uid": uid}}
-        accept = accept_unpatched(order.obj, order.unpatched)
+        accept = accept_unpatched(self._client, order.obj, order.unpatched)
         written = await tolerant_writes.apply(self._client, order.ref, body, options, accept)
-        self._note_faults(order, written)
+        await self._note_faults(order, written)
         return written.answer
 
     async def _recreate(self, order: ObjectWrite, metadata: JSON, error: ApiError) -> WriteResult | None:
@@ -268,11 +268,11 @@ class ObjectWriter:
             raise ReleaseFailed(f"deleted to be recreated, but it still exists after {_GONE_WITHIN:g} s: {reason}")
         return await self._create(order)
 
-    def _note_faults(self, order: ObjectWrite, written: TolerantWrite) -> None:
+    async def _note_faults(self, order: ObjectWrite, written: TolerantWrite) -> None:
         """Keep what was ignored of an object that was written."""
         if order.dry_run:
             return
-        text = described(order.obj, written.faults)
+        text = await describe(self._client, order.obj, written.faults)
         if text:
             _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=text)
         self._faults[order.identity][order.name] = text

@@ -2,21 +2,24 @@
 refuses them; here both ignore them and report which they were. A field that a patch of an instance has brought in is
 refused: the patch would do nothing.
 
-    written = await apply(client, ref, body, options, accept_unpatched(body, unpatched))      # .answer, .faults
+    written = await apply(client, ref, body, options, accept_unpatched(client, body, unpatched))      # .answer, .faults
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner.errors import ApiError, KubeError, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.kind_schemas import read_schema
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.releases.objects import apply_refusals
 from hookrunner.releases.objects.apply_refusals import TemplateFault
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.openapi.documents import kind_schema
+from kubetypes.openapi.schemas import Schema
 from kubetypes.openapi.unknown_fields import fields_beside
 
 _ATTEMPTS = 5
@@ -24,7 +27,7 @@ _ATTEMPTS = 5
 _INDEX = re.compile(r"\[\d+\]")
 
 
-Accept = Callable[[Sequence[TemplateFault], ApiError], None]
+Accept = Callable[[Sequence[TemplateFault], ApiError], Awaitable[None]]
 """Called with faults before the object is written without them, and with the refusal that names them; may raise."""
 
 
@@ -43,7 +46,7 @@ async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptio
     except ApiError as error:
         if not (faults := apply_refusals.faults(error.raw)):
             raise
-        accept(faults, error)
+        await accept(faults, error)
     tolerated = apply_refusals.without_faults(body, faults)
     return TolerantWrite((await writes.create(client, ref, tolerated, options)).json, tuple(faults))
 
@@ -57,7 +60,7 @@ async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOption
         except ApiError as error:
             if not (faults := apply_refusals.faults(error.raw)):
                 raise
-            accept(faults, error)
+            await accept(faults, error)
         tolerated += faults
         body = apply_refusals.without_faults(body, faults)
     return TolerantWrite((await writes.apply(client, ref, body, options)).json, tuple(tolerated))
@@ -72,25 +75,21 @@ async def find_faults(client: Client, ref: ObjectRef, body: JSON, options: Write
         return []
 
 
-def accept_all(faults: Sequence[TemplateFault], error: ApiError) -> None:
+async def accept_all(faults: Sequence[TemplateFault], error: ApiError) -> None:
     """Tolerates all faults."""
 
 
-def accept_unpatched(obj: JSON, unpatched: JSON) -> Accept:
+def accept_unpatched(client: Client, obj: JSON, unpatched: JSON) -> Accept:
     """Raises ReleaseFailed for a fault that comes from a patch: the object without patches (None: it has none) does not
     have it."""
 
-    def accept(faults: Sequence[TemplateFault], error: ApiError) -> None:
-        if unpatched is not None:
-            _require_unpatched(obj, faults, unpatched, error)
+    async def accept(faults: Sequence[TemplateFault], error: ApiError) -> None:
+        ours = faults if unpatched is not None else ()
+        if brought := [fault for fault in ours if not fault.key and is_brought_in(fault.path, unpatched)]:
+            text = await describe(client, obj, brought)
+            raise ReleaseFailed(f"a patch sets what a {obj['kind']} does not have: {text}") from error
 
     return accept
-
-
-def _require_unpatched(obj: JSON, faults: Iterable[TemplateFault], unpatched: JSON, cause: ApiError) -> None:
-    brought = [fault for fault in faults if not fault.key and is_brought_in(fault.path, unpatched)]
-    if brought:
-        raise ReleaseFailed(f"a patch sets what a {obj['kind']} does not have: {described(obj, brought)}") from cause
 
 
 def is_brought_in(path: str, unpatched: JSON) -> bool:
@@ -99,13 +98,19 @@ def is_brought_in(path: str, unpatched: JSON) -> bool:
     return not apply_refusals.sets(unpatched, _INDEX.sub("[*]", path))
 
 
-def described(obj: JSON, faults: Iterable[TemplateFault]) -> str:
-    """The faults of an object for a person, unknown fields with the nearest one that exists."""
-    return ", ".join(f"{fault}{'' if fault.key else _nearest(obj, fault.path)}" for fault in faults)
+async def describe(client: Client, obj: JSON, faults: Sequence[TemplateFault]) -> str:
+    """The faults of an object for a person, unknown fields with the nearest one that exists. What a custom kind has is
+    read from the API server: only here, after a refusal."""
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    unknown = [fault for fault in faults if not fault.key]
+    schema = kind_schema(api_version, kind)
+    if unknown and not schema:
+        schema = await read_schema(client, api_version, kind)
+    hints = {fault: _nearest(schema, fault.path) for fault in unknown}
+    return ", ".join(f"{fault}{hints.get(fault, '')}" for fault in faults)
 
 
-def _nearest(obj: JSON, path: str) -> str:
+def _nearest(schema: Schema | None, path: str) -> str:
     """` (did you mean 'x'?)`, or nothing."""
-    known = fields_beside(obj["apiVersion"], obj["kind"], path)
-    hint = suggestion(path.rpartition(".")[2], known).removeprefix("; ")
+    hint = suggestion(path.rpartition(".")[2], fields_beside(schema, path)).removeprefix("; ")
     return f" ({hint})" if hint else ""

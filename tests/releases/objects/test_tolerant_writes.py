@@ -9,10 +9,12 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import ReleaseOptions
+from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
+from tests.releases.test_crds import definition
 from tests.releases.test_manifest_applier import OPTIONS, RELEASE, by_id, deployment, writes
 
 KEY = ("apps", "Deployment", "default", "d")
@@ -75,6 +77,43 @@ async def test_field_that_the_template_has_already_is_not_the_fault_of_its_patch
     await applier.try_out([obj], RELEASE, {}, patched(in_container()))
     await applier.apply([obj], RELEASE, {}, patched(in_container()))
     assert "resource" in applier.take_faults(RELEASE)["default/Deployment/d"]
+
+
+SPEC = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+CLOSED: Any = {"x-kubernetes-preserve-unknown-fields": None, "properties": {"spec": SPEC}}
+THINGS = definition("v1", **CLOSED)
+DOCUMENT = "GET /openapi/v3/apis/x.io/v1"
+
+
+def thing(**spec: int) -> Any:
+    return {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": spec}
+
+
+async def refusal_of_a_thing(applier: ManifestApplier, *before: Any) -> str:
+    """The message for a patch of a custom kind that sets `repicas`."""
+    options = ReleaseOptions(unpatched={("x.io", "Thing", "default", "t"): thing()})
+    with pytest.raises(ReleaseFailed, match=r"a patch sets what a Thing does not have: \.spec\.repicas") as caught:
+        await applier.apply([thing(repicas=2)], RELEASE, by_id(*before), options)
+    return str(caught.value)
+
+
+async def test_misspelt_field_of_a_custom_kind_is_named_with_the_nearest_by_the_servers_schema(
+    applier: ManifestApplier, client: Client, sandbox: Sandbox
+) -> None:
+    await Crds(client, KindResolver(Discovery(client))).ensure([THINGS], {})
+    await applier.apply([thing()], RELEASE, {}, OPTIONS)
+    await applier.apply([thing(replicas=1)], RELEASE, by_id(thing()), OPTIONS)
+    assert DOCUMENT not in sandbox.faults.requests
+    assert ".spec.repicas (did you mean 'replicas'?)" in await refusal_of_a_thing(applier, thing(replicas=1))
+    assert [*sandbox.faults.requests].count(DOCUMENT) == 1
+
+
+async def test_refusal_stays_what_it_is_when_the_schema_cannot_be_read(
+    applier: ManifestApplier, client: Client, sandbox: Sandbox
+) -> None:
+    await Crds(client, KindResolver(Discovery(client))).ensure([THINGS], {})
+    sandbox.faults.add(Fault("answer", DOCUMENT, status=403))
+    assert "did you mean" not in await refusal_of_a_thing(applier)
 
 
 async def test_dry_run_refuses_a_misspelt_field_of_a_patch(applier: ManifestApplier) -> None:
