@@ -12,15 +12,15 @@ from hookrunner.charts.renderer import STEP
 from hookrunner.cloud.provider.wire_answers import ANSWER
 from hookrunner.hooks.documents import AT_ONCE
 from hookrunner.hooks.patches import MOST_VALUE_OPERATIONS
+from hookrunner.hooks.verdicts import CONVERSION_BOUNDS
 from hookrunner.manifests import large_texts
-from hookrunner.manifests.patches import IN_PLACE
+from hookrunner.manifests.patches import PATCHING
 from hookrunner.model.json_objects import IN_PLACE as REVIEW_IN_PLACE
 from hookrunner.model.json_objects import OBJECT_WORK
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_PACKAGE
 from hookrunner.releases.records import large_records
-from hookrunner.releases.records.record import QUICK_TO_PARSE
 from hookrunner.settings.webhooks import WebhookSettings
-from hookrunner.values.config_sections import READ_IN_PLACE, WRITTEN_IN_PLACE
+from hookrunner.values.config_sections import READING, WRITING
 from hookrunner.web.review_documents import VALUE_WORK
 from kubetypes.bounds import (
     CONFIG,
@@ -162,16 +162,16 @@ def test_bounds_are_those_of_the_code() -> None:
     assert bounds["`spec` of an instance, without patches"][0] == of(INSTANCE)
     assert bounds["its `patches`"] == (
         f"{MOST_PATCHES}, {in_units(MOST_PATCH_BYTES)}",
-        f"{in_units(IN_PLACE)} of patches and patched objects",
+        f"{in_units(PATCHING.in_place)} of patches and patched objects",
     )
-    assert bounds["sections of the ConfigMap and the Secret"] == (of(SECTIONS), in_units(READ_IN_PLACE))
-    assert bounds["a section that a hook has patched, to be written"][1] == in_units(WRITTEN_IN_PLACE)
+    assert bounds["sections of the ConfigMap and the Secret"] == (of(SECTIONS), in_units(READING.in_place))
+    assert bounds["a section that a hook has patched, to be written"][1] == in_units(WRITING.in_place)
     assert bounds["files that a hook writes"][0] == f"{of(DOCUMENT)}; of JSON, {in_units(AT_ONCE)} a value"
     assert bounds["its patches of values"][0] == f"{MOST_VALUE_OPERATIONS:,} operations"
     assert bounds["its `--config`"][0] == of(CONFIG)
     assert bounds["files of a package"] == (
         f"{in_units(LARGEST_FILE)} each, {in_units(LARGEST_PACKAGE)}",
-        in_units(large_texts.IN_PLACE),
+        in_units(large_texts.TEXTS.in_place),
     )
     assert bounds["a channel, `package.yaml`"][0] == of(PACKAGE_TEXT)
     assert bounds["objects that a chart renders"] == (
@@ -185,12 +185,15 @@ def test_bounds_are_those_of_the_code() -> None:
     assert bounds["a conversion review"][0] == (
         f"`--webhook-conversion-body`, {in_units(WebhookSettings().conversion_body)}; {DOCUMENT.values:,} values"
     )
-    assert bounds["a hook's answer to it"] == (of(DOCUMENT), in_units(REVIEW_IN_PLACE // 2))
+    assert bounds["a hook's answer to it"] == (of(DOCUMENT), in_units(CONVERSION_BOUNDS.in_place))
     assert bounds["its objects, to be checked"][1] == (
         f"{in_units(REVIEW_IN_PLACE)}, with {OBJECT_WORK} bytes for each object"
     )
-    assert bounds["a record of a release"] == (of(RELEASE_RECORD), f"{in_units(large_records.QUICK)}, packed")
-    assert bounds["its manifest"][1] == in_units(QUICK_TO_PARSE)
+    assert bounds["a record of a release"] == (
+        of(RELEASE_RECORD),
+        f"{in_units(large_records.UNPACKING.in_place)}, packed",
+    )
+    assert bounds["its manifest"][1] == in_units(large_records.READING.in_place)
     assert bounds["an answer of a cloud's program"][0] == of(ANSWER)
 
 

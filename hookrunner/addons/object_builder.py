@@ -21,7 +21,7 @@ from hookrunner.charts.renderer import Renderer, worker_environment
 from hookrunner.errors import BadManifest, UnknownKind
 from hookrunner.manifests.images import redirect_images
 from hookrunner.manifests.kustomize import build_kustomization, replace_placeholders
-from hookrunner.manifests.large_texts import json_size, size_of, work_on
+from hookrunner.manifests.large_texts import TEXTS, json_size, size_of
 from hookrunner.manifests.object_metadata import (
     Scopes,
     fill_namespaces,
@@ -32,7 +32,7 @@ from hookrunner.manifests.object_metadata import (
 )
 from hookrunner.manifests.object_set import check_objects, fill_application, unselected_namespaces
 from hookrunner.manifests.patch_policy import PatchPolicy, require_allowed, require_patches_on
-from hookrunner.manifests.patches import PatchedObjects, patch_objects, require_patches
+from hookrunner.manifests.patches import PATCHING, PatchedObjects, apply_patches, patching_work, require_patches
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.plain_files import read_plain
 from hookrunner.manifests.program_runner import ProgramRunner, post_render
@@ -41,6 +41,7 @@ from hookrunner.model.releases import RenderedChart, RenderRequest
 from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from hookrunner.model.status import some
 from hookrunner.packages.channels import version_order
+from hookrunner.process.pure_calls import call_by_size
 from kubetypes.json_values import JSON
 
 MIN_OPERATOR = "addons.k8s.io/min-operator-version"
@@ -108,7 +109,7 @@ class ObjectBuilder:
             raise BadManifest(_EMPTY)
         hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
         labelled = _labelled(patched.objects, request)
-        made = await work_on(rendered.size // _QUICKER, assemble_sorted, labelled, hooks, rendered.notes)
+        made = await call_by_size(rendered.size // _QUICKER, TEXTS, assemble_sorted, labelled, hooks, rendered.notes)
         chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
         unmatched = tuple(map(str, patched.problems))
         unshown = unselected_namespaces(patched.objects) if request.addon.application else ()
@@ -122,12 +123,14 @@ class ObjectBuilder:
             case "kustomize":
                 size = size_of(request.package.files)
                 values = _placeholder_values(request)
-                files = await work_on(size, replace_placeholders, request.package.files, values)
+                files = await call_by_size(size, TEXTS, replace_placeholders, request.package.files, values)
                 built = await build_kustomization(files, self._runner, _hidden(request))
                 return _RenderedPackage(built, size, chart=record_of(request))
             case "plain":
                 size = size_of(request.package.manifests)
-                objects = await work_on(size, read_plain, request.package.manifests, _placeholder_values(request))
+                objects = await call_by_size(
+                    size, TEXTS, read_plain, request.package.manifests, _placeholder_values(request)
+                )
                 return _RenderedPackage(objects, size, chart=record_of(request))
 
     async def _render_chart(self, request: BuildRequest) -> _RenderedPackage:
@@ -212,13 +215,14 @@ def _described(objects: Objects, request: BuildRequest) -> Objects:
 async def _patch(objects: Objects, request: BuildRequest) -> PatchedObjects:
     """The objects with the instance's patches. Raises BadPatch, RenderFailed."""
     policy = PatchPolicy(request.terms.patches, request.addon.patches)
-    require_patches_on(policy, request.instance.fields.patches)
-    patched = await patch_objects(objects, request.instance.fields.patches)
+    patches = request.instance.fields.patches
+    require_patches_on(policy, patches)
+    patched = await call_by_size(patching_work(objects, patches), PATCHING, apply_patches, objects, patches)
     require_patches(patched, unmatched=request.addon.unmatched_patches == "warn")
-    pairs = [(old, new) for old, new in zip(objects, patched.objects, strict=True) if new is not old]
+    pairs = [(old, new) for old, new in zip(objects, patched.objects, strict=True) if new.identity in patched.changed]
     before, after = ([pair[side] for pair in pairs] for side in (0, 1))
     size = json_size([source.obj for source in after])
-    await work_on(size // _QUICKER, require_allowed, before, after, policy)
+    await call_by_size(size // _QUICKER, TEXTS, require_allowed, before, after, policy)
     return patched
 
 

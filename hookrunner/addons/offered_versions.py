@@ -13,9 +13,10 @@ from pathlib import Path
 
 from hookrunner.errors import PackageError
 from hookrunner.model.addons import Addon
-from hookrunner.packages.channels import choose_entry, is_kubernetes_in, read_channel, version_order
+from hookrunner.packages.channels import PARSING, choose_entry, is_kubernetes_in, parse_channel, version_order
 from hookrunner.packages.directory_source import list_channels
 from hookrunner.packages.source_locations import PackageSource
+from hookrunner.process.pure_calls import call_by_size
 from kubetypes.json_values import JSON
 
 _MOST = 100
@@ -72,7 +73,8 @@ async def read_offer(
     for name in dict.fromkeys((addon.defaults.channel, *channels, *listed)):
         try:
             text = await source.read_channel(name)
-            channel = await read_channel(name, text, source.location if source.is_remote else "")
+            server = source.location if source.is_remote else ""
+            channel = await call_by_size(len(text), PARSING, parse_channel, name, text, server)
             named |= {entry.version for entry in channel.entries_of(addon.component)}
             chosen[name] = choose_entry(channel, addon.component, kubernetes).version
         except PackageError as error:

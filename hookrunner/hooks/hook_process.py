@@ -17,7 +17,6 @@ from hookrunner.hooks.workspace import Values, Workspace, keep, make_remover, wo
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
-from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.operations import Answer, ObjectOperation, Usage, ValuesOperation
 from hookrunner.model.reviews import Converted
 from hookrunner.process.child import Command, Exit
@@ -175,9 +174,9 @@ async def collect_answer(hook: Hook, files: Workspace, end: Exit, refusing: bool
 async def _read_large_conversion(files: Workspace) -> Converted | None:
     """The content of a conversion's file if it is large: a thread would not do, since a parser lets no other one run.
     None if it is not large. Raises BadOutput."""
-    if file_size(files.conversion) <= IN_PLACE // 2:
+    if file_size(files.conversion) <= verdicts.CONVERSION_BOUNDS.in_place:
         return None
-    return await verdicts.read_apart(await asyncio.to_thread(read_file, files.conversion))
+    return await verdicts.read_conversion(await asyncio.to_thread(read_file, files.conversion))
 
 
 def _reason(hook: Hook, end: Exit) -> str:

@@ -21,11 +21,12 @@ from hookrunner.manifests.kustomization_files import (
     is_kustomization,
     read_as_yaml,
 )
-from hookrunner.manifests.large_texts import size_of, work_on
+from hookrunner.manifests.large_texts import TEXTS, size_of
 from hookrunner.manifests.placeholders import PlaceholderValues
 from hookrunner.manifests.program_runner import Program, ProgramRunner
 from hookrunner.manifests.sourced_object import read_objects
 from hookrunner.model.sourced_objects import SourcedObject
+from hookrunner.process.pure_calls import call_by_size
 
 NAME = "kubectl kustomize"
 
@@ -60,7 +61,7 @@ async def build_kustomization(
     Raises RenderFailed: for what is not in the package, and with kustomize's message, in which the words in `hidden` do
     not stand.
     """
-    await work_on(size_of(files), check_kustomizations, files)
+    await call_by_size(size_of(files), TEXTS, check_kustomizations, files)
     return await run_kustomize(files, runner, hidden)
 
 
@@ -76,7 +77,7 @@ async def run_kustomize(
             text = await runner.run(program, hidden=hidden)
         except RenderFailed as error:
             raise RenderFailed(str(error).replace(f"{directory}/", "").replace(str(directory), ".")) from None
-    return await work_on(len(text), read_objects, {NAME: text})
+    return await call_by_size(len(text), TEXTS, read_objects, {NAME: text})
 
 
 def find_kubectl() -> Path:

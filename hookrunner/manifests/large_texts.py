@@ -1,27 +1,25 @@
 """Steps of a build whose time grows with what is in a package: in place for what is small, else in another process.
 
-    objects = await work_on(size_of(texts), read_objects, texts)
+    objects = await call_by_size(size_of(texts), TEXTS, read_objects, texts)
 
 A megabyte of YAML takes a second to read, in which the event loop would stand still; a package may have 32 of them, and
 what kustomize or an executable of `postRender` prints as many.
 """
 
-from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from collections.abc import Mapping
 
 import orjson
 
 from hookrunner.errors import RenderFailed
-from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
+from hookrunner.process.pure_calls import CallLimits, SizeBounds
 from kubetypes.json_values import JSON
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
-
-IN_PLACE = 64 << 10
-"""Bytes that are worked through in less than 50 ms."""
-_LIMITS = CallLimits(seconds=60.0)
-"""A file may have 5 MiB, and all of them 32."""
+TEXTS = SizeBounds(
+    in_place=64 << 10,
+    limits=CallLimits(seconds=60.0),
+    error=lambda size, lost: RenderFailed(f"{size:,} bytes of objects: {lost}"),
+)
+"""64 KiB are worked through in less than 50 ms. A file may have 5 MiB, and all of them 32."""
 
 
 def size_of(texts: Mapping[str, str | bytes]) -> int:
@@ -36,16 +34,3 @@ def json_size(value: JSON) -> int:
         return len(orjson.dumps(value))
     except orjson.JSONEncodeError:
         return 0
-
-
-async def work_on(
-    size: int, function: Callable[_Parameters, _Result], *args: _Parameters.args, **kwargs: _Parameters.kwargs
-) -> _Result:
-    """What a pure function returns or raises; `size` is that of the texts that it works through. Raises RenderFailed if
-    it takes more than a call may, or if there can be no process."""
-    if size <= IN_PLACE:
-        return function(*args, **kwargs)
-    try:
-        return await call_within(_LIMITS, function, *args, **kwargs)
-    except CallLost as lost:
-        raise RenderFailed(f"{size:,} bytes of objects: {lost}") from None

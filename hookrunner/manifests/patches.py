@@ -10,12 +10,12 @@ new versions of a package, in which names, namespaces and versions of APIs chang
 object that the package has instead.
 
 Patches are written by users, and each may be for the largest object. What is more than a few milliseconds of work is
-done in a process of its own, with a deadline (`patch_objects`).
+done in a process of its own, with a deadline (`PATCHING`).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import orjson
@@ -24,7 +24,7 @@ from hookrunner import redaction
 from hookrunner.errors import BadPatch, RenderFailed
 from hookrunner.manifests.large_texts import json_size
 from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
-from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
+from hookrunner.process.pure_calls import CallLost, SizeBounds
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 from kubetypes.openapi import builtin_kinds
@@ -40,10 +40,17 @@ _MOST_COMPARED = 500
 """Names of objects that are compared with one that is not there; a comparison takes some 20 µs."""
 _MOST_SHOWN = 300
 """Characters of a target."""
-IN_PLACE = 256 << 10
-"""Bytes of patches and of the objects that they are for, each as often as it is patched: 10 to 20 ms of work."""
-_LIMITS = CallLimits()
-"""For what is not."""
+
+
+def _failure(size: int, lost: CallLost) -> Exception:
+    if lost.is_expensive:
+        advice = "combine those of one object, or leave some out"
+        return BadPatch("MergeFailed", f"spec.patches: too much work, {lost}; {advice}")
+    return RenderFailed(f"spec.patches cannot be applied: {lost}")
+
+
+PATCHING = SizeBounds(in_place=256 << 10, error=_failure)
+"""256 KiB of patches and of the objects that they are for, each as often as it is patched: 10 to 20 ms of work."""
 _LOOKED_AT = 32
 """Bytes that take as long as to look at an object: a patch that fits none looks at all, for the closest."""
 _WRITTEN = ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
@@ -90,25 +97,7 @@ class PatchedObjects:
     problems: tuple[BadPatch, ...]
 
 
-async def patch_objects(
-    sources: Sequence[SourcedObject], patches: Sequence[JSON], limits: CallLimits = _LIMITS
-) -> PatchedObjects:
-    """The same as `apply_patches`, in another process if it is much work. Raises BadPatch `MergeFailed` if it exceeds
-    the limits there, RenderFailed if there can be no process."""
-    if _work(sources, patches) <= IN_PLACE:
-        return apply_patches(sources, patches)
-    try:
-        patched = await call_within(limits, apply_patches, tuple(sources), tuple(patches))
-    except CallLost as lost:
-        if lost.is_expensive:
-            advice = "combine those of one object, or leave some out"
-            raise BadPatch("MergeFailed", f"spec.patches: too much work, {lost}; {advice}") from None
-        raise RenderFailed(f"spec.patches cannot be applied: {lost}") from None
-    pairs = zip(sources, patched.objects, strict=True)
-    return replace(patched, objects=tuple(new if new.identity in patched.changed else old for old, new in pairs))
-
-
-def _work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
+def patching_work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
     """Bytes to work through, about: those of the patches, and of each object as often as a patch has its name."""
     if not patches:
         return 0

@@ -18,13 +18,14 @@ from tempfile import TemporaryDirectory
 
 from hookrunner import log, redaction, safe_files
 from hookrunner.errors import BadManifest, HookFailed, RenderFailed
-from hookrunner.manifests.large_texts import work_on
+from hookrunner.manifests.large_texts import TEXTS
 from hookrunner.manifests.sourced_object import read_objects, split_lists
 from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
+from hookrunner.process.pure_calls import call_by_size
 
 _log = log.get("manifests.programs")
 
@@ -145,7 +146,7 @@ async def post_render(
         _require_executable(executable, name)
         program = Program(name, (str(executable),), executable.parent, env)
         text = await runner.run(program, _stream(objects), hidden)
-        objects = await work_on(len(text), _printed_objects, name, text)
+        objects = await call_by_size(len(text), TEXTS, _printed_objects, name, text)
     return tuple(SourcedObject(paths.get(source.identity, source.path), source.obj) for source in objects)
 
 

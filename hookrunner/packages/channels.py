@@ -19,14 +19,13 @@ Source: docs/packaging-addons.md, https://semver.org/#spec-item-11
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel
 from hookrunner.packages.package_files import is_digest
-from hookrunner.process.pure_calls import CallLost, call_apart
+from hookrunner.process.pure_calls import SizeBounds
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON
@@ -36,8 +35,8 @@ _ENTRY = Table(
     {"name": TEXT, "version": TEXT, "kubernetesVersion": TEXT, "digest": TEXT}, {"version": "1.2.3"}, open=True
 )
 _FILE = Table({"manifests": Many(_ENTRY, at_least=0)}, {"manifests": "[{version: 1.2.3}]"}, open=True)
-IN_PLACE = 48 << 10
-"""Characters of a channel that are parsed in less than 50 ms."""
+PARSING = SizeBounds(48 << 10, or_in_place=True)
+"""48 KiB of a channel are parsed in less than 50 ms, all that it may have in a second or two."""
 _SUFFIX = re.compile(r"[-+].*", re.DOTALL)
 
 
@@ -76,14 +75,6 @@ def decode_channel(name: str, text: bytes, server: str = "") -> str:
         return text.decode()
     except UnicodeDecodeError:
         raise PackageError("Malformed", f"{what} is not UTF-8; write it again") from None
-
-
-async def read_channel(name: str, text: str, server: str = "") -> Channel:
-    """The same as `parse_channel`, in another process for a long text."""
-    if len(text) > IN_PLACE:
-        with suppress(CallLost):
-            return await call_apart(parse_channel, name, text, server)
-    return parse_channel(name, text, server)
 
 
 def parse_channel(name: str, text: str, server: str = "") -> Channel:

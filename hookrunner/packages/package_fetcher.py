@@ -32,7 +32,7 @@ from hookrunner import log
 from hookrunner.errors import PackageError
 from hookrunner.kube.client import Client
 from hookrunner.metrics.names import Metrics
-from hookrunner.packages.channels import Channel, read_channel
+from hookrunner.packages.channels import PARSING, Channel, parse_channel
 from hookrunner.packages.cluster_source import ClusterSource
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.https_reader import HttpsReader
@@ -47,6 +47,7 @@ from hookrunner.packages.source_locations import (
     SourceLocation,
     WebLocation,
 )
+from hookrunner.process.pure_calls import call_by_size
 from hookrunner.settings.addons import Verification
 
 _T = TypeVar("_T")
@@ -108,7 +109,8 @@ class PackageFetcher:
         spec no status does."""
         try:
             text = await self._read(source, source.read_channel, name)
-            channel = await read_channel(name, text, source.location if source.is_remote else "")
+            server = source.location if source.is_remote else ""
+            channel = await call_by_size(len(text), PARSING, parse_channel, name, text, server)
         except PackageError as error:
             self._metrics.addon_channel_reads.inc(source.location, error.reason)
             _LOG.warn("channel not usable", location=source.location, reason=error.reason, error=str(error))

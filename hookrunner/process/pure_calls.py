@@ -1,10 +1,11 @@
-"""Calls a pure function in a process of its own, because its arguments are documents from outside that may be large.
+"""Calls a pure function in place, or in a process of its own if its arguments, documents from outside, are large.
 
-    patched = await call_apart(apply_patches, objects, patches)
+    patched = await call_by_size(size, SizeBounds(in_place=64 << 10), apply_patches, objects, patches)
 
 Python code holds the interpreter's lock, so a thread would not let the event loop go on as it should, and cannot be
 ended. A process can: when its CPU time is over, and when the caller is cancelled, as by SIGTERM. It costs a fifth of a
-second to start, so callers do what is small in place, and nothing is kept between two calls.
+second to start, so what is small is done in place, and nothing is kept between two calls. Each room says by its
+`SizeBounds` what is small, and how a call that is lost fails.
 
 The function is defined at the top level of a module, and travels by its name; arguments and result are pickled.
 Both ends are this program: what is in a document never becomes anything but data.
@@ -54,25 +55,41 @@ class CallLost(Exception):
         self.is_expensive = is_expensive
 
 
-async def call_apart(
-    function: Callable[_Parameters, _Result], *args: _Parameters.args, **kwargs: _Parameters.kwargs
-) -> _Result:
-    """What the function returns or raises. Raises CallLost."""
-    return await call_within(CallLimits(), function, *args, **kwargs)
+def _as_it_is(size: int, lost: CallLost) -> Exception:
+    return lost
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBounds:
+    """Where a pure function is called, by the size of its work (bytes, about): in place up to `in_place`, in a thread
+    up to `in_thread`, which suits work on one object after another, else in a process with `limits`. If that call is
+    lost, `error` makes of the size and of CallLost what is raised; with `or_in_place` the function is called here."""
+
+    in_place: int
+    in_thread: int = 0
+    limits: CallLimits = CallLimits()
+    error: Callable[[int, CallLost], Exception] = _as_it_is
+    or_in_place: bool = False
 
 
 async def call_by_size(
-    work: int,
-    in_place: int,
+    size: int,
+    bounds: SizeBounds,
     function: Callable[_Parameters, _Result],
     *args: _Parameters.args,
     **kwargs: _Parameters.kwargs,
 ) -> _Result:
-    """What the function returns or raises: called in this process if its work (bytes, about) is at most `in_place`.
-    Raises CallLost."""
-    if work <= in_place:
+    """What the function returns or raises, called where the bounds say. Raises their error."""
+    if size <= bounds.in_place:
         return function(*args, **kwargs)
-    return await call_within(LARGE, function, *args, **kwargs)
+    if size <= bounds.in_thread:
+        return await asyncio.to_thread(function, *args, **kwargs)
+    try:
+        return await call_within(bounds.limits, function, *args, **kwargs)
+    except CallLost as lost:
+        if not bounds.or_in_place:
+            raise bounds.error(size, lost) from None
+    return function(*args, **kwargs)
 
 
 async def call_within(
@@ -81,7 +98,7 @@ async def call_within(
     *args: _Parameters.args,
     **kwargs: _Parameters.kwargs,
 ) -> _Result:
-    """The same with other limits."""
+    """What the function returns or raises, called in another process. Raises CallLost."""
     request = pure_call_worker.packed((function, args, kwargs))
     try:
         worker = await Worker.start("document", lambda descriptor: _spawn(descriptor, limits))

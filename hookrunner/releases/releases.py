@@ -33,13 +33,14 @@ from hookrunner.model.releases import (
     ReleaseOptions,
     ReleaseResult,
 )
+from hookrunner.process.pure_calls import call_by_size
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.large_records import work_on
+from hookrunner.releases.records.large_records import OBJECT_BY_OBJECT
 from hookrunner.releases.records.record import (
     PENDING,
     PreviousRevisions,
@@ -164,7 +165,9 @@ class Releases:
         self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions
     ) -> Head:
         previous = await release.read_previous()
-        attempt = await work_on(len(target.manifest), rollout.rollback_attempt, previous, target, digest, note)
+        attempt = await call_by_size(
+            len(target.manifest), OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
+        )
         await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
         return _head(release)
@@ -221,7 +224,7 @@ class Releases:
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
         size = _size(previous) + len(desired.rendered.manifest)
-        if noted := await work_on(size, rollout.with_desired_noted, previous, desired):
+        if noted := await call_by_size(size, OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted.
             ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
@@ -229,7 +232,7 @@ class Releases:
                 with naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = await work_on(size, rollout.next_attempt, previous, desired)
+        attempt = await call_by_size(size, OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
         running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with naming_release(release):

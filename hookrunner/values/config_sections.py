@@ -15,7 +15,7 @@ import yaml
 
 from hookrunner import redaction
 from hookrunner.model.modules import ENABLED, GLOBAL, camel, kebab
-from hookrunner.process.pure_calls import CallLost, call_apart
+from hookrunner.process.pure_calls import SizeBounds, call_by_size
 from hookrunner.values import pointers
 from kubetypes import yaml_values
 from kubetypes.bounds import SECTIONS, Tally
@@ -88,13 +88,18 @@ def dialect(key: str, as_addon: bool) -> re.Pattern[str]:
     return yaml_values.GO_YAML_3 if as_addon else yaml_values.YAML_1_2
 
 
-READ_IN_PLACE, WRITTEN_IN_PLACE = 48 << 10, 16 << 10
+READING, WRITING = SizeBounds(48 << 10), SizeBounds(16 << 10, or_in_place=True)
 """Bytes of texts, and of a section as JSON, that take less than 50 ms to read and to write."""
 
 
-async def parse_apart(data: Mapping[str, str], as_addon: bool) -> tuple[Config, tuple[str, ...]]:
-    """What `parse` and `old_words` find, in a process of its own. Raises CallLost."""
-    return await call_apart(parse_with_words, dict(data), as_addon)
+def size_of(data: Mapping[str, str]) -> int:
+    """Characters of all texts."""
+    return sum(map(len, data.values()))
+
+
+async def read_sections(data: Mapping[str, str], as_addon: bool) -> tuple[Config, tuple[str, ...]]:
+    """What `parse` and `old_words` find. Raises CallLost."""
+    return await call_by_size(size_of(data), READING, parse_with_words, dict(data), as_addon)
 
 
 def parse_with_words(data: Mapping[str, str], as_addon: bool) -> tuple[Config, tuple[str, ...]]:
@@ -104,10 +109,7 @@ def parse_with_words(data: Mapping[str, str], as_addon: bool) -> tuple[Config, t
 
 async def write_section(section: JSON) -> str:
     """The YAML text of one section; that of a large one is made in a process of its own, if there can be one."""
-    if len(orjson.dumps(section)) > WRITTEN_IN_PLACE:
-        with suppress(CallLost):
-            return await call_apart(written, section)
-    return written(section)
+    return await call_by_size(len(orjson.dumps(section)), WRITING, written, section)
 
 
 def written(section: JSON) -> str:

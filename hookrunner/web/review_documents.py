@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.reviews import AdmissionRequest, ConversionRequest
-from hookrunner.process.pure_calls import call_by_size
+from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
+_BOUNDS = SizeBounds(IN_PLACE, limits=LARGE)
 VALUE_WORK = 8
 """Bytes of JSON that take as long as to make the value of an opening bracket or comma."""
 
@@ -31,8 +32,8 @@ async def read_review(
     if work <= IN_PLACE:
         work += sum(map(body.count, (b"{", b"[", b","))) * VALUE_WORK
     if kind == "admission":
-        return await call_by_size(work, IN_PLACE, parse_admission, body)
-    return await call_by_size(work, IN_PLACE, parse_conversion, body)
+        return await call_by_size(work, _BOUNDS, parse_admission, body)
+    return await call_by_size(work, _BOUNDS, parse_conversion, body)
 
 
 def parse_admission(body: bytes | bytearray) -> tuple[str, AdmissionRequest]:

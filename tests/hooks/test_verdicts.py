@@ -162,11 +162,11 @@ def test_only_a_mutating_webhook_may_patch() -> None:
 
 
 async def test_a_conversion_that_another_process_reads_is_the_same(capfd: pytest.CaptureFixture[str]) -> None:
-    text = b'{"convertedObjects": [{"kind": "A"}], "failedMesage": "x"}'
-    assert await verdicts.read_apart(text) == Converted(JsonObjects.of([{"kind": "A"}]))
+    text = b'{"convertedObjects": [{"kind": "A"}], "failedMesage": "x"}' + b" " * verdicts.CONVERSION_BOUNDS.in_place
+    assert await verdicts.read_conversion(text) == Converted(JsonObjects.of([{"kind": "A"}]))
     assert "key 'failedMesage' of the conversion response is unknown" in capfd.readouterr().err
     with pytest.raises(BadOutput, match=r"^got bad conversion response: an object is expected"):
-        await verdicts.read_apart(b"[]")
+        await verdicts.read_conversion(b"[]" + b" " * verdicts.CONVERSION_BOUNDS.in_place)
 
 
 def test_a_verdict_of_more_than_one_parse_may_take_is_refused() -> None:

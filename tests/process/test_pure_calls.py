@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import BadPatch
-from hookrunner.process.pure_calls import CallLimits, CallLost, call_apart, call_by_size, call_within
+from hookrunner.process.pure_calls import CallLimits, CallLost, SizeBounds, call_by_size, call_within
 from tests.flows.waiting import until
 
 
@@ -30,23 +31,43 @@ def spin_and_write(path: Path) -> None:
 
 
 async def test_result_comes_from_another_process() -> None:
-    assert await call_apart(os.getpid) != os.getpid()
-    assert await call_apart(sorted, [3, 1, 2], reverse=True) == [3, 2, 1]
+    assert await call_within(CallLimits(), os.getpid) != os.getpid()
+    assert await call_within(CallLimits(), sorted, [3, 1, 2], reverse=True) == [3, 2, 1]
 
 
 @pytest.mark.parametrize(("work", "is_here"), [(10, True), (11, False)])
 async def test_only_large_work_is_done_in_another_process(work: int, is_here: bool) -> None:
-    assert (await call_by_size(work, 10, os.getpid) == os.getpid()) is is_here
+    assert (await call_by_size(work, SizeBounds(10), os.getpid) == os.getpid()) is is_here
+
+
+@pytest.mark.parametrize(("work", "is_main"), [(10, True), (11, False)])
+async def test_work_of_middle_size_is_done_in_a_thread(work: int, is_main: bool) -> None:
+    bounds = SizeBounds(10, in_thread=11)
+    assert (await call_by_size(work, bounds, threading.get_ident) == threading.get_ident()) is is_main
+    assert await call_by_size(work, bounds, os.getpid) == os.getpid()
+
+
+async def test_lost_call_fails_as_its_bounds_say() -> None:
+    bounds = SizeBounds(0, error=lambda size, lost: BadPatch("MergeFailed", f"{size} bytes: {lost}"))
+    with pytest.raises(BadPatch, match=r"^7 bytes: its process ended with exit status 3"):
+        await call_by_size(7, bounds, os._exit, 3)
+    with pytest.raises(CallLost, match="exit status 3"):
+        await call_by_size(7, SizeBounds(0), os._exit, 3)
+
+
+async def test_lost_call_is_made_in_place_where_its_bounds_say_so() -> None:
+    limits = CallLimits(seconds=0.001)
+    assert await call_by_size(1, SizeBounds(0, limits=limits, or_in_place=True), sum, range(3_000_000)) > 0
 
 
 async def test_large_texts_travel_in_both_directions() -> None:
     text = os.urandom(5 << 20)
-    assert await call_apart(reverse, [text, b"a", text[:100_000]]) == [text[:100_000], b"a", text]
+    assert await call_within(CallLimits(), reverse, [text, b"a", text[:100_000]]) == [text[:100_000], b"a", text]
 
 
 async def test_error_of_the_function_is_raised_with_its_attributes() -> None:
     with pytest.raises(BadPatch, match=r"^a: nothing$") as refused:
-        await call_apart(refuse, "a")
+        await call_within(CallLimits(), refuse, "a")
     assert refused.value.reason == "NoMatch"
 
 
@@ -64,13 +85,13 @@ async def test_call_ends_with_its_memory() -> None:
 
 async def test_process_that_ends_by_itself_is_no_expensive_call() -> None:
     with pytest.raises(CallLost, match="exit status 3") as lost:
-        await call_apart(os._exit, 3)
+        await call_within(CallLimits(), os._exit, 3)
     assert not lost.value.is_expensive
 
 
 async def test_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
     path = tmp_path / "pid"
-    call = asyncio.create_task(call_apart(spin_and_write, path))
+    call = asyncio.create_task(call_within(CallLimits(), spin_and_write, path))
     await until(lambda: path.exists() and path.read_text() != "", "the call to run")
     call.cancel()
     await asyncio.wait({call})

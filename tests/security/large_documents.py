@@ -15,7 +15,7 @@ from hookrunner.engine.reviews.conversion_checks import check_answer
 from hookrunner.hooks import verdicts
 from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.releases import Capabilities, RenderRequest
-from hookrunner.process.pure_calls import call_by_size
+from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 from hookrunner.releases.records import large_records, record
 from hookrunner.web.review_documents import read_review
 from tests.security.growth import _config_map, _conversion, _objects, _review, _tab
@@ -48,7 +48,9 @@ def _rendered() -> bytes:
 
 
 async def _check(both: Any) -> object:
-    return await call_by_size(both[0].work + both[1].work, IN_PLACE, check_answer, "h", "e/v2", *both)
+    return await call_by_size(
+        both[0].work + both[1].work, SizeBounds(IN_PLACE, limits=LARGE), check_answer, "h", "e/v2", *both
+    )
 
 
 ORDER = RenderRequest(Path(), "a", "b", {}, Capabilities("v1.34.0", ()))
@@ -56,7 +58,7 @@ DOCUMENTS = (
     LargeDocument("admission review", lambda: _review(170_000), partial(read_review, "admission")),
     LargeDocument("conversion review", lambda: _conversion(29_000, 2_000), partial(read_review, "conversion")),
     LargeDocument("small objects", lambda: _conversion(150_000), partial(read_review, "conversion")),
-    LargeDocument("answer to a conversion", _converted, verdicts.read_apart),
+    LargeDocument("answer to a conversion", _converted, verdicts.read_conversion),
     LargeDocument("objects of a conversion", lambda: _objects(29_000, 2_000), _check),
     LargeDocument("record", lambda: record.packed(_release(60 * MIB, 1).document), large_records.read_document),
     LargeDocument("manifest of a record", lambda: _release(0, 6_000), large_records.read_objects),

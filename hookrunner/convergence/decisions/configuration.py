@@ -21,7 +21,7 @@ from hookrunner.model.unit_state import NOT_YET, ModuleState
 from hookrunner.modules.enabled import CONFIG, Asks, Facts, contradicts, flagged, uncertain
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.process.pure_calls import CallLost
-from hookrunner.values.config_sections import READ_IN_PLACE, Config, parse_apart, parse_with_words
+from hookrunner.values.config_sections import READING, Config, parse_with_words, read_sections, size_of
 from hookrunner.values.section_store import SectionStore
 
 TROUBLE_EVERY = 5.0
@@ -87,7 +87,7 @@ class UserConfiguration:
         for contents in held:
             if not any(entry[0] is contents for entry in self._ahead):
                 with suppress(CallLost):
-                    self._ahead.append((contents, *await parse_apart(contents.data, self.extenders.as_addon)))
+                    self._ahead.append((contents, *await read_sections(contents.data, self.extenders.as_addon)))
 
     def adopt(self) -> Edit:
         """Adopt what the cluster holds, unless something was never read. Flags are judged once for all that follows."""
@@ -231,7 +231,7 @@ class UserConfiguration:
 
 
 def _is_large(contents: Contents) -> bool:
-    return sum(map(len, contents.data.values())) > READ_IN_PLACE
+    return size_of(contents.data) > READING.in_place
 
 
 def _differences(before: Mapping[str, bool], after: Mapping[str, bool]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from hookrunner.model.bindings import Hook, Kubernetes
 from hookrunner.model.json_objects import IN_PLACE, JsonObjects
 from hookrunner.model.reviews import ConversionReview, Converted, VersionGroup, merged
 from hookrunner.model.tasks import HookRun
-from hookrunner.process.pure_calls import CallLost, call_by_size
+from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 
 Run: TypeAlias = Callable[[Step, JsonObjects, ConversionReview], Awaitable[Converted]]
 """Runs the hook of a step on these objects; the review's `desiredAPIVersion` is for the hook too. Raises ReviewFailed
@@ -44,18 +44,18 @@ async def _check(leg: Leg, before: JsonObjects, answer: Converted) -> JsonObject
     if answer.failure:
         raise ReviewFailed(f"{leg.step}: {answer.failure}")
     work, who = before.work + answer.objects.work, str(leg.step)
-    try:
-        return await call_by_size(work, IN_PLACE, check_answer, who, leg.target, before, answer.objects)
-    except CallLost as lost:
-        raise ReviewFailed(f"{who}: its {len(answer.objects):,} objects cannot be checked: {lost}") from None
+    bounds = _bounds(f"{who}: its {len(answer.objects):,} objects cannot be checked")
+    return await call_by_size(work, bounds, check_answer, who, leg.target, before, answer.objects)
 
 
 async def _merge(one: VersionGroup, other: VersionGroup) -> VersionGroup:
     """Raises ReviewFailed."""
-    try:
-        return await call_by_size(one.objects.work + other.objects.work, IN_PLACE, merged, one, other)
-    except CallLost as lost:
-        raise ReviewFailed(f"objects of several versions cannot be put together: {lost}") from None
+    bounds = _bounds("objects of several versions cannot be put together")
+    return await call_by_size(one.objects.work + other.objects.work, bounds, merged, one, other)
+
+
+def _bounds(failure: str) -> SizeBounds:
+    return SizeBounds(IN_PLACE, limits=LARGE, error=lambda _, lost: ReviewFailed(f"{failure}: {lost}"))
 
 
 def find_cycle(hook: Hook, order: HookRun, review: ConversionReview) -> str:
