@@ -2,6 +2,7 @@
 documents, which its code misses; the last block is ours.
 """
 
+from hookrunner.metrics.hook_runs import HookRunRows
 from hookrunner.metrics.series import Rows, counter, gauge, histogram
 
 _BUCKETS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -44,41 +45,8 @@ class ModuleMetrics(Rows):
         "Objects of a release that were found missing, as namespace/kind/name.",
     )
 
-    module_hook_run_seconds = histogram(
-        "{}module_hook_run_seconds", _MODULE, "Duration of a run of a module's hook.", _BUCKETS
-    )
-    module_hook_run_user_cpu_seconds = histogram(
-        "{}module_hook_run_user_cpu_seconds", _MODULE, "User CPU time of its process and their children.", _BUCKETS
-    )
-    module_hook_run_sys_cpu_seconds = histogram(
-        "{}module_hook_run_sys_cpu_seconds", _MODULE, "System CPU time of its process and their children.", _BUCKETS
-    )
-    module_hook_run_max_rss_bytes = gauge(
-        "{}module_hook_run_max_rss_bytes", _MODULE, "Peak resident memory of its last process."
-    )
-    module_hook_errors = counter("{}module_hook_errors_total", _MODULE, "Runs that failed and will be repeated.")
-    module_hook_allowed_errors = counter(
-        "{}module_hook_allowed_errors_total", _MODULE, "Runs that failed where allowFailure says to go on."
-    )
-    module_hook_success = counter("{}module_hook_success_total", _MODULE, "Runs that ended well.")
-
-    global_hook_run_seconds = histogram(
-        "{}global_hook_run_seconds", _GLOBAL, "Duration of a run of a global hook.", _BUCKETS
-    )
-    global_hook_run_user_cpu_seconds = histogram(
-        "{}global_hook_run_user_cpu_seconds", _GLOBAL, "User CPU time of its process and their children.", _BUCKETS
-    )
-    global_hook_run_sys_cpu_seconds = histogram(
-        "{}global_hook_run_sys_cpu_seconds", _GLOBAL, "System CPU time of its process and their children.", _BUCKETS
-    )
-    global_hook_run_max_rss_bytes = gauge(
-        "{}global_hook_run_max_rss_bytes", _GLOBAL, "Peak resident memory of its last process."
-    )
-    global_hook_errors = counter("{}global_hook_errors_total", _GLOBAL, "Runs that failed and will be repeated.")
-    global_hook_allowed_errors = counter(
-        "{}global_hook_allowed_errors_total", _GLOBAL, "Runs that failed where allowFailure says to go on."
-    )
-    global_hook_success = counter("{}global_hook_success_total", _GLOBAL, "Runs that ended well.")
+    module_hook_runs = HookRunRows("{}module_hook", _MODULE, "a run of a module's hook", _BUCKETS)
+    global_hook_runs = HookRunRows("{}global_hook", _GLOBAL, "a run of a global hook", _BUCKETS)
 
     convergence_seconds = counter(
         "{}convergence_seconds", ("activation",), "Seconds that passes over all modules have taken together."

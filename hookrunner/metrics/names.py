@@ -23,6 +23,7 @@ from hookrunner.errors import StartRefused
 from hookrunner.metrics.addons import AddonMetrics
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.metrics.exposition import pieces, sample_names
+from hookrunner.metrics.hook_runs import HookRunRows
 from hookrunner.metrics.modules import ModuleMetrics
 from hookrunner.metrics.series import (
     MODULE,
@@ -99,21 +100,7 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
         optional=MODULE,
     )
 
-    hook_run_seconds = histogram("{}hook_run_seconds", _BINDING, "Duration of a task that ran a hook.", _RUNS)
-    hook_run_user_cpu_seconds = histogram(
-        "{}hook_run_user_cpu_seconds", _BINDING, "User CPU time of a hook process and its children.", _RUNS
-    )
-    hook_run_sys_cpu_seconds = histogram(
-        "{}hook_run_sys_cpu_seconds", _BINDING, "System CPU time of a hook process and its children.", _RUNS
-    )
-    hook_run_max_rss_bytes = gauge(
-        "{}hook_run_max_rss_bytes", _BINDING, "Peak resident memory of the last hook process."
-    )
-    hook_run_errors = counter("{}hook_run_errors_total", _BINDING, "Runs that failed and will be repeated.")
-    hook_run_allowed_errors = counter(
-        "{}hook_run_allowed_errors_total", _BINDING, "Runs that failed where allowFailure says to go on."
-    )
-    hook_run_success = counter("{}hook_run_success_total", _BINDING, "Runs that ended well.")
+    hook_runs = HookRunRows("{}hook", _BINDING, "a task that ran a hook", _RUNS, counted="{}hook_run")
 
     kube_snapshot_objects = gauge(
         "{}kube_snapshot_objects", _BINDING, "Objects in the snapshot of a binding.", optional=MODULE_AND_KIND
@@ -237,9 +224,8 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
         self._runtime = _runtime()
         started = time.monotonic()
         self.live_ticks.from_function(lambda: [((), ticks(time.monotonic() - started))])
-        Counter.accompany(self.hook_run_errors, self.hook_run_allowed_errors, self.hook_run_success)
-        Counter.accompany(self.global_hook_errors, self.global_hook_allowed_errors, self.global_hook_success)
-        Counter.accompany(self.module_hook_errors, self.module_hook_allowed_errors, self.module_hook_success)
+        for runs in (self.hook_runs, self.global_hook_runs, self.module_hook_runs):
+            Counter.accompany(runs.errors, runs.allowed_errors, runs.success)
 
     def sample_names(self) -> set[str]:
         """The names that the program's own samples have or may have."""

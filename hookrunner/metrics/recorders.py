@@ -6,63 +6,23 @@ are part of a module's run count in `module_run_errors_total` alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from hookrunner.metrics.hook_runs import HookRuns
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.series import Counter, Gauge, Histogram
 from hookrunner.model.bindings import LIFECYCLE, MAIN, Hook
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Usage
 from hookrunner.model.tasks import OPERATOR_STARTUP, HookRun
 
 
-@dataclass(frozen=True, slots=True)
-class Families:
-    """The families of one kind of hook."""
-
-    seconds: Histogram
-    user_cpu: Histogram
-    system_cpu: Histogram
-    max_rss: Gauge
-    errors: Counter
-    allowed_errors: Counter
-    success: Counter
-
-
 class RunMetrics:
     """Counts and times runs. `clock` gives monotonic seconds."""
 
     def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
-        self.clock, m = clock, metrics
-        self._plain = Families(
-            m.hook_run_seconds,
-            m.hook_run_user_cpu_seconds,
-            m.hook_run_sys_cpu_seconds,
-            m.hook_run_max_rss_bytes,
-            m.hook_run_errors,
-            m.hook_run_allowed_errors,
-            m.hook_run_success,
-        )
-        self._global = Families(
-            m.global_hook_run_seconds,
-            m.global_hook_run_user_cpu_seconds,
-            m.global_hook_run_sys_cpu_seconds,
-            m.global_hook_run_max_rss_bytes,
-            m.global_hook_errors,
-            m.global_hook_allowed_errors,
-            m.global_hook_success,
-        )
-        self._module = Families(
-            m.module_hook_run_seconds,
-            m.module_hook_run_user_cpu_seconds,
-            m.module_hook_run_sys_cpu_seconds,
-            m.module_hook_run_max_rss_bytes,
-            m.module_hook_errors,
-            m.module_hook_allowed_errors,
-            m.module_hook_success,
-        )
+        self.clock = clock
+        self._plain, self._global, self._module = metrics.hook_runs, metrics.global_hook_runs, metrics.module_hook_runs
 
-    def of(self, order: HookRun) -> tuple[Families, tuple[str, ...]]:
+    def of(self, order: HookRun) -> tuple[HookRuns, tuple[str, ...]]:
         """The families of a run, and its labels in them."""
         match order.module:
             case "":

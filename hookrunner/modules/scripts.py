@@ -45,13 +45,13 @@ class MeteredScripts:
 
     async def ask(self, module: Module, documents: ScriptValues, enabled: Sequence[str]) -> ScriptAnswer:
         """The script's answer. Raises ScriptFailed."""
-        metrics, labels = self._metrics, (module.name, "enabled", "enabled", MAIN, self._activation())
+        runs, labels = self._metrics.module_hook_runs, (module.name, "enabled", "enabled", MAIN, self._activation())
         answer = await self._scripts.ask(module, documents, enabled)
         if usage := answer.usage:
-            metrics.module_hook_run_seconds.observe(usage.seconds, *labels)
-            metrics.module_hook_run_user_cpu_seconds.observe(usage.user_seconds, *labels)
-            metrics.module_hook_run_sys_cpu_seconds.observe(usage.system_seconds, *labels)
-            metrics.module_hook_run_max_rss_bytes.set(usage.max_rss_bytes, *labels)
+            runs.seconds.observe(usage.seconds, *labels)
+            runs.user_cpu.observe(usage.user_seconds, *labels)
+            runs.system_cpu.observe(usage.system_seconds, *labels)
+            runs.max_rss.set(usage.max_rss_bytes, *labels)
         return answer
 
 

@@ -41,8 +41,8 @@ def test_label_values_are_escaped() -> None:
 def test_names_of_hooks_queues_and_bindings_break_no_line() -> None:
     metrics = Metrics("")
     for name in ('"} 1\nup 1', "a\\", "NUL \0", "\r\u2028\x85", b"\xff.sh".decode(errors="surrogateescape"), "{}#,="):
-        metrics.hook_run_seconds.observe(1, name, name, name)
-        metrics.module_hook_run_seconds.observe(1, name, name, name, name, name)
+        metrics.hook_runs.seconds.observe(1, name, name, name)
+        metrics.module_hook_runs.seconds.observe(1, name, name, name, name, name)
         metrics.hook_metrics_refused.inc(name, name)
     page = metrics.exposition().decode()
     assert_prometheus_reads(page)

@@ -174,7 +174,7 @@ def test_the_text_of_a_counter_a_gauge_and_a_histogram_byte_for_byte() -> None:
 
 def test_run_histograms_have_the_intended_buckets() -> None:
     metrics = Metrics("")
-    metrics.hook_run_seconds.observe(30, "h", "b", "q")
+    metrics.hook_runs.seconds.observe(30, "h", "b", "q")
     bounds = [line.split('le="')[1].split('"')[0] for line in own_lines(metrics) if "hook_run_seconds_bucket" in line]
     assert " ".join(bounds) == "0 0.02 0.05 0.1 0.2 0.5 1 2 5 10 20 50 100 200 500 +Inf"
 
@@ -197,7 +197,7 @@ def test_histograms_of_modules_have_the_documented_buckets() -> None:
 )
 def test_the_three_run_counters_of_a_hook_appear_together(family: str, labels: tuple[str, ...]) -> None:
     metrics = Metrics("")
-    getattr(metrics, f"{family}_errors").inc(*labels)
+    getattr(metrics, f"{family.removesuffix('_run')}_runs").errors.inc(*labels)
     values = {line.split("{")[0]: line.split()[-1] for line in own_lines(metrics) if line.startswith(family)}
     assert values == {
         f"{family}_errors_total": "1",
@@ -232,7 +232,7 @@ def test_a_gauge_from_a_function_is_read_at_each_scrape() -> None:
 
 def test_wrong_number_of_label_values_raises() -> None:
     with pytest.raises(ValueError, match=r"hook_run_success_total takes the labels \('hook', 'binding', 'queue'\)"):
-        Metrics("").hook_run_success.inc("h")
+        Metrics("").hook_runs.success.inc("h")
 
 
 def test_queue_action_durations_can_be_left_out() -> None:
