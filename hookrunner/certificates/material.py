@@ -112,7 +112,7 @@ def lacking(material: Material, names: Iterable[str]) -> tuple[str, ...]:
     Source: RFC 6125, 6.4.3
     """
     covered = {_canonical(name) for name in material.names}
-    return tuple(name for name in names if not covered & {_canonical(name), _wildcard(name)})
+    return tuple(name for name in names if not covered & {_canonical(name), f"*.{name.lower().partition('.')[2]}"})
 
 
 def overlap(old: bytes, new: bytes, now: float) -> bytes:
@@ -191,10 +191,6 @@ def _canonical(name: str) -> str:
         return str(ip_address(name))
     except ValueError:
         return name.lower()
-
-
-def _wildcard(name: str) -> str:
-    return f"*.{name.lower().partition('.')[2]}"
 
 
 def _date(seconds: float) -> str:

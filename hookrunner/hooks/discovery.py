@@ -135,15 +135,11 @@ def _without_sources_of_programs(entries: Sequence[HookFile | Skipped]) -> Itera
     batch = {
         entry.path
         for entry in entries
-        if isinstance(entry, Skipped) and entry.why is Skip.COMPILED and _is_batch(entry.path)
+        if isinstance(entry, Skipped) and entry.why is Skip.COMPILED and kind_of(entry.path) == "batch"
     }
     built = bool(batch) and any(isinstance(entry, HookFile) and is_program(entry.path) for entry in entries)
     for entry in entries:
         yield Skipped(entry.path, Skip.SOURCE) if built and entry.path in batch else entry
-
-
-def _is_batch(path: Path) -> bool:
-    return kind_of(path) == "batch"
 
 
 def _global_top(directory: Path) -> tuple[Path, str]:

@@ -206,7 +206,8 @@ def _value_operation(item: JSON) -> ValuesOperation:
     if op not in _VALUE_OPERATIONS:
         word = f" '{op}'" if op in _UNSUPPORTED else ""
         mend = "; use add, which also replaces" if op == "replace" else f"; known are {', '.join(_VALUE_OPERATIONS)}"
-        raise BadOutput(f"unsupported patch operation{word}{_at_path(path)}: {redaction.described(item)}{mend}")
+        place = f" for {path}" if _is_path(path) else ""
+        raise BadOutput(f"unsupported patch operation{word}{place}: {redaction.described(item)}{mend}")
     if not isinstance(path, str) or not _is_path(path):
         raise BadOutput(f"the path of a patch operation begins with '/': {op} has {redaction.described(path)} there")
     return ValuesOperation(op, path, fields.get("value"))
@@ -214,10 +215,6 @@ def _value_operation(item: JSON) -> ValuesOperation:
 
 def _is_path(path: JSON) -> bool:
     return isinstance(path, str) and path.startswith("/")
-
-
-def _at_path(path: JSON) -> str:
-    return f" for {path}" if _is_path(path) else ""
 
 
 _STEPS = Many(

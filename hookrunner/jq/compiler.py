@@ -83,7 +83,8 @@ def _step(node: Node) -> CompiledStep:  # noqa: C901 (one arm for each kind of n
         case Pipe(parts):
             return _pipe(parts)
         case Comma(parts):
-            return _comma([_compile(part) for part in parts])
+            steps = [_compile(part) for part in parts]
+            return joined(lambda value: (out for step in steps for out in step.many(value)), steps)
         case Binary(operator, left, right):
             return _binary(operator, _compile(left), _compile(right))
         case Array(body):
@@ -144,10 +145,6 @@ def _then(first: CompiledStep, second: CompiledStep) -> CompiledStep:
         return CompiledStep(lambda value: following(one(value)), None, *flags)
     last = second.one
     return CompiledStep(lambda value: (last(one(value)),), lambda value: last(one(value)), *flags)
-
-
-def _comma(parts: list[CompiledStep]) -> CompiledStep:
-    return joined(lambda value: (out for part in parts for out in part.many(value)), parts)
 
 
 def _binary(operator: str, left: CompiledStep, right: CompiledStep) -> CompiledStep:

@@ -169,12 +169,9 @@ class Client:
             except (Throttled, Unreachable) as error:
                 seconds = _pause(error, pause)
                 self._meter.waited(call.method, template(call.path), seconds)
-                await self._sleep(error, seconds)
+                # In full if the server has asked for it, otherwise until an outage ends.
+                await (asyncio.sleep(seconds) if isinstance(error, Throttled) else self.outage.sleep(seconds))
         return await self._send_once(call)
-
-    async def _sleep(self, error: KubeError, seconds: float) -> None:
-        """Pause; in full if the server has asked for it, otherwise until an outage ends."""
-        await (asyncio.sleep(seconds) if isinstance(error, Throttled) else self.outage.sleep(seconds))
 
     async def _send_once(self, call: ApiCall) -> bytes:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)

@@ -71,11 +71,9 @@ class Discovery:
         """
         answer = self._answers.setdefault(api_version, _Answer())
         known = answer.asked_at
-        choose = _spelled if exact else _named
-        resource = choose(answer.resources, kind)
-        if resource is None:
+        if not _choose(answer.resources, kind, exact):
             await self._ask(api_version, answer, known)
-            resource = choose(answer.resources, kind)
+        resource = _choose(answer.resources, kind, exact)
         if resource is None:
             raise UnknownKind(await self._complaint(api_version, kind, answer))
         return resource
@@ -110,7 +108,8 @@ class Discovery:
     async def _complaint(self, api_version: str, kind: str, answer: _Answer) -> str:
         """The message for an unknown kind: what is served instead, or what to do."""
         served, missing = (*answer.resources, *await self._preferred_kinds()), answer.missing
-        what = f"the server knows no kind '{kind}' in {_where(api_version)}: "
+        where = f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
+        what = f"the server knows no kind '{kind}' in {where}: "
         away = f" These API groups did not answer: {', '.join(missing)}." if missing else ""
         if hint := hint_kind(api_version, kind, served):
             return f"{what}{hint}{away}"
@@ -158,12 +157,9 @@ class Discovery:
         return tuple(resource for group in chosen for resource in group), tuple(missing)
 
 
-def _named(resources: Iterable[Resource], kind: str) -> Resource | None:
-    return next(iter(find_named(resources, kind)), None)
-
-
-def _spelled(resources: Iterable[Resource], kind: str) -> Resource | None:
-    return next((resource for resource in resources if resource.verbs and resource.kind == kind), None)
+def _choose(resources: Iterable[Resource], kind: str, exact: bool) -> Resource | None:
+    spelled = (resource for resource in resources if resource.verbs and resource.kind == kind)
+    return next(spelled if exact else iter(find_named(resources, kind)), None)
 
 
 def _by_preference(group: JSON) -> list[str]:
@@ -218,10 +214,6 @@ def _listed(api_version: str, entries: Iterable[JSON]) -> Iterable[Resource]:
                 short_names=tuple(item.get("shortNames", ())),
                 verbs=tuple(item.get("verbs", ())),
             )
-
-
-def _where(api_version: str) -> str:
-    return f"apiVersion '{api_version}'" if api_version else "any preferred apiVersion"
 
 
 async def read_entries(client: Client, api_version: str) -> list[JSON]:

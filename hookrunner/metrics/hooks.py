@@ -231,7 +231,8 @@ class HookMetrics:
             series = self._new_series(family, key, owner, module)
         elif series.owner != owner:
             of = f"group '{series.owner[0]}'" if series.owner[0] else "no group"
-            raise _Refused(f"{family.name} with these values of {_names(key)} already belongs to {of}; use others")
+            names = ", ".join(name for name, _ in key)
+            raise _Refused(f"{family.name} with these values of the labels {names} already belongs to {of}; use others")
         return series
 
     def _new_series(self, family: _Family, key: _Key, owner: _Owner, module: str) -> _Series:
@@ -262,10 +263,6 @@ class HookMetrics:
         weight = family.series.pop(key).weight
         family.samples -= weight
         self._series_samples -= weight
-
-
-def _names(key: _Key) -> str:
-    return f"the labels {', '.join(name for name, _ in key)}"
 
 
 def sanitized(name: str) -> str:

@@ -109,7 +109,8 @@ class Selection:
 def find_named(resources: Iterable[Resource], kind: str) -> list[Resource]:
     """Those with verbs whose kind, plural or short name is `kind` in any case."""
     wanted = kind.lower()
-    return [resource for resource in resources if resource.verbs and wanted in map(str.lower, _names(resource))]
+    named = ((resource, (*resource.short_names, resource.kind, resource.plural)) for resource in resources)
+    return [resource for resource, names in named if resource.verbs and wanted in map(str.lower, names)]
 
 
 def hint_kind(api_version: str, kind: str, served: Sequence[Resource]) -> str:
@@ -143,10 +144,6 @@ def is_known_group(group: str, served: Iterable[Resource]) -> bool:
 def is_kubernetes_group(group: str) -> bool:
     """Can no CustomResourceDefinition be of this group? Its own needs a dot in it."""
     return "." not in group
-
-
-def _names(resource: Resource) -> tuple[str, ...]:
-    return (*resource.short_names, resource.kind, resource.plural)
 
 
 def _served_as(resources: Sequence[Resource]) -> str:

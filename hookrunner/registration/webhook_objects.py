@@ -54,7 +54,7 @@ class TrustedCertificates:
         """The `caBundle` to put in place of `present`; `present` itself if it is equal."""
         current = _in_bundle(present)
         desired = self.certificates if self.exact else tuple(dict.fromkeys(self.certificates + current))
-        return present if set(current) == set(desired) else _bundle(desired)
+        return present if set(current) == set(desired) else base64.b64encode(b"".join(map(_pem, desired))).decode()
 
 
 class Registration(Protocol):
@@ -168,7 +168,7 @@ class CrdConversion:
         if self.conversion:
             wanted = _converted(present, self.conversion, trust, _injected(existing))
             metadata = metadata | {"labels": labels | {CONVERSION: US}}
-        elif CONVERSION in labels and self._leads_here(present):
+        elif CONVERSION in labels and self.target.path((present.get("webhook") or {}).get("clientConfig") or {}):
             wanted = {"strategy": "None"}
             metadata = without(metadata, "labels", CONVERSION)
         else:
@@ -178,9 +178,6 @@ class CrdConversion:
     def is_undeclared(self, existing: JSON) -> bool:
         """Does it have our conversion although no hook declares it?"""
         return self.conversion is None and self.merged(existing, TrustedCertificates()) != existing
-
-    def _leads_here(self, conversion: JSON) -> bool:
-        return bool(self.target.path((conversion.get("webhook") or {}).get("clientConfig") or {}))
 
 
 def certificates(pem: bytes) -> tuple[bytes, ...]:
@@ -256,10 +253,6 @@ def _in_bundle(text: str) -> tuple[bytes, ...]:
         return certificates(base64.b64decode(text))
     except binascii.Error:
         return ()
-
-
-def _bundle(wanted: tuple[bytes, ...]) -> str:
-    return base64.b64encode(b"".join(map(_pem, wanted))).decode()
 
 
 def _pem(certificate: bytes) -> bytes:

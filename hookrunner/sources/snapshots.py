@@ -166,18 +166,15 @@ class Snapshot:
 
     def operations(self) -> JSON:
         """The `operations` object of a dump."""
+        run = self.since_run
         return {
             "sinceStart": {"count": len(self), **asdict(self.since_start)},
-            "sinceLastExecution": {"count": _changes(self.since_run), **asdict(self.since_run)},
+            "sinceLastExecution": {"count": run.added + run.modified + run.deleted, **asdict(run)},
         }
 
     def _count(self, counter: str) -> None:
         for counts in (self.since_start, self.since_run):
             setattr(counts, counter, getattr(counts, counter) + 1)
-
-
-def _changes(counts: Operations) -> int:
-    return counts.added + counts.modified + counts.deleted
 
 
 def _order(sample: Entry | None) -> Callable[[Entry], tuple[str, ...]]:

@@ -151,13 +151,11 @@ class ParsingCost:
             part = part.replace(b"\\\\", b"__").replace(b'\\"', b"__")
         pieces = part.split(b'"')
         self._quotes += len(pieces) - 1
-        self._count(b"_".join(pieces[int(self._in_string) :: 2]))
-        self._measure(pieces[1 - self._in_string :: 2], part.isascii())
-        self._in_string ^= len(pieces) % 2 == 0
-
-    def _count(self, outside: bytes) -> None:
+        outside = b"_".join(pieces[int(self._in_string) :: 2])
         for what in self._counts:
             self._counts[what] += outside.count(what)
+        self._measure(pieces[1 - self._in_string :: 2], part.isascii())
+        self._in_string ^= len(pieces) % 2 == 0
 
     def _measure(self, texts: list[bytes], is_ascii: bool) -> None:
         """Each character of a Python string takes as many bytes as the widest one of the string."""

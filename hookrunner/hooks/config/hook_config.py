@@ -125,7 +125,8 @@ def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
         name=raw.get("name") or rules.UNNAMED,
         kind=raw["kind"],
         api_version=raw.get("apiVersion", "").removeprefix("/"),
-        changes=_changes(raw),
+        # `executeHookOnEvent` wins over its old name, even if it is empty.
+        changes=frozenset(map(Change, raw.get("executeHookOnEvent", raw.get("watchEvent", tuple(Change))))),
         run_on_synchronization=raw.get("executeHookOnSynchronization", True),
         # Without a queue of its own a binding has nowhere else to synchronize, so `false` means nothing.
         wait_for_synchronization=raw.get("waitForSynchronization", True) or not raw.get("queue"),
@@ -142,11 +143,6 @@ def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
         allow_failure=raw.get("allowFailure", False),
         snapshots=rules.effective_includes(raw, groups),
     )
-
-
-def _changes(raw: JSON) -> frozenset[Change]:
-    """`executeHookOnEvent` wins over its old name `watchEvent`, even if it is empty."""
-    return frozenset(map(Change, raw.get("executeHookOnEvent", raw.get("watchEvent", tuple(Change)))))
 
 
 def _names(selector: JSON) -> tuple[str, ...]:
