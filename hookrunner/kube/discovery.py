@@ -191,14 +191,8 @@ def _aggregated(groups: Sequence[JSON]) -> tuple[tuple[Resource, ...], tuple[str
 
 
 def _from_aggregated(api_version: str, item: JSON) -> Resource:
-    return Resource(
-        api_version=api_version,
-        kind=item.get("responseKind", {}).get("kind", ""),
-        plural=item["resource"],
-        namespaced=item["scope"] == "Namespaced",
-        short_names=tuple(item.get("shortNames", ())),
-        verbs=tuple(item.get("verbs", ())),
-    )
+    kind = item.get("responseKind", {}).get("kind", "")
+    return _resource(api_version, kind, item["resource"], item["scope"] == "Namespaced", item)
 
 
 def _listed(api_version: str, entries: Iterable[JSON]) -> Iterable[Resource]:
@@ -206,14 +200,13 @@ def _listed(api_version: str, entries: Iterable[JSON]) -> Iterable[Resource]:
     of that, whatever an aggregated server says."""
     for item in entries:
         if "/" not in item["name"]:
-            yield Resource(
-                api_version=api_version,
-                kind=item["kind"],
-                plural=item["name"],
-                namespaced=item["namespaced"],
-                short_names=tuple(item.get("shortNames", ())),
-                verbs=tuple(item.get("verbs", ())),
-            )
+            yield _resource(api_version, item["kind"], item["name"], item["namespaced"], item)
+
+
+def _resource(api_version: str, kind: str, plural: str, namespaced: bool, item: JSON) -> Resource:
+    """With what both kinds of answers write alike."""
+    names, verbs = tuple(item.get("shortNames", ())), tuple(item.get("verbs", ()))
+    return Resource(api_version, kind, plural, namespaced, short_names=names, verbs=verbs)
 
 
 async def read_entries(client: Client, api_version: str) -> list[JSON]:
