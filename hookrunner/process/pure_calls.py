@@ -4,7 +4,7 @@
 
 Python code holds the interpreter's lock, so a thread would not let the event loop go on as it should, and cannot be
 ended. A process can: when its CPU time is over, and when the caller is cancelled, as by SIGTERM. It costs a fifth of a
-second to start, so what is small is done in place, and nothing is kept between two calls. Each room says by its
+second to start, so what is small is done in place, and nothing is kept between two calls. Each room states by its
 `SizeBounds` what is small, and how a call that is lost fails.
 
 The function is defined at the top level of a module, and travels by its name; arguments and result are pickled.
