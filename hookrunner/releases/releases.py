@@ -42,6 +42,7 @@ from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.large_records import OBJECT_BY_OBJECT
 from hookrunner.releases.records.record import (
+    JSON_IS_QUICKER,
     PENDING,
     PreviousRevisions,
     ReleaseRecord,
@@ -166,7 +167,7 @@ class Releases:
     ) -> Head:
         previous = await release.read_previous()
         attempt = await call_by_size(
-            len(target.manifest), OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
+            target.work, OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
         )
         await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
@@ -223,8 +224,8 @@ class Releases:
 
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
-        size = _size(previous) + len(desired.rendered.manifest)
-        if noted := await call_by_size(size, OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
+        work = _work(previous) + len(desired.rendered.manifest) // JSON_IS_QUICKER
+        if noted := await call_by_size(work, OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted.
             ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
@@ -232,7 +233,7 @@ class Releases:
                 with naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = await call_by_size(size, OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
+        attempt = await call_by_size(work, OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
         running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with naming_release(release):
@@ -306,9 +307,9 @@ def _head(release: ReleaseHistory) -> Head:
     return head
 
 
-def _size(previous: PreviousRevisions) -> int:
-    """Characters of all its manifests."""
-    return sum(len(record.manifest) for record in previous.records)
+def _work(previous: PreviousRevisions) -> int:
+    """The work of reading the objects of all its records (`ReleaseRecord.work`)."""
+    return sum(record.work for record in previous.records)
 
 
 def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:

@@ -271,7 +271,7 @@ async def by_id(records: Sequence[ReleaseRecord]) -> Mapping[ObjectId, JSON]:
     def read() -> Mapping[ObjectId, JSON]:
         return {object_id(obj, release_of(record)): obj for record in records for obj in record.objects}
 
-    is_quick = sum(len(record.manifest) for record in records) <= QUICK_TO_PARSE
+    is_quick = sum(record.work for record in records) <= QUICK_TO_PARSE
     return read() if is_quick else await asyncio.to_thread(read)
 
 

@@ -1,7 +1,9 @@
 """The life of a release, step by step, on the sandbox."""
 
 import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
@@ -9,7 +11,7 @@ import yaml
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
-from hookrunner.releases.records.record import CHECKSUM, ReleaseRecord, RevisionStatus, new_record
+from hookrunner.releases.records.record import CHECKSUM, QUICK_TO_PARSE, ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import checksum
 from kubesandbox.faults import Fault
@@ -19,6 +21,16 @@ from tests.releases.world import MAPS, World, started
 
 A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": 3}
+
+
+class CountingThreads(ThreadPoolExecutor):
+    """Threads that count what they are given."""
+
+    count = 0
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.count += 1
+        return super().submit(*args, **kwargs)
 
 
 async def test_a_release_is_installed_and_on_record_before_its_first_object(releases: Releases, world: World) -> None:
@@ -47,6 +59,14 @@ async def test_an_upgrade_writes_what_changed_and_prunes(releases: Releases, wor
     assert await world.maps() == {"a": {"x": "1"}, "b": {"x": "2"}}
     assert await world.history() == ["1 superseded", "2 deployed"]
     assert not [line for line in world.writes() if "configmaps/a" in line]
+
+
+async def test_an_upgrade_parses_nothing_and_so_waits_for_no_thread(releases: Releases) -> None:
+    threads = CountingThreads()
+    asyncio.get_running_loop().set_default_executor(threads)
+    await releases.reconcile(wanted("d1", A, configmap("b", x="1" * QUICK_TO_PARSE)))
+    await releases.reconcile(wanted("d2", A, configmap("b", x="2" * QUICK_TO_PARSE)))
+    assert threads.count == 0
 
 
 async def test_no_more_revisions_are_kept_than_configured(client: Client, world: World) -> None:

@@ -27,8 +27,8 @@ PARSING = SizeBounds(in_place=128 << 10, in_thread=4 << 20, limits=_APART, error
 READING = SizeBounds(in_place=QUICK_TO_PARSE, in_thread=256 << 10, limits=_APART, error=_failure)
 """256 KiB of a manifest take less than 50 ms at once."""
 OBJECT_BY_OBJECT = SizeBounds(in_place=QUICK_TO_PARSE, in_thread=sys.maxsize)
-"""For functions that handle the objects of manifests one by one: in place if that takes less time than to start a
-thread."""
+"""For functions that handle the objects of manifests one by one, by their work (`ReleaseRecord.work`): in place if that
+takes less time than to start a thread."""
 
 
 async def read_document(text: str) -> JSON:

@@ -72,6 +72,13 @@ def test_helm_record_is_read() -> None:
     assert record.objects[0]["data"] == {"on": True}
 
 
+def test_objects_that_were_parsed_before_are_a_fraction_of_the_work() -> None:
+    objects = ({"kind": "ConfigMap", "metadata": {"name": "one"}, "data": {"on": "y" * 10_000}},)
+    known = new_record(wanted(objects=objects), 1, RevisionStatus.DEPLOYED)
+    assert known.work < len(orjson.dumps(objects)) / 10
+    assert ReleaseRecord(known.document).work == len(MANIFEST)
+
+
 def test_unknown_fields_are_kept() -> None:
     record = ReleaseRecord(unpacked(helms_text(HELMS))).with_status(RevisionStatus.SUPERSEDED, "Upgraded")
     again = unpacked(packed(record.document))
