@@ -111,12 +111,13 @@ class Batches(Generic[_Item]):
         return self._take()
 
     async def _wait(self, longest: float | None) -> None:
-        if self._arrived.is_set():
-            return
-        now = asyncio.get_running_loop().time()
-        with suppress(TimeoutError):
-            async with timeout_at(None if longest is None else now + longest, now):
-                await self._arrived.wait()
+        if longest is None:  # as most readers do, for each batch
+            await self._arrived.wait()
+        elif not self._arrived.is_set():
+            now = asyncio.get_running_loop().time()
+            with suppress(TimeoutError):
+                async with timeout_at(now + longest, now):
+                    await self._arrived.wait()
 
     def _take(self) -> tuple[_Item, ...]:
         self._arrived.clear()
